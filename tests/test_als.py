@@ -89,14 +89,14 @@ def test_product_in_single_precision(symmetric):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mode": 3}, "mode one of them"),
-        ({"mode": -1}, "mode one of them"),
-        ({"factors": normal(0, (4, 4), 2)}, "a factor per mode"),
-        ({"values": np.ones(2)}, "1 entries need as many values"),
+        ({"mode": 3}, "a mode below order"),
+        ({"mode": -1}, "a mode below order"),
+        ({"factors": normal(0, (4, 4), 2)}, "one factor per mode"),
+        ({"values": np.ones(2)}, "values must have one element for each of 1 entries"),
         ({"indices": np.array([[1, 2, 4]])}, "indices of mode 2 must be from 0 to 3; got 4 to 4"),
         ({"indices": np.array([[1, -1, 0]])}, "indices of mode 1 must be from 0 to 3; got -1"),
-        ({"factors": [*normal(0, (4, 4), 2), *normal(0, (4,), 3)]}, "one rank and type"),
-        ({"factors": [*normal(0, (4, 4), 2), *normal(0, (4,), 2, np.float32)]}, "one rank and type"),
+        ({"factors": [*normal(0, (4, 4), 2), *normal(0, (4,), 3)]}, "the same rank and type"),
+        ({"factors": [*normal(0, (4, 4), 2), *normal(0, (4,), 2, np.float32)]}, "the same rank and type"),
     ],
 )
 def test_product_refuses(door, change, message):
@@ -108,7 +108,7 @@ def test_product_refuses(door, change, message):
 
 def test_symmetric_product_refuses_other_shapes():
     """Symmetric entries cannot meet factors of different lengths."""
-    with pytest.raises(ValueError, match="factors of one shape"):
+    with pytest.raises(ValueError, match="symmetric entries must have the same shape"):
         kernels.mttkrp_symmetric(np.array([[1, 0]]), np.ones(1), normal(0, (3, 4), 2), mode=0, threads=1)
 
 
@@ -214,17 +214,17 @@ X = some_entries(n=8)
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"slots": (0, 0, 0)}, "slots 0, 1, .. in order; got \\(0, 0, 0\\)"),
+        ({"slots": (0, 0, 0)}, "slots 0, 1, ... in order; got \\(0, 0, 0\\)"),
         ({"loss": Logistic(), "zero_weight": 0.0}, "squared loss"),
         ({"zero_weight": 0.1}, "zero_weight of 1 and a positive weight; got 0.1 and 1"),
         ({"weight": 0.0}, "positive weight; got 1 and 0"),
         ({"entries": replace(X, weights=np.full(len(X), 2.0))}, "use entries without weights"),
-        ({"penalty": L1(0.1)}, "als needs L2 penalties of one strength; got L1"),
-        ({"start": normal(0, (12, 12, 11), 2)}, "start must be a factor of shape \\(size, rank\\) per mode"),
-        ({"start": normal(0, (12, 12), 2)}, "start must be a factor"),
-        ({"start": [*normal(0, (12, 12), 2), *normal(0, (12,), 2, np.float32)]}, "all of one type"),
+        ({"penalty": L1(0.1)}, "als requires L2 penalties of the same strength; got L1"),
+        ({"start": normal(0, (12, 12, 11), 2)}, "start must contain a factor of shape \\(size, rank\\) for each mode"),
+        ({"start": normal(0, (12, 12), 2)}, "start must contain a factor"),
+        ({"start": [*normal(0, (12, 12), 2), *normal(0, (12,), 2, np.float32)]}, "all of the same type"),
         ({"orthogonal": -1}, "orthogonal must be a whole number of at least 0; got -1"),
-        ({"orthogonal": 1, "start": normal(0, (12,) * 3, 13)}, "a mode of 12 rows cannot have 13 orthogonal columns"),
+        ({"orthogonal": 1, "start": normal(0, (12,) * 3, 13)}, "a mode with 12 rows cannot have 13 orthogonal columns"),
     ],
 )
 def test_solver_refuses(how, message):
@@ -240,7 +240,7 @@ def test_solver_takes_one_term_and_weights_of_one():
     """Two terms are refused, weights that say nothing are taken."""
     term = Term(replace(X, weights=np.ones(len(X))), CP(), Squared(), (0, 1, 2), zero_weight=1.0)
     assert next(als(Objective([term], [L2()] * 3), normal(0, X.shape, 2))).objective > 0
-    with pytest.raises(InputError, match="one term of CP form"):
+    with pytest.raises(InputError, match="a single CP term"):
         next(als(Objective([term, term], [L2()] * 3), normal(0, X.shape, 2)))
 
 
@@ -280,7 +280,9 @@ def test_model_takes_modes_of_different_length():
     x = listed(reference.cp([u + 1 for u in normal(0, (6, 5, 4), 2)]))
     model = AsymmetricCP(2, seed=0, tol=1e-6, max_iter=200, vectors="all").fit(x)
     assert [u.shape for u in model.factors_] == [(6, 2), (5, 2), (4, 2)]
-    with pytest.raises(InputError, match="vectors='all' needs modes of one vocabulary; got \\[6, 5, 4\\] rows"):
+    with pytest.raises(
+        InputError, match="vectors='all' requires the same vocabulary in all modes; got \\[6, 5, 4\\] rows"
+    ):
         model.embedding([f"w{k}" for k in range(6)])
 
 
@@ -297,7 +299,7 @@ def test_model_of_a_matrix():
     ("parameters", "entries", "message"),
     [
         ({"orthogonal": 1, "rank": 13}, X, "12 rows cannot have 13 orthogonal columns"),
-        ({}, replace(X, unlisted="missing"), "zero_weight must be 0 where unlisted entries are missing"),
+        ({}, replace(X, unlisted="missing"), "zero_weight must be 0 if unlisted entries are treated as missing"),
         ({}, replace(X, indices=X.indices[:0], values=X.values[:0]), "there are no entries to factorize"),
         ({"rank": 10**13}, X, "lower the rank or the size of the vocabulary"),
     ],
@@ -313,5 +315,5 @@ def test_prediction_refuses_what_lies_in_another_mode():
     indices = np.array([[0, 1, 2], [2, 0, 1], [1, 2, 0]])
     model = AsymmetricCP(2, max_iter=2, tol=0, seed=0).fit(Entries(indices, np.ones(3), (3, 3, 3)))
     for bad in ([[3, 0, 0]], [[0, -1, 0]], [[0, 0, 3]]):
-        with pytest.raises(ValueError, match="indices must be rows of U, from 0 to 2"):
+        with pytest.raises(ValueError, match="indices must be row numbers of U, from 0 to 2"):
             model.predict(np.array(bad))

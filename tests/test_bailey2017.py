@@ -165,7 +165,7 @@ def test_everything_is_there(done):
         assert (out / "figures" / f"{figure['name']}.png").read_bytes().startswith(b"\x89PNG")
     assert {figure["name"].partition("-")[0] for figure in report["figures"]} == {f"figure{n}" for n in (1, 2, 3, 4)}
     assert "POLYADIC_DATA" in report["left_out"]["outliers"]
-    assert "never in training" in report["left_out"]["completion"]
+    assert "never in the training" in report["left_out"]["completion"]
     assert f"left out: completion: {report['left_out']['completion']}" in run.stderr
     assert {"phrases own AUC", "names AUC"} & set(report["models"]["cp-sn"]["figures"])
 

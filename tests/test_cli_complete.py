@@ -177,7 +177,7 @@ def test_faults_of_models(table, tmp_path):
     assert "line 1" in run("predict", tmp_path / "model", pairs).output
     assert "is not a polyadic folder" in run("recommend", tmp_path, "p0").output
     MatrixFactorization(0).fit(planted()).save(tmp_path / "other")
-    assert "TableCompletion is needed here" in run("recommend", tmp_path / "other", "p0").output
+    assert "TableCompletion is required" in run("recommend", tmp_path / "other", "p0").output
     for method, name in (("trace-norm", "rank"), ("bayesian", "ridge"), ("als", "alpha")):
         done = run("train", table, "--out", tmp_path / "m", "--method", method, "--set", f"{name}=1")
         flag = "--set alpha" if name == "alpha" else f"--{name}"  # hidden settings have no option

@@ -312,7 +312,7 @@ def test_forged_folder_is_a_model_or_refused(name, tmp_path):
 def test_only_models_are_replaced_by_models(tmp_path):
     """``overwrite`` replaces a model by another, and nothing else."""
     polyadic.Embedding(["a"], [[1.0]]).save(tmp_path / "words")
-    with pytest.raises(InputError, match="exists and is no model"):
+    with pytest.raises(InputError, match="exists but is not a folder of kind 'model'"):
         known("NMF").save(tmp_path / "words", overwrite=True)
     known("PLSA").save(tmp_path / "model")
     known("NMF").save(tmp_path / "model", overwrite=True)
@@ -366,8 +366,8 @@ def test_scikit_learn_has_nothing_to_object(name):
         ("os:system", "is not defined in this library"),
         ("polyadic.core.serialization:importlib", "is not defined in this library"),
         ("polyadic.__main__:main", "is not defined in this library"),
-        ("polyadic.words.symmetric:Gone", "is not in this version of polyadic"),
-        ("polyadic.nowhere:Gone", "is not in this version of polyadic"),
+        ("polyadic.words.symmetric:Gone", "does not exist in this version of polyadic"),
+        ("polyadic.nowhere:Gone", "does not exist in this version of polyadic"),
     ],
 )
 def test_folders_name_this_library_only(name, message):

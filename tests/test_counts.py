@@ -134,7 +134,7 @@ def is_enough(text, memory, how):
     try:
         plan(text, **how, memory=memory, threads=1)
     except InputError as error:
-        assert "raise it, or lower" in str(error)  # noqa: PT017 every refusal on the way is the right one
+        assert "raise the limit, or use" in str(error)  # noqa: PT017 every refusal on the way is the right one
         return False
     return True
 
@@ -186,9 +186,9 @@ def test_temporary_counts_vanish(tmp_path, monkeypatch):
         ({"width": 2.0}, "got 2.0"),
         ({"window": "spam"}, "window must be one of 'span', 'centred', 'chunk'; got 'spam'"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1; got 0"),
-        ({"min_count": 99}, "no tuple of 3 words .* occurs 99 times; lower min_count"),
+        ({"min_count": 99}, "no tuple of 3 words .* occurs at least 99 times; lower min_count"),
         ({"memory": 0}, "memory must be a whole number of at least 1; got 0"),
-        ({"memory": 100}, "counting needs .* memory allows"),
+        ({"memory": 100}, "counting needs .* but the limit is"),
         ({"threads": 0}, "threads must be a whole number from 1 to 1024; got 0"),
         ({"order": 5, "window": "chunk", "width": 1}, "no tuple of 5 words"),
     ],
@@ -267,7 +267,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "corpus"}, "of kind .corpus.; one of kind .counts. is needed"),
+        ({"kind": "corpus"}, "of kind .corpus., but a folder of kind .counts. is required"),
         ({"version": 99}, "version 99 of the counts format"),
         ({"shape": [5, 5, 5]}, "4 words, 4 marginals"),
         ({"shape": [3, 3, 3]}, "index 3 of entry .* is out of range"),

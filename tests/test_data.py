@@ -114,21 +114,21 @@ VALUES = np.array([1.0, 2.0, 3.0])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"indices": ROWS.astype(float)}, "indices must be whole numbers"),
+        ({"indices": ROWS.astype(float)}, "indices must be an integer array"),
         ({"indices": ROWS[0]}, r"shape \(n, order\)"),
         ({"indices": ROWS[:2]}, r"values must have shape \(2,\)"),
-        ({"shape": (3, 3)}, r"indices of 3 modes do not fit the shape \(3, 3\)"),
+        ({"shape": (3, 3)}, r"the shape \(3, 3\) must have one length for each of the 3 columns"),
         ({"shape": (3, 3, 4)}, "must have equal lengths"),
         ({"shape": (2, 2, 2)}, "index 2 of entry 1 is out of range for mode 0 of length 2"),
         ({"indices": ROWS - [0, 0, 1]}, "index -1 of entry 0 is out of range for mode 2"),
         ({"values": np.array([1.0, np.nan, 2.0])}, "values must be finite; entry 1 is nan"),
         ({"values": np.array([1.0, 2.0, -np.inf])}, "values must be finite; entry 2 is -inf"),
         ({"weights": np.array([1.0, np.inf, 2.0])}, "weights must be finite; entry 1 is inf"),
-        ({"weights": np.ones(2)}, r"weights must have shape \(3,\), one per entry; got \(2,\)"),
+        ({"weights": np.ones(2)}, r"weights must have shape \(3,\), one value per entry; got shape \(2,\)"),
         ({"unlisted": "null"}, "unlisted must be one of 'zero', 'missing'; got 'null'"),
-        ({"indices": ROWS[:, ::-1]}, "order breaks near entry 0"),
-        ({"indices": ROWS[[1, 0, 2]]}, "order breaks near entry 0"),
-        ({"indices": ROWS[[0, 1, 1]]}, "order breaks near entry 1"),
+        ({"indices": ROWS[:, ::-1]}, "order is violated near entry 0"),
+        ({"indices": ROWS[[1, 0, 2]]}, "order is violated near entry 0"),
+        ({"indices": ROWS[[0, 1, 1]]}, "order is violated near entry 1"),
         ({"indices": np.array([[1, 0, 0], [2, 0, 1], [2, 2, 1]])}, "Entries.collect sorts tuples"),
     ],
 )
@@ -152,7 +152,7 @@ def test_refusals(change, message, block, monkeypatch):
         ([[0, 9]], [1.0], "index 9 of entry 0 is out of range"),
         ([[0, -1]], [1.0], "index -1 of entry 0 is out of range"),
         ([[0, 1]], [np.nan], "values must be finite"),
-        ([[0.0, 1.0]], [1.0], "whole numbers"),
+        ([[0.0, 1.0]], [1.0], "an integer array"),
     ],
 )
 def test_collect_refuses(indices, values, message):
@@ -187,11 +187,11 @@ def test_damaged_content(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "embedding"}, "of kind .embedding.; one of kind .entries. is needed"),
-        ({"version": 2}, "version 2 of the entries format; this polyadic reads version 1"),
+        ({"kind": "embedding"}, "of kind .embedding., but a folder of kind .entries. is required"),
+        ({"version": 2}, "version 2 of the entries format, but this version of polyadic reads version 1"),
         ({"unlisted": "whatever"}, "unlisted must be one of"),
         ({"shape": [2, 2, 2]}, "is out of range"),
-        *(({key: None}, f"meta.json lacks '{key}'") for key in ("shape", "unlisted", "symmetric", "weighted")),
+        *(({key: None}, f"meta.json has no key '{key}'") for key in ("shape", "unlisted", "symmetric", "weighted")),
     ],
 )
 def test_damaged_meta(folder, change, message):
@@ -228,7 +228,7 @@ def test_order_of_a_large_list():
         for at in range(0, len(rows) - 1, 33):
             swapped = rows.copy()
             swapped[[at, at + 1]] = rows[[at + 1, at]]
-            with pytest.raises(InputError, match="order breaks near entry"):
+            with pytest.raises(InputError, match="order is violated near entry"):
                 Entries(swapped, np.ones(len(rows)), (size, size), symmetric=True)
 
 
@@ -281,7 +281,7 @@ def test_entries_that_hold_pairs(entries, length, data):
     assert held.indices.tolist() == entries.indices[wanted].tolist()
     assert held.values.tolist() == entries.values[wanted].tolist()
     assert (held.weights is None) == (entries.weights is None)
-    with pytest.raises(InputError, match="holding needs symmetric entries"):
+    with pytest.raises(InputError, match="holding requires symmetric entries"):
         replace(entries, symmetric=False).holding(pairs)
 
 
@@ -322,7 +322,7 @@ def test_nothing_is_found_in_nothing():
 @pytest.mark.parametrize(
     ("tuples", "message"),
     [
-        ([0, 1, 2], r"whole numbers of shape \(m, 3\); got int64 of shape \(3,\)"),
+        ([0, 1, 2], r"an integer array of shape \(m, 3\); got int64 of shape \(3,\)"),
         ([[0, 1]], r"got int64 of shape \(1, 2\)"),
         ([[[0, 1, 2]]], r"got int64 of shape \(1, 1, 3\)"),
         ([[0.0, 1.0, 2.0]], "got float64 of shape"),
@@ -336,5 +336,5 @@ def test_find_refuses(tuples, message):
     entries = Entries.collect([[0, 1, 2]], [1.0], 4)
     with pytest.raises(InputError, match=message):
         entries.find(tuples)
-    with pytest.raises(InputError, match="find needs symmetric entries"):
+    with pytest.raises(InputError, match="find requires symmetric entries"):
         entries.expand().find([[0, 1, 2]])

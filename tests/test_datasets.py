@@ -139,7 +139,7 @@ HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
         (read_outlier_group, "a\n\nb\n\nc\n", "line 5: .* found a third part"),
         (read_questions, ": s\na b c d\na b c\n", "line 3: expected four words; found 3"),
         (read_questions, ": s\n", "contains no questions"),
-        (read_gaps, HEAD + "a b\t\td\te\t1", "line 3: a field that should hold words is empty"),
+        (read_gaps, HEAD + "a b\t\td\te\t1", "line 3: a field that should contain words is empty"),
         (read_gaps, HEAD + "a b\tc\td x\te\t1", "line 3: expected one word; found 'd x'"),
         (read_gaps, HEAD + "a b\tc\td\te\tmuch", "line 3: expected a number; found 'much'"),
         (read_instances, context("He  adds"), r"add\.v\.1: expected 'adds' at characters 3 to 7; found ' add'"),
@@ -150,14 +150,18 @@ HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
         (read_instances, "<instances/>", "contains no instances"),
         (read_sense_key, "a a.1 s/1\na a.2\n", "line 2: expected a lemma, an instance and its senses; found 2 fields"),
         (read_sense_key, "a a.1 !!\n", "line 1: expected a lemma"),
-        (read_sense_key, "a a.1 s\n\na a.1 t\n", r"line 3: the instance 'a\.1' occurs a second time"),
+        (read_sense_key, "a a.1 s\n\na a.1 t\n", r"line 3: the instance 'a\.1' occurs more than once"),
         (read_sense_key, "a a.1 s/x\n", "expected a sense, or sense/weight with a positive weight; found 's/x'"),
         (read_sense_key, "a a.1 s/0\n", "found 's/0'"),
         (read_sense_key, "a a.1 s/inf\n", "found 's/inf'"),
         (read_sense_key, "a a.1 s/\n", "found 's/'"),
         (read_sense_key, "a a.1 /1\n", "found '/1'"),
         (read_sense_key, "", "contains no senses"),
-        (read_senseval, pos("<context><wf>a</wf></context>"), "i: expected one target, within 'head'; found 0"),
+        (
+            read_senseval,
+            pos("<context><wf>a</wf></context>"),
+            "i: expected one target, marked by a 'head' element; found 0",
+        ),
         (read_senseval, pos("<context><head>a</head><head>b</head></context>"), "expected one target.*found 2"),
         (read_senseval, pos("<context><head>a</head></context>", ""), "i: expected an answer that names a sense"),
         (
@@ -171,7 +175,7 @@ HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
         (
             read_senseval,
             f'<corpus><lexelt item="a-n">{ONE}{ONE}</lexelt></corpus>',
-            "i: the identifier occurs a second",
+            "i: the identifier occurs more than once",
         ),
     ],
 )

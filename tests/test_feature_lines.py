@@ -100,5 +100,5 @@ def test_many_short_lines(tmp_path):
     assert y.tolist() == [n % 2 for n in range(100_000)]
     assert groups.tolist() == [n // 9 for n in range(100_000)]
     path.write_text("1 qid:1 1:1\n" * 100_000 + "1 1:1\n")
-    with pytest.raises(InputError, match="line 100001: some lines have qid:, others do not"):
+    with pytest.raises(InputError, match="line 100001: either all lines or no line must have qid:"):
         read_feature_lines(path)

@@ -59,7 +59,7 @@ def test_whole_file(tmp_path):
 
 def test_no_file_takes_the_place_of_a_folder(tmp_path):
     """It is refused before any work is done."""
-    with pytest.raises(InputError, match="is a folder; name a file"):
+    with pytest.raises(InputError, match="is a folder; specify a file"):
         whole_file(tmp_path).__enter__()
     assert content(tmp_path) == {}
 
@@ -128,7 +128,11 @@ def test_whole_folder_overwrites_its_own_kind_only(tmp_path):
     (tmp_path / "b" / "thesis.tex").write_text("years of work")
     (tmp_path / "c").write_text("a file")
     before = content(tmp_path)
-    for name, message in [("a", "is no poems, so it is not overwritten"), ("b", "has no meta.json"), ("c", "c")]:
+    for name, message in [
+        ("a", "is not a folder of kind 'poems', so it was not overwritten"),
+        ("b", "has no meta.json"),
+        ("c", "c"),
+    ]:
         with pytest.raises(InputError, match=message):
             make_folder(tmp_path / name, overwrite=True)
     assert content(tmp_path) == before
@@ -170,10 +174,13 @@ def test_meta_survives_the_disk(tmp_path):
         (b"", "meta.json cannot be read"),
         (b'{"kind": "poems", "vers', "meta.json cannot be read"),
         (b"\xff\xfe", "meta.json cannot be read"),
-        (b"[1, 2]", "does not say what kind of folder"),
-        (b'{"version": 1}', "does not say what kind of folder"),
-        (b'{"kind": "songs", "version": 1}', "of kind .songs.; one of kind .poems. is needed here"),
-        (b'{"kind": "poems", "version": 2}', "version 2 of the poems format; this polyadic reads version 1"),
+        (b"[1, 2]", "does not state the kind of its folder"),
+        (b'{"version": 1}', "does not state the kind of its folder"),
+        (b'{"kind": "songs", "version": 1}', "of kind .songs., but a folder of kind .poems. is required"),
+        (
+            b'{"kind": "poems", "version": 2}',
+            "version 2 of the poems format, but this version of polyadic reads version 1",
+        ),
         (b'{"kind": "poems"}', "version None of the poems format"),
     ],
 )
@@ -221,9 +228,9 @@ def test_arrays_are_read_only(tmp_path):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.ones(3), "must hold .*int64 or uint16; got shape .3,. of float64"),
-        (np.ones((2, 2), int), "got shape .2, 2. of int64"),
-        (np.array(5), "got shape .. of int64"),
+        (np.ones(3), "must contain .*int64 or uint16; got shape .3,. and type float64"),
+        (np.ones((2, 2), int), "got shape .2, 2. and type int64"),
+        (np.array(5), "got shape .. and type int64"),
         (np.array([None]), "is damaged"),
     ],
 )
@@ -277,7 +284,9 @@ def test_machine(monkeypatch):
     assert resources.cores() >= 1
     resources.check_memory(0, "nothing", "be glad")
     monkeypatch.setattr(resources, "free_memory", lambda: 1 << 30)
-    with pytest.raises(InputError, match=r"a galaxy needs [\d,]+ MiB of memory and 1,024 MiB are free; take a star"):
+    with pytest.raises(
+        InputError, match=r"a galaxy needs [\d,]+ MiB of memory, but only 1,024 MiB are free; take a star"
+    ):
         resources.check_memory(1e30, "a galaxy", "take a star")
     monkeypatch.setattr(resources, "free_memory", lambda: None)
     resources.check_memory(1e30, "a galaxy", "take a star")
@@ -431,7 +440,7 @@ def test_digests_name_files_of_the_folder_only(tmp_path):
         with pytest.raises(InputError, match=f"a is damaged: {name} is missing"):
             files.check_whole(tmp_path / "a")
     write_meta(tmp_path / "a", **meta | {"more": 3})
-    with pytest.raises(InputError, match=r"meta\.json is damaged: it does not hold what was written"):
+    with pytest.raises(InputError, match=r"meta\.json is damaged: its content does not match its checksum"):
         files.check_whole(tmp_path / "a")
 
 
@@ -442,7 +451,7 @@ def test_links_and_devices_are_not_replaced(tmp_path):
     (tmp_path / "link").symlink_to("file")
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe"):
-        with pytest.raises(InputError, match=f"{name} is a link or a device, and is not replaced"):
+        with pytest.raises(InputError, match=f"{name} is a link or a device and cannot be replaced"):
             fill(whole_file(tmp_path / name), lambda draft: draft.write_text("new"))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_text() == "old"
@@ -473,7 +482,9 @@ def test_who_was_killed_no_longer_writes():
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux holds it")
 def test_memory_is_held():
     """What needs more than the bound is told; afterwards there is none."""
-    with pytest.raises(MemoryError, match=r"needs more than the [\d,]+ MiB it may have \(Unable to allocate 1\.00 TiB"):
+    with pytest.raises(
+        MemoryError, match=r"requires more memory than the limit of [\d,]+ MiB \(Unable to allocate 1\.00 TiB"
+    ):
         take(2**40)
     with resources.memory_limit(2**34):
         assert resources.free_memory() <= 2**34

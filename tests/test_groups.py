@@ -32,11 +32,11 @@ def test_choice_agrees_with_a_loop(sizes, random):
 @pytest.mark.parametrize(
     ("costs", "group", "fault"),
     [
-        ([0, 1, 0], [0, 1, 0], "must stand together"),
+        ([0, 1, 0], [0, 1, 0], "must be consecutive"),
         ([0, -1, 0], [0, 0, 1], "not negative"),
         ([0, np.nan, 0], [0, 0, 1], "finite"),
-        ([0, 1], [0, 0, 1], "3 candidates and costs"),
-        ([0, 1, 0], [0, 0], "3 candidates and groups"),
+        ([0, 1], [0, 0, 1], "one cost for each of 3 candidates"),
+        ([0, 1, 0], [0, 0], "one group label for each of 3 candidates"),
     ],
 )
 def test_faults_are_named(costs, group, fault):

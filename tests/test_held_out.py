@@ -143,15 +143,17 @@ def test_gaps_refuse(texts):
         ({"size": 0}, "size must be a whole number of at least 1"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1"),
         ({"width": 0}, "width must be a whole number from 1"),
-        ({"min_count": 1000}, "no tuple of 3 words in span 10 occurs 1000 times"),
+        ({"min_count": 1000}, "no tuple of 3 words in span 10 occurs at least 1000 times"),
     ):
         with pytest.raises(InputError, match=message):
             gaps(*texts, **{"min_count": 2} | change)
     train, _ = texts
-    with pytest.raises(InputError, match="no tuple of 3 words occurs 1 times in the held-out text and never in train"):
+    with pytest.raises(
+        InputError, match="no tuple of 3 words occurs at least 1 times in the held-out text and never in the train"
+    ):
         gaps(train, train, min_count=1)
     unknown = Corpus.build([["x", "y", "z"], ["x"]], min_count=1, jobs=1)
-    with pytest.raises(InputError, match="never in training"):
+    with pytest.raises(InputError, match="never in the training"):
         gaps(train, unknown, min_count=1)
     apart = Corpus.build([["a", "b", "x"], ["c", "b", "x"], ["a", "c", "x"]], min_count=1, jobs=1)
     with pytest.raises(InputError, match="no wrong answers found for 1 tuples"):
@@ -278,7 +280,8 @@ def test_names_against_the_sentences(tmp_path_factory, documents, order, min_cou
     truth = {run: run in titles for run, n in runs.items() if n >= min_count and len(set(run)) == order}
     if not any(truth.values()):
         with pytest.raises(
-            InputError, match=f"no sequence of {order} words that occurs {min_count} times is the title of a document"
+            InputError,
+            match=f"no sequence of {order} words that occurs at least {min_count} times is the title of a document",
         ):
             names(corpus, order=order, min_count=min_count)
         return
@@ -341,7 +344,7 @@ def test_split_loses_and_shares_nothing(total, share, seed):
     corpus = documents(total)
     size = round(share * total)
     if size in {0, total}:
-        with pytest.raises(InputError, match="documents leaves none to train on or none to hold out"):
+        with pytest.raises(InputError, match="documents leaves the training or held-out set empty"):
             split(corpus, share, seed=seed)
         return
     train, held = split(corpus, share, seed=seed)

@@ -168,23 +168,41 @@ SQUARED = {"zero_weight": 1.0, "scale": 1.0, "threads": 1}
     ("call", "message"),
     [
         (lambda: index_words(IDS, SENTENCES, 2, 5), "ids must be below 2"),
-        (lambda: index_words(IDS, SENTENCES, 3, 0), "reach below 32,768"),
-        (lambda: index_words(IDS, SENTENCES, 3, 1 << 15), "reach below 32,768"),
+        (lambda: index_words(IDS, SENTENCES, 3, 0), "reach must be below 32,768"),
+        (lambda: index_words(IDS, SENTENCES, 3, 1 << 15), "reach must be below 32,768"),
         (lambda: word_positions(IDS, 2), "ids must be below 2"),
-        (lambda: index_words(IDS, SENTENCES[:2], 3, 5), "sentences must rise from 0 to the number of ids, 4"),
-        (lambda: index_words(IDS, np.array([0, 5, 4]), 3, 5), "sentences must rise"),
-        (lambda: chunk_sets(IDS, SENTENCES + 1, 5, 2), "sentences must rise"),
-        (lambda: chunk_sets(IDS, np.empty(0, int), 5, 2), "sentences must rise"),
+        (
+            lambda: index_words(IDS, SENTENCES[:2], 3, 5),
+            "sentence offsets must increase from 0 to the number of ids, 4",
+        ),
+        (lambda: index_words(IDS, np.array([0, 5, 4]), 3, 5), "sentence offsets must increase"),
+        (lambda: chunk_sets(IDS, SENTENCES + 1, 5, 2), "sentence offsets must increase"),
+        (lambda: chunk_sets(IDS, np.empty(0, int), 5, 2), "sentence offsets must increase"),
         (lambda: chunk_sets(IDS, SENTENCES, 0, 2), "length and order must be positive; got 0 and 2"),
-        (lambda: kernels.cp_squared(ROWS, ONES[:1], ONES, U, **SQUARED), "2 entries need as many values"),
-        (lambda: kernels.cp_squared(ROWS, ONES, ONES[:1], U, **SQUARED), "2 entries need as many values"),
-        (lambda: kernels.cp_squared(ROWS, ONES, None, U[:3], **SQUARED), "indices must be rows of U, from 0"),
+        (
+            lambda: kernels.cp_squared(ROWS, ONES[:1], ONES, U, **SQUARED),
+            "values and weights must have one element for each of 2 entries",
+        ),
+        (
+            lambda: kernels.cp_squared(ROWS, ONES, ONES[:1], U, **SQUARED),
+            "values and weights must have one element for each of 2 entries",
+        ),
+        (lambda: kernels.cp_squared(ROWS, ONES, None, U[:3], **SQUARED), "indices must be row numbers of U, from 0"),
         (lambda: kernels.cp_squared(ROWS - 1, ONES, None, U, **SQUARED), "got -1 to -1"),
-        (lambda: kernels.cp_squared(ROWS, ONES, None, U[0], **SQUARED), "must be of two dimensions"),
-        (lambda: kernels.cp_predict(ROWS, U[:3], threads=1), "indices must be rows of U, from 0 to 2; got 2 to 3"),
-        (lambda: kernels.cp_predict(ROWS, U, offsets=[0, 1], threads=1), "offsets must be one per mode, 3"),
-        (lambda: kernels.cp_pullback(ROWS, ONES[:1], U, threads=1), "2 entries need as many derivatives"),
-        (lambda: kernels.cp_predict(ROWS[0], U, threads=1), "must be of two dimensions"),
+        (lambda: kernels.cp_squared(ROWS, ONES, None, U[0], **SQUARED), "must have two dimensions"),
+        (
+            lambda: kernels.cp_predict(ROWS, U[:3], threads=1),
+            "indices must be row numbers of U, from 0 to 2; got 2 to 3",
+        ),
+        (
+            lambda: kernels.cp_predict(ROWS, U, offsets=[0, 1], threads=1),
+            "offsets must have one element for each of 3 modes",
+        ),
+        (
+            lambda: kernels.cp_pullback(ROWS, ONES[:1], U, threads=1),
+            "derivatives must have one element for each of 2 entries",
+        ),
+        (lambda: kernels.cp_predict(ROWS[0], U, threads=1), "must have two dimensions"),
     ],
 )
 def test_doors_are_guarded(call, message):
@@ -254,7 +272,7 @@ def test_best_of_rows_against_a_stable_sort(dtype, n):
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     np.testing.assert_array_equal(places, order)
     np.testing.assert_array_equal(values, np.take_along_axis(scores, order, axis=1))
-    with pytest.raises(ValueError, match="rows have 12 numbers, of which 13 are wanted"):
+    with pytest.raises(ValueError, match="n must be from 1 to the number of columns, 12; got 13"):
         kernels.best_of_rows(scores, 13)
 
 
@@ -275,7 +293,7 @@ def test_sparse_product(R, kind, monkeypatch):
     assert kernels.sparse_product(A.indptr, A.indices, A.data, X.astype(float), threads=2).dtype == float
     empty = kernels.sparse_product(A.indptr[:1], A.indices[:0], A.data[:0], X, threads=2)
     assert empty.shape == (0, R)
-    with pytest.raises(ValueError, match="an entry has a column and a value"):
+    with pytest.raises(ValueError, match="entries must have a column and a value"):
         kernels.sparse_product(A.indptr, A.indices[1:], A.data, X, threads=1)
 
 
@@ -295,7 +313,7 @@ def test_sparse_activations(shape):
     assert (np.abs(common) <= most + 1e-8).all()
     np.testing.assert_allclose(common[W != 0], (np.sign(W) * most)[W != 0], atol=1e-8)
     np.testing.assert_array_equal(kernels.sparse_activations(f, G, y, threads=3, **how), W)
-    with pytest.raises(ValueError, match="do not fit signals"):
+    with pytest.raises(ValueError, match="do not match signals"):
         kernels.sparse_activations(f, G[..., 1:], y, threads=1, **how)
     with pytest.raises(ValueError, match="kinds must be below 2"):
         kernels.sparse_activations(f, G, y, threads=1, **how | {"which": which + 1})

@@ -200,14 +200,14 @@ def test_joint_goes_on_where_it_stopped():
 @pytest.mark.parametrize(
     ("parameters", "choose", "message"),
     [
-        ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got \(30, 5\)"),
-        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 non-negative"),
+        ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got shape \(30, 5\)"),
+        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 must be non-negative"),
         ({"start": np.ones((29, 6))}, slice(None), "start must have 30 rows, one per word"),
         ({"themes": 6}, slice(None), "themes"),
         ({"rank": 60}, slice(None), "rank must be below 60, the 30 words and the 30 themes; got 60"),
-        ({}, slice(1), r"needs pairs and then larger tuples; got entries of orders \[2\]"),
+        ({}, slice(1), r"requires pairs, followed by larger tuples; got entries of orders \[2\]"),
         ({}, slice(None, None, -1), r"got entries of orders \[3, 2\]"),
-        ({"order_weights": [1.0]}, slice(None), "order_weights must be one per list"),
+        ({"order_weights": [1.0]}, slice(None), "order_weights must contain one weight per list"),
     ],
 )
 def test_joint_refusals(parameters, choose, message):
@@ -223,12 +223,12 @@ LISTED = Entries(np.array([[1, 0]]), np.ones(1), (2, 2), symmetric=True)
 @pytest.mark.parametrize(
     ("model", "entries", "message"),
     [
-        (SymmetricCP(2), replace(LISTED, symmetric=False), "symmetric CP needs symmetric entries"),
+        (SymmetricCP(2), replace(LISTED, symmetric=False), "symmetric CP requires symmetric entries"),
         (SymmetricCP(2), replace(LISTED, indices=LISTED.indices[:0], values=np.empty(0)), "there are no entries"),
-        (SymmetricCP(2, zero_weight=0.1), replace(LISTED, unlisted="missing"), "zero_weight must be 0 where unlisted"),
-        (PPMISVD(2), some_entries(), "PPMI-SVD factorizes a matrix; got entries of order 3"),
+        (SymmetricCP(2, zero_weight=0.1), replace(LISTED, unlisted="missing"), "zero_weight must be 0 if unlisted"),
+        (PPMISVD(2), some_entries(), "entries of order 2; got order 3"),
         (PPMISVD(20), some_entries(order=2), "rank must be below 20, the smaller side of the matrix; got 20"),
-        (NNSE(2), some_entries(), "NNSE needs a symmetric matrix"),
+        (NNSE(2), some_entries(), "NNSE requires a symmetric matrix"),
         (GloVe(2), some_entries(), "symmetric counts of pairs"),
     ],
 )

@@ -314,15 +314,18 @@ class Other:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"slots": (0, 0)}, r"slots must name a factor per mode; got \(0, 0\) for order 3"),
+        ({"slots": (0, 0)}, r"slots must name one factor for each mode; got \(0, 0\) for order 3"),
         ({"weight": -1.0}, "weight must be a finite number of at least 0; got -1"),
         ({"zero_weight": np.nan}, "zero_weight must be a finite number of at least 0; got nan"),
-        ({"entries": replace(X, unlisted="missing")}, "zero_weight must be 0 where unlisted entries are missing"),
-        ({"loss": Other()}, "zero_weight needs a squared or Poisson loss and a CP form"),
-        ({"form": Other()}, "zero_weight needs a squared or Poisson loss and a CP form"),
-        ({"importance": {0: np.ones(2)}}, "importance of slot 0 must be a number of at least 0 for each row"),
-        ({"importance": {1: np.ones(3)}}, "importance of slot 1 must be"),
-        ({"importance": {0: np.array([1.0, -1.0, 1.0])}}, "importance of slot 0 must be"),
+        (
+            {"entries": replace(X, unlisted="missing")},
+            "zero_weight must be 0 if unlisted entries are treated as missing",
+        ),
+        ({"loss": Other()}, "zero_weight requires a squared or Poisson loss and a CP form"),
+        ({"form": Other()}, "zero_weight requires a squared or Poisson loss and a CP form"),
+        ({"importance": {0: np.ones(2)}}, "importance of slot 0 must contain a non-negative number for each row"),
+        ({"importance": {1: np.ones(3)}}, "importance of slot 1 must contain"),
+        ({"importance": {0: np.array([1.0, -1.0, 1.0])}}, "importance of slot 0 must contain"),
     ],
 )
 def test_term_refusals(arguments, message):
@@ -354,16 +357,20 @@ def test_objective_refusals():
     """Penalties are one per factor, threads at least one, and factors have a row per index and one rank."""
     term = Term(FLAT, CP(), Squared(), (0, 1))
     for penalties in ([L2()], [L2()] * 3):
-        with pytest.raises(InputError, match=r"penalties must be one per factor; got . for slots \[0, 1\]"):
+        with pytest.raises(
+            InputError, match=r"penalties must contain one penalty per factor; got . for slots \[0, 1\]"
+        ):
             Objective([term], penalties)
     for threads in (0, -1, 1.5):
         with pytest.raises(InputError, match="threads must be a whole number from 1 to 1024"):
             Objective([term], [L2(), L2()], threads=threads)
     f = Objective([term], [L2(), L2()])
     for shapes in [((3, 2), (2, 2)), ((2, 2), (3, 1)), ((2, 2), (4, 2)), ((1, 2), (3, 2)), ((2,), (3,))]:
-        with pytest.raises(InputError, match=r"entries of shape \(2, 3\) need a factor row per index; got factors of"):
+        with pytest.raises(
+            InputError, match=r"one row for each index of entries of shape \(2, 3\), and the same rank; got"
+        ):
             f.value([np.ones(shape) for shape in shapes])
-    with pytest.raises(InputError, match="need a factor row per index"):
+    with pytest.raises(InputError, match="the factors must have one row for each index"):
         Objective([symmetric_term(X)], [L2()]).value([np.ones((2, 2))])
 
 

@@ -105,14 +105,14 @@ def test_threads_share_the_work():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"offsets": [0, 7]}, "offsets must be one per mode, 3"),
-        ({"offsets": [0, 12, 7]}, "offsets must rise from 0"),
-        ({"offsets": [1, 7, 13]}, "offsets must rise from 0"),
-        ({"mode": 3}, "mode lie below 3; got .* and 3"),
-        ({"offsets": [0, 6, 13]}, "indices must be rows of U, from 0 to 5; got 0 to 6"),
-        ({"permuted": True}, r"indices must lie within every mode of \[7, 6, 5\] rows"),
-        ({"values": np.ones(3)}, r"entries need as many values; got shape \(3,\)"),
-        ({"U": np.ones((17, 2))}, "indices must be rows of U, from 0 to 3; got 0 to 4"),
+        ({"offsets": [0, 7]}, "offsets must have one element for each of 3 modes"),
+        ({"offsets": [0, 12, 7]}, "offsets must increase from 0"),
+        ({"offsets": [1, 7, 13]}, "offsets must increase from 0"),
+        ({"mode": 3}, "mode must be below 3; got .* and 3"),
+        ({"offsets": [0, 6, 13]}, "indices must be row numbers of U, from 0 to 5; got 0 to 6"),
+        ({"permuted": True}, r"indices must be valid in every mode; the modes have \[7, 6, 5\] rows"),
+        ({"values": np.ones(3)}, r"entries; got shape \(3,\)"),
+        ({"U": np.ones((17, 2))}, "indices must be row numbers of U, from 0 to 3; got 0 to 4"),
     ],
 )
 def test_door_refuses(change, message):
@@ -260,18 +260,23 @@ SYMMETRIC = Entries.collect([[0, 1, 2], [1, 2, 3]], [1.0, 2.0], 4)
             Objective([Term(X, CP(), Squared(), (0, 1, 2))], [NonNegative()] * 3),
             None,
             {},
-            "a CP form and a Poisson loss",
+            "a single CP term with Poisson loss",
         ),
-        (Objective(objective(X).terms * 2, [NonNegative()] * 3), None, {}, "CP-APR needs one term with a CP form"),
-        (objective(SYMMETRIC, slots=(0, 0, 0)), None, {}, "a factor for each mode: .* use quasi_newton with the Poiss"),
-        (objective(X, zero_weight=0.5), None, {}, "counts every cell once; use zero_weight=1 and no weights"),
-        (objective(replace(X, weights=np.ones(len(X)))), None, {}, "counts every cell once; use zero_weight=1"),
-        (objective(X, penalty=L2()), None, {}, r"needs the penalty NonNegative\(\) for each factor"),
-        (objective(X, penalty=NonNegative(0.1)), None, {}, r"needs the penalty NonNegative\(\) for each factor"),
+        (Objective(objective(X).terms * 2, [NonNegative()] * 3), None, {}, "CP-APR supports only a single CP term"),
+        (
+            objective(SYMMETRIC, slots=(0, 0, 0)),
+            None,
+            {},
+            "a separate factor for each mode, .* use quasi_newton with the Poiss",
+        ),
+        (objective(X, zero_weight=0.5), None, {}, "gives every cell weight 1; use zero_weight=1 and no weights"),
+        (objective(replace(X, weights=np.ones(len(X)))), None, {}, "gives every cell weight 1; use zero_weight=1"),
+        (objective(X, penalty=L2()), None, {}, r"requires the penalty NonNegative\(\) for each factor"),
+        (objective(X, penalty=NonNegative(0.1)), None, {}, r"requires the penalty NonNegative\(\) for each factor"),
         (objective(replace(X, values=-X.values)), None, {}, "counts must not be negative; entry .* is -"),
-        (objective(X), np.ones((9, 3)), {}, "need a factor row per index"),
-        (objective(X), np.ones((5, 2)), {}, "need a factor row per index"),
-        (objective(X), -np.ones((5, 3)), {}, "start of CP-APR must not be negative; its smallest .* -1.0"),
+        (objective(X), np.ones((9, 3)), {}, "the factors must have one row for each index"),
+        (objective(X), np.ones((5, 2)), {}, "the factors must have one row for each index"),
+        (objective(X), -np.ones((5, 3)), {}, "initial factors for CP-APR must be non-negative; the smallest .* -1.0"),
         (objective(X), None, {"inner": 0}, "inner must be a whole number of at least 1; got 0"),
         (objective(X), None, {"kappa": -1}, "kappa must be a finite number of at least 0; got -1"),
         (objective(X), None, {"inner_tol": -1}, "inner_tol must be a finite number of at least 0; got -1"),
@@ -331,7 +336,9 @@ def test_modes_of_different_vocabularies():
     likeliest = [best[0][0] for best in model.components(words, top=1, mode=1)]
     assert likeliest == [words[k] for k in model.factors_[1].argmax(axis=0)]
     for ask in (model.components, model.embedding):
-        with pytest.raises(InputError, match=r"got 10 words for modes of \[12, 10, 11\]; choose one with mode="):
+        with pytest.raises(
+            InputError, match=r"got 10 words for modes with \[12, 10, 11\] rows; select one with mode=="
+        ):
             ask(words)
         with pytest.raises(InputError, match="mode must be a whole number from 0 to 2; got 3"):
             ask(words, mode=3)
@@ -345,8 +352,12 @@ def test_modes_of_different_vocabularies():
         ({"rank": 10**12}, SYMMETRIC, "2 counts, 4 x 4 x 4, and rank .* MiB are free; lower the rank"),
         ({}, replace(SYMMETRIC, values=np.zeros(2)), "there are no counts to factorize"),
         ({}, replace(SYMMETRIC, values=np.array([3.0, -1.0])), "counts must not be negative; entry 1 is -1.0"),
-        ({}, replace(SYMMETRIC, weights=np.ones(2)), "counts every cell once"),
-        ({}, replace(SYMMETRIC, unlisted="missing"), "zero_weight must be 0 where unlisted entries are missing"),
+        ({}, replace(SYMMETRIC, weights=np.ones(2)), "gives every cell weight 1"),
+        (
+            {},
+            replace(SYMMETRIC, unlisted="missing"),
+            "zero_weight must be 0 if unlisted entries are treated as missing",
+        ),
     ],
 )
 def test_model_refuses(parameters, entries, message):

@@ -73,7 +73,7 @@ def test_checkpoint_is_what_was_reached(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "meta.json").write_text(json.dumps({"kind": "corpus", "version": 1}))
-    with pytest.raises(InputError, match="is no checkpoint"):
+    with pytest.raises(InputError, match="is not a folder of kind 'checkpoint'"):
         Checkpoint(other)
 
 
@@ -118,7 +118,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     assert (result.history, result.n_iter, result.converged) == ([9, 5, 4, 3, 2], 4, False)
     assert result.seconds == sorted(result.seconds)
     assert len(result.seconds) == 5
-    with pytest.raises(InputError, match="of another fit, with rank 3 instead of 4; use its settings"):
+    with pytest.raises(InputError, match="of a different fit, with rank 3 instead of 4; use its settings"):
         Checkpoint(tmp_path / "c", made_of={**how["made_of"], "rank": 4})
     assert Checkpoint(tmp_path / "c", made_of={"rank": 4}, overwrite=True).reached is None
     assert Checkpoint(tmp_path / "c").reached is None  # it was not asked whether to go on
@@ -150,7 +150,7 @@ def test_held_out_entries_are_neither_known_nor_zero():
     truth = 0.5 * np.sum((dense - cells)[is_known] ** 2) + 0.05 * np.sum(cells[~is_known & ~is_held] ** 2)
     (term,) = symmetric_terms([known], Squared(), zero_weight=0.1, zero_power=0.0)
     assert Objective([term], [L2()]).value([u]) == pytest.approx(truth / 6)  # each tuple once, not each permutation
-    with pytest.raises(InputError, match="the share held out must be below 1"):
+    with pytest.raises(InputError, match="the held-out fraction must be less than 1"):
         x.hold_out(1.0, np.random.default_rng(0))
 
 
@@ -267,7 +267,7 @@ def test_partial_fit_goes_on():
     assert model.n_iter_ == 1
     assert model.history_[1] < model.history_[0]
     assert not np.array_equal(before, model.factors_[0])
-    with pytest.raises(InputError, match="need a factor row per index"):
+    with pytest.raises(InputError, match="the factors must have one row for each index"):
         model.partial_fit(some_entries(size=20))
 
 
@@ -282,9 +282,13 @@ def test_positive_part_is_what_positive_l1_means():
 @pytest.mark.parametrize(
     ("parameters", "lists", "message"),
     [
-        ({"order_weights": [1.0]}, [2, 3], "order_weights must be one per list of entries; got 1 for 2"),
+        (
+            {"order_weights": [1.0]},
+            [2, 3],
+            "order_weights must contain one weight per list of entries; got 1 weights for 2",
+        ),
         ({"order_weights": [1.0, -1.0]}, [2, 3], "order_weights must be a sequence, each a finite number"),
-        ({}, [], "one per list of entries; got 0 for 0"),
+        ({}, [], "one weight per list of entries; got 0 weights for 0 lists"),
         ({"validation": -0.1}, [3], "validation must be a finite number from 0 to 1; got -0.1"),
     ],
 )
@@ -299,5 +303,5 @@ def test_useless_entries_are_refused():
     zeros = Entries.collect([[0, 1, 2]], [0.0], 3)
     with pytest.raises(InputError, match="every listed entry is zero"):
         SymmetricCP(2).fit(zeros)
-    with pytest.raises(InputError, match="entries must be of one vocabulary; got 12 and 20 words"):
+    with pytest.raises(InputError, match="entries must have the same vocabulary; got 12 and 20 words"):
         SymmetricCP(2).fit([some_entries(order=2), some_entries(size=20)])

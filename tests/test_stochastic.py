@@ -451,15 +451,21 @@ def refusals():
 
     yield {"batch": 0}, term, start, L2(), "batch must be a whole number of at least 1; got 0"
     yield {"zeros": -1}, term, start, L2(), "zeros must be a finite number of at least 0; got -1"
-    yield {"zeros": 1}, replace(term, zero_weight=1.0), start, L2(), "zeros must be 0 where zero_weight already"
+    yield {"zeros": 1}, replace(term, zero_weight=1.0), start, L2(), "zeros must be 0 if zero_weight already"
     missing = replace(term, entries=replace(x, unlisted="missing"))
-    yield {"zeros": 1}, missing, start, L2(), "zeros must be 0 where unlisted entries are missing"
+    yield {"zeros": 1}, missing, start, L2(), "zeros must be 0 if unlisted entries are treated as missing"
     shuffled = replace(x, indices=np.asfortranarray(x.indices[::-1]))
-    yield {"zeros": 1}, replace(term, entries=shuffled), start, L2(), "zeros need entries in lexicographic order"
+    yield {"zeros": 1}, replace(term, entries=shuffled), start, L2(), "zeros require entries in lexicographic order"
     yield {}, replace(term, form=object()), start, L2(), "stochastic descent supports only the CP form"
-    yield {}, term, start, Kinked(), "stochastic descent supports the kinked penalties L1 and NonNegative; got"
-    yield {}, term, [start[0], np.ones((3, 3))], L2(), "start must be matrices of one rank and one floating type"
-    yield {}, term, [start[0][:2], start[1]], L2(), r"entries of shape \(4, 3\) need a factor row per index"
+    yield {}, term, start, Kinked(), "stochastic descent supports are L1 and NonNegative; got"
+    yield (
+        {},
+        term,
+        [start[0], np.ones((3, 3))],
+        L2(),
+        "start must contain matrices of the same rank and floating-point type",
+    )
+    yield {}, term, [start[0][:2], start[1]], L2(), r"one row for each index of entries of shape \(4, 3\)"
     yield {}, replace(term, entries=replace(x, indices=x.indices[:0], values=x.values[:0])), start, L2(), "no entries"
 
 

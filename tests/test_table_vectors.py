@@ -196,7 +196,7 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         (["--method", "kca", "--set", "residual=sgns", "--set", "shift=0.5"], "--set shift must be"),
         (
             ["--method", "ca", "--set", "positional=true", "--set", "side=columns"],
-            "gives vectors of words at a position",
+            "cannot be combined with positional",
         ),
         (["--method", "ca", "--set", "contexts=left", "--keep", "kept"], "--keep has no effect"),
     ],

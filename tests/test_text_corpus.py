@@ -294,10 +294,10 @@ def cut(name, size):
 @pytest.mark.parametrize(
     ("damage", "fault"),
     [
-        (change_meta("kind", "counts"), "of kind 'counts'; one of kind 'corpus' is needed"),
+        (change_meta("kind", "counts"), "of kind 'counts', but a folder of kind 'corpus' is required"),
         (change_meta("version", 3), "version 3"),
-        (change_meta("digest", None), "lacks 'digest'"),
-        (change_meta("settings", 1), "lacks 'settings'"),
+        (change_meta("digest", None), "has no key 'digest'"),
+        (change_meta("settings", 1), "has no key 'settings'"),
         (lambda folder: (folder / "meta.json").unlink(), "has no meta.json"),
         (lambda folder: (folder / "ids.npy").unlink(), "ids.npy is missing"),
         (lambda folder: (folder / "vocabulary.txt").unlink(), "vocabulary.txt: No such file"),
@@ -305,7 +305,7 @@ def cut(name, size):
         (lambda folder: (folder / "ids.npy").write_bytes(b""), "ids.npy is damaged"),
         (cut("ids.npy", 2), "ids.npy is damaged"),
         (cut("sentences.npy", 8), "sentences.npy is damaged"),
-        (lambda folder: os.truncate(folder / "ids.npy", 1000), "ids.npy is damaged: there is data after"),
+        (lambda folder: os.truncate(folder / "ids.npy", 1000), "ids.npy is damaged: it contains more than"),
         (change("ids.npy", lambda a: a.astype(np.float32)), "ids.npy must hold a vector of uint16 or uint32"),
         (change("ids.npy", lambda a: a[:, None]), "ids.npy must hold a vector"),
         (change("ids.npy", put(3, 60_000)), "ids.npy is damaged: it contains the id 60000"),
@@ -469,5 +469,5 @@ def test_a_part_keeps_titles_and_refuses_unknown_documents(tmp_path):
     assert corpus.select([2, 0]).titles == ("Pearl Harbor", "")
     assert corpus.select([0], tmp_path / "part").digest == Corpus.open(tmp_path / "part").digest
     for wrong in ([3], [-1], [0, 0]):
-        with pytest.raises(InputError, match="different numbers below 3"):
+        with pytest.raises(InputError, match="distinct numbers below 3"):
             corpus.select(wrong)

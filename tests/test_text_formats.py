@@ -334,7 +334,7 @@ def test_bad_files_are_skipped_counted_and_named(tmp_path):
         list(read(tmp_path, errors="strict"))
     for number in (7, 8):
         (tmp_path / f"{number}.txt").write_bytes(b"\xff")
-    with pytest.raises(InputError, match="none of the 9 files can be read; error of the first"):
+    with pytest.raises(InputError, match="none of the 9 files could be read; the error for the first"):
         list(read(tmp_path))
 
 
@@ -486,9 +486,9 @@ def test_treebanks(size, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "reading", "fault"),
     [
-        ("1\tDogs\tdog\n", {}, r"bank\.conllu, line 1 must have ten columns between tabs, as CoNLL-U has; got 3"),
+        ("1\tDogs\tdog\n", {}, r"bank\.conllu, line 1 must have ten tab-separated columns, as in CoNLL-U; got 3"),
         (BANK, {"field": "lema"}, "field must be 'form' or 'lemma' for CoNLL-U such as .*; got 'lema'"),
-        (BANK, {"tokenizer": Tokenizer(lemmas=True)}, "lemmas are not available for text that is tokenised already"),
+        (BANK, {"tokenizer": Tokenizer(lemmas=True)}, "lemmas are not available for pre-tokenized text"),
         ("# newdoc\n", {}, "the source contains no documents"),
     ],
 )
@@ -522,7 +522,7 @@ def test_words_of_treebanks_are_spelled_as_those_of_text(tmp_path):
     assert corpus.tokenize("Dogs!") == [["dogs"]]
     corpus = Corpus.build(tmp_path / "bank", min_count=1, field="lemma", format="conllu")
     assert "dogs" in corpus.vocabulary
-    with pytest.raises(InputError, match="are lemmas given in its files"):
+    with pytest.raises(InputError, match="are lemmas taken from the files"):
         corpus.tokenize("Dogs!")
 
 

@@ -147,7 +147,7 @@ def test_stop_words_by_name():
     assert stop_words("german") == stop_words("de") == stop_words("language", "de")
     assert stop_words("english") == stop_words("language") == ENGLISH
     assert stop_words("none") == stop_words(None) == frozenset()
-    with pytest.raises(InputError, match="no file klingon"):
+    with pytest.raises(InputError, match="file klingon does not exist"):
         stop_words("klingon")
     with pytest.warns(UserWarning, match="no stop list for the language la"):
         assert stop_words("language", "la") == frozenset()

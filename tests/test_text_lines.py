@@ -131,7 +131,7 @@ def test_either_word_is_enough(corpus):
     both = each["bank"] & each["river"]
     assert both
     assert set(best[: len(both)]) == both
-    with pytest.raises(InputError, match="width is not available with either"):
+    with pytest.raises(InputError, match="width cannot be combined with either"):
         next(lines.find("bank", "river", either=True, width=3))
 
 
@@ -182,7 +182,7 @@ def test_lines_on_the_command_line(corpus):
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert nothing.stderr == "polyadic: no line has 'banq' and 'river'\n"
     refused = invoke("lines", corpus.path, "bank", "--where", "1813")
-    assert "--where takes FIELD=VALUE" in refused.output
+    assert "--where must have the form FIELD=VALUE" in refused.output
 
 
 @pytest.mark.parametrize(

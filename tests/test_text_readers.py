@@ -228,7 +228,7 @@ def test_folders_and_globs(tmp_path):
 
 def test_absent_and_unreadable(tmp_path):
     """What is absent or cannot be opened is named, and a text passed by mistake gets a hint."""
-    with pytest.raises(InputError, match=r"no file .*pass a list of documents"):
+    with pytest.raises(InputError, match=r"no file found at .*pass a list of documents"):
         list(read("It was a dark and stormy night. " * 100))
     for name in (tmp_path / "absent.txt", f"{tmp_path}/*.none"):
         with pytest.raises(InputError, match="no file"):
@@ -334,7 +334,7 @@ def test_lines_have_an_end(monkeypatch):
     monkeypatch.setattr(streams, "MAX_LINE_LENGTH", 3 * streams.BLOCK)
     block = "a" * streams.BLOCK
     with pytest.raises(
-        InputError, match="line 2 is longer than 3,145,728 characters; the file may not consist of lines"
+        InputError, match="line 2 is longer than 3,145,728 characters; the file is probably not a text file"
     ):
         list(streams.lines(["a\n", *[block] * 9]))
     assert len(list(streams.lines([f"{block}\n"] * 9))) == 9

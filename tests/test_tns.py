@@ -61,15 +61,15 @@ def test_files_of_others_are_read(tmp_path):
     ("text", "message"),
     [
         ("", "has no entries"),
-        ("1 2 x\n", "x.tns:1: an entry is whole numbers and a value; got '1 2 x'"),
-        ("1 2.5 3\n", "x.tns:1: an entry is whole numbers and a value"),
-        ("1 2 3\n0 1 1\n", "x.tns:2: an entry is 2 indices from 1 and a value; got '0 1 1'"),
-        ("1 2 3\n1 2 3 4\n", "x.tns:2: an entry is 2 indices from 1"),
-        ("7\n", "x.tns:1: an entry is at least one index"),
+        ("1 2 x\n", "x.tns:1: an entry must consist of whole numbers and a value; got '1 2 x'"),
+        ("1 2.5 3\n", "x.tns:1: an entry must consist of whole numbers and a value"),
+        ("1 2 3\n0 1 1\n", "x.tns:2: an entry must consist of 2 indices from 1 and a value; got '0 1 1'"),
+        ("1 2 3\n1 2 3 4\n", "x.tns:2: an entry must consist of 2 indices from 1"),
+        ("7\n", "x.tns:1: an entry must consist of at least one index"),
         ("1 1 nan\n", "x.tns: values must be finite; entry 0 is nan"),
         ("# polyadic symmetric shape 3 3\n1 2 1\n", "x.tns: symmetric entries must list each tuple once"),
         ("1 99999999999999999999 1\n", "x.tns:1: an index must be at most 9,007,199,254,740,992; got '1 9999"),
-        (f"1 {'9' * 5000} 1\n", "x.tns:1: an entry is whole numbers and a value"),
+        (f"1 {'9' * 5000} 1\n", "x.tns:1: an entry must consist of whole numbers and a value"),
         (
             f"# polyadic general shape 2 {'9' * 5000}\n1 1 1\n",
             "x.tns:1: the length of a mode must be at most 9,007,199",
@@ -87,6 +87,6 @@ def test_faults_are_named(text, message, tmp_path):
 def test_faults_of_long_lines_are_told_briefly(tmp_path):
     """Of a line without end, only the beginning is shown."""
     (tmp_path / "x.tns").write_text("a " * 50_000)
-    with pytest.raises(InputError, match="an entry is whole numbers and a value") as told:
+    with pytest.raises(InputError, match="an entry must consist of whole numbers and a value") as told:
         read_tns(tmp_path / "x.tns")
     assert len(str(told.value)) < 300 + len(str(tmp_path))

@@ -288,11 +288,11 @@ def test_doors_refuse_what_does_not_fit():
     """Shapes and types are checked before the loops read."""
     entries, V = RowEntries(np.array([0, 1]), np.array([2]), np.ones(1), np.ones(1)), np.ones((2, 3), np.float32)
     U = np.ones((1, 3), np.float32)
-    with pytest.raises(ValueError, match="columns that are rows of V"):
+    with pytest.raises(ValueError, match="their columns must be row numbers of V"):
         nonnegative_rows(entries, V, U, base=np.eye(3), threads=1)
     with pytest.raises(ValueError, match="contiguous"):
         hals(np.eye(3), np.ones((1, 3)), U.astype(float), threads=1)
-    with pytest.raises(ValueError, match="beta from 0 to 2"):
+    with pytest.raises(ValueError, match="beta must be from 0 to 2"):
         divergence_rows(entries._replace(columns=np.array([1])), V, U, base=np.ones(3), beta=3, floor=0, threads=1)
     with pytest.raises(ValueError, match="zero cells must be stored"):
         Divergence(listed(np.ones((2, 2))), beta=1.5, threads=1)
@@ -630,7 +630,7 @@ def perplexity(mixtures=2, words=4, background=4, **how):
     ("call", "fault"),
     [
         (lambda: text_model().transform("sun moon"), "pass \\[text\\]"),
-        (lambda: text_model().transform(["sun", 3]), "one is of type int"),
+        (lambda: text_model().transform(["sun", 3]), "got an element of type int"),
         (lambda: text_model().transform([]), "no documents"),
         (lambda: cross_validate(TextTopics(), counts(), "ab", n_components=[]), "must contain at least one"),
         (lambda: diversity([]), "needs topics"),

@@ -141,15 +141,23 @@ ROWS, FACTORS = np.array([[0, 1]]), [np.ones((3, 2)), np.ones((4, 2))]
 @pytest.mark.parametrize(
     ("door", "change", "message"),
     [
-        (tucker_core, {"indices": np.array([[0, 4]])}, "mode 1 must be rows of its factor, from 0 to 3; got 4 to 4"),
-        (tucker_core, {"indices": np.array([[0, -1]])}, "indices of mode 1 must be rows of its factor"),
-        (tucker_core, {"indices": np.array([[0]])}, "indices must have at least two modes"),
+        (
+            tucker_core,
+            {"indices": np.array([[0, 4]])},
+            "mode 1 must be row numbers of its factor, from 0 to 3; got 4 to 4",
+        ),
+        (tucker_core, {"indices": np.array([[0, -1]])}, "indices of mode 1 must be row numbers of its factor"),
+        (tucker_core, {"indices": np.array([[0]])}, "indices must have at least two columns"),
         (tucker_core, {"slots": (0, 2)}, "slots must name one of 2 factors for each mode"),
-        (tucker_core, {"values": np.ones(2)}, "1 entries need as many values; got 2"),
+        (tucker_core, {"values": np.ones(2)}, "values must have one element for each of 1 entries; got 2"),
         (tucker_predict, {"core": np.ones((2, 3))}, r"the core must have shape \(2, 2\); got \(2, 3\)"),
-        (tucker_pullback, {"derivatives": np.ones(3)}, "1 entries need as many derivatives; got 3"),
-        (unfolding_gram, {"Q": np.ones((1, 2))}, "mode 1 must be rows of its factor, from 0 to 0; got 1 to 1"),
-        (unfolding_gram, {"values": np.ones(2)}, "1 entries need as many values; got 2"),
+        (
+            tucker_pullback,
+            {"derivatives": np.ones(3)},
+            "derivatives must have one element for each of 1 entries; got 3",
+        ),
+        (unfolding_gram, {"Q": np.ones((1, 2))}, "mode 1 must be row numbers of its factor, from 0 to 0; got 1 to 1"),
+        (unfolding_gram, {"values": np.ones(2)}, "values must have one element for each of 1 entries; got 2"),
     ],
 )
 def test_kernels_refuse(door, change, message):
@@ -304,11 +312,11 @@ TWICE = Entries(np.array([[0, 1], [0, 1]]), np.ones(2), (2, 2))
     ("parameters", "entries", "message"),
     [
         ({"rank": 21}, None, "rank must be a whole number from 1 to 20; got 21"),
-        ({"rank": (2, 2)}, None, r"rank must be one number, or one for each of 1 factors; got \(2, 2\)"),
+        ({"rank": (2, 2)}, None, r"rank must be a single number or one number for each of 1 factors; got \(2, 2\)"),
         ({}, Entries(np.empty((0, 2), int), np.empty(0), (2, 2), symmetric=True), "there are no entries to factorize"),
         ({}, Entries(np.array([[1, 0]]), np.ones(1), (2, 2), unlisted="missing"), "treats unlisted cells as zeros"),
-        ({"rank": 1}, Entries(np.array([[1]]), np.ones(1), (2,)), "HOOI needs entries of at least two modes"),
-        ({}, TWICE, "each cell to be listed once; sum the values of duplicate cells"),
+        ({"rank": 1}, Entries(np.array([[1]]), np.ones(1), (2,)), "HOOI requires entries with at least two modes"),
+        ({}, TWICE, "each cell to be listed only once; sum the values of duplicate cells"),
     ],
 )
 def test_model_refusals(parameters, entries, message):
@@ -331,9 +339,9 @@ PLAIN = Entries(np.array([[0, 1, 1]]), np.ones(1), (2, 2, 2))
 @pytest.mark.parametrize(
     ("entries", "shape", "slots", "message"),
     [
-        (PLAIN, (2, 1), (0, 1), "slots must have one factor per mode"),
+        (PLAIN, (2, 1), (0, 1), "slots must name one factor for each mode"),
         (PLAIN, (2, 1), (0, 0, 0), "slots must contain all 2 factors"),
-        (some_entries(), (20, 1), (0, 1, 1), "symmetric entries share one factor"),
+        (some_entries(), (20, 1), (0, 1, 1), "symmetric entries must share a single factor"),
         (some_entries(), (19, 1), None, "factor 0 must have 20 rows and at most as many columns; got shape"),
         (some_entries(), (20, 21), None, "factor 0 must have 20 rows"),
         (some_entries(), (20,), None, "factor 0 must have 20 rows"),

@@ -130,11 +130,11 @@ def test_a_changed_file_is_another(store, web):
 def test_faults(store, web, monkeypatch):
     """Each in a sentence that names the URL."""
     for url, why in {
-        f"{web}/whole/c.txt": r"no file http://.*/c.txt \(404",
+        f"{web}/whole/c.txt": r"no file found at http://.*/c.txt \(404",
         f"{web}/broken/a.txt": "cannot read http://.*/broken/a.txt: Response payload is not completed",
-        "http://127.0.0.1:1/a.txt": r"no file http://127.0.0.1:1/a.txt \(Cannot connect",
-        "memory://a.txt": "no file memory://a.txt",
-        "memory://*.txt": r"no file memory://\*.txt",
+        "http://127.0.0.1:1/a.txt": r"no file found at http://127.0.0.1:1/a.txt \(Cannot connect",
+        "memory://a.txt": "no file found at memory://a.txt",
+        "memory://*.txt": r"no file found at memory://\*.txt",
         "no-such://a.txt": "cannot read no-such://a.txt: Protocol not known: no-such",
         "zip://a.txt::memory://a.zip": "names a file within an archive",
     }.items():

@@ -250,13 +250,19 @@ def test_result():
         ({"smoothing": 0.0}, "smoothing must be a finite number greater than 0; got 0"),
         ({"form": "spam"}, "form must be one of 'total', 'specific'; got 'spam'"),
         ({"normaliser": "spam"}, "normaliser must be one of 'tuples', 'chunks', 'tokens'; got 'spam'"),
-        ({"normaliser": "chunks"}, "normaliser 'chunks' needs counts of window 'chunk'; these are of window 'span'"),
+        (
+            {"normaliser": "chunks"},
+            "normaliser 'chunks' requires counts with window 'chunk'; got counts with window 'span'",
+        ),
         ({"weights": "spam"}, "weights must be one of 'uniform', 'count', 'log'; got 'spam'"),
         ({"weights": (0.0, 0.5)}, "x_max of weights must be a finite number greater than 0"),
         ({"weights": (1.0, -0.5)}, "a of weights must be a finite number of at least 0"),
-        ({"form": "specific"}, "specific interaction of order 3 needs counts of order 2 in `lower`"),
-        ({"form": "specific", "smoothing": 0.75}, "form 'specific' is defined for smoothing 1 and normaliser 'tuples'"),
-        ({"form": "specific", "normaliser": "chunks"}, "form 'specific' is defined for smoothing 1"),
+        ({"form": "specific"}, "specific interaction of order 3 requires counts of order 2 in `lower`"),
+        (
+            {"form": "specific", "smoothing": 0.75},
+            "form 'specific' is defined only for smoothing 1 and normaliser 'tuples'",
+        ),
+        ({"form": "specific", "normaliser": "chunks"}, "form 'specific' is defined only for smoothing 1"),
     ],
 )
 def test_refusals(arguments, message):
@@ -268,11 +274,11 @@ def test_refusals(arguments, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"text": replace(some_text(), digest="other")}, "of order 2 in `lower` have another corpus"),
+        ({"text": replace(some_text(), digest="other")}, "of order 2 in `lower` have a different corpus"),
         ({"width": 4}, "another width"),
         ({"window": "chunk"}, "another window"),
         ({"repeats": True}, "another repeats"),
-        ({"min_count": 22}, "specific interaction needs every 2-tuple within a counted tuple"),
+        ({"min_count": 22}, "specific interaction requires the count of every 2-tuple"),
     ],
 )
 def test_lower_counts_must_fit(change, message):

@@ -180,7 +180,7 @@ def test_what_is_learned_stays_with_the_corpus(space, corpus, vectors, monkeypat
         file.write_bytes(damaged)
         with contextlib.suppress(InputError):
             assert np.array_equal(WordSenses.learn(vectors, corpus, keep=True).map, space.map)
-    with pytest.raises(InputError, match=r"is damaged: .*; delete it to have it computed again"):
+    with pytest.raises(InputError, match=r"is damaged: .*; delete it so that it is computed again"):
         WordSenses.learn(vectors, corpus, keep=True)
     for path in corpus.path.glob("senses-*"):
         path.unlink()
@@ -236,10 +236,10 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     shown = run("bank", "--assign", tmp_path / "lines.txt")
     words = " ".join(told["senses"][given[0] - 1]["words"][:4])
     assert shown.stdout.splitlines()[1].split("\t") == [str(given[0]), words, "w00x01 bank w00x02."]
-    assert "1 of 4 lines do not have 'bank'" in shown.stderr
-    assert "--assign takes one word" in run("bank", "violin", "--assign", tmp_path / "lines.txt").stderr
+    assert "1 of 4 lines do not contain 'bank'" in shown.stderr
+    assert "--assign requires exactly one word" in run("bank", "violin", "--assign", tmp_path / "lines.txt").stderr
     vectors.meta = {}
     vectors.save(tmp_path / "vectors", overwrite=True)
-    assert "--corpus is needed" in run("bank").output
+    assert "--corpus is required" in run("bank").output
     assert run("bank", "--corpus", corpus.path).exit_code == 0
     assert "words that select it" in run("bank", "--number", "2").output

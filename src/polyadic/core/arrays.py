@@ -1,4 +1,4 @@
-"""Reading and writing ``.npy`` files: vectors of unknown length, and validated memory maps."""
+"""Read and write ``.npy`` files: vectors of unknown length, and validated memory maps."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write_header(file: BinaryIO, dtype: DTypeLike, shape: tuple[int, ...]) -> No
 
 
 def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
-    """Write an array to a path or an open file; unlike numpy's ``save``, an OSError keeps its reason."""
+    """Write an array to a path or an open file; unlike ``numpy.save``, keep the reason of an OSError."""
     rows = np.asarray(array, order="C")
     with file.open("wb") if isinstance(file, Path) else contextlib.nullcontext(file) as stream:
         np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))
@@ -74,8 +74,8 @@ def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> N
     if not isinstance(array, np.memmap) or array.ndim != ndim or array.dtype not in [np.dtype(d) for d in dtypes]:
         wanted = " or ".join(str(np.dtype(d)) for d in dtypes)
         what = {1: "a vector", 2: "a matrix"}[ndim]
-        got = f"shape {array.shape} of {array.dtype}" if isinstance(array, np.memmap) else "no single array"
-        raise InputError(f"{path} must hold {what} of {wanted}; got {got}")
+        got = f"shape {array.shape} and type {array.dtype}" if isinstance(array, np.memmap) else "no single array"
+        raise InputError(f"{path} must contain {what} of type {wanted}; got {got}")
     if path.stat().st_size != array.offset + array.nbytes:
-        raise InputError(f"{path} is damaged: there is data after its {array.size} values")
+        raise InputError(f"{path} is damaged: it contains more than the expected {array.size} values")
     return array

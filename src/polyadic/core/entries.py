@@ -35,7 +35,7 @@ def blocks(n: int, size: int | None = None) -> Iterator[slice]:
 
 
 def rising(columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each row but the first follows the one before in lexicographic order; rows are given by column."""
+    """Return whether rows, given by column, are in strictly increasing lexicographic order."""
     later = np.zeros(columns.shape[1] - 1, bool)
     for column in columns[::-1]:
         later = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & later)
@@ -87,16 +87,22 @@ class Entries:
         check_choice("unlisted", self.unlisted, get_args(Unlisted))
         if self.indices.ndim != 2 or self.indices.dtype.kind not in "iu":
             raise InputError(
-                f"indices must be whole numbers of shape (n, order); got {self.indices.dtype} {self.indices.shape}",
+                f"indices must be an integer array of shape (n, order); got {self.indices.dtype} of shape"
+                f" {self.indices.shape}",
                 "indices",
             )
         if self.indices.shape[1] != len(self.shape):
-            raise InputError(f"indices of {self.indices.shape[1]} modes do not fit the shape {self.shape}")
+            raise InputError(
+                f"the shape {self.shape} must have one length for each of the {self.indices.shape[1]}"
+                " columns of indices"
+            )
         if not self.indices.flags.f_contiguous:
             object.__setattr__(self, "indices", np.asfortranarray(self.indices))
         for name, array in (("values", self.values), ("weights", self.weights)):
             if array is not None and array.shape != (len(self.indices),):
-                raise InputError(f"{name} must have shape ({len(self.indices)},), one per entry; got {array.shape}")
+                raise InputError(
+                    f"{name} must have shape ({len(self.indices)},), one value per entry; got shape {array.shape}"
+                )
             if array is not None:
                 self._refuse_unusual(name, array)
         if self.weights is not None and len(self) and self.weights.min() < 0:
@@ -108,7 +114,7 @@ class Entries:
 
     @classmethod
     def collect(cls, indices: ArrayLike, values: ArrayLike, size: int, *, unlisted: Unlisted = "zero") -> Entries:
-        """Build symmetric entries from tuples in any order; values of repeated tuples are added.
+        """Build symmetric entries from tuples in any order; the values of repeated tuples are summed.
 
         Parameters
         ----------
@@ -131,7 +137,8 @@ class Entries:
         rows, numbers = np.asarray(indices), np.asarray(values, float)
         if rows.ndim != 2 or numbers.shape != (len(rows),):
             raise InputError(
-                f"indices must be of shape (n, order), values (n,); got {rows.shape} and {numbers.shape}", "indices"
+                f"indices must have shape (n, order) and values shape (n,); got {rows.shape} and {numbers.shape}",
+                "indices",
             )
         tuples = np.sort(rows, axis=1)[:, ::-1]
         unique, inverse = np.unique(tuples, axis=0, return_inverse=True)
@@ -187,11 +194,11 @@ class Entries:
         [0, 1, -1]
         """
         if not self.symmetric:
-            raise InputError("find needs symmetric entries, whose tuples are sorted; use Entries.collect")
+            raise InputError("find requires symmetric entries with sorted tuples; create them with Entries.collect")
         rows = np.asarray(tuples)
         if rows.ndim != 2 or rows.shape[1] != self.order or rows.dtype.kind not in "iu":
             raise InputError(
-                f"tuples must be whole numbers of shape (m, {self.order}); got {rows.dtype} of shape {rows.shape}",
+                f"tuples must be an integer array of shape (m, {self.order}); got {rows.dtype} of shape {rows.shape}",
                 "tuples",
             )
         if not len(self):
@@ -208,7 +215,7 @@ class Entries:
         return np.where(equal, low, -1)
 
     def _compare(self, at: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether the entries at these positions precede the rows, and whether they equal them."""
+        """Return whether the entries at some positions precede the given rows, and whether they equal them."""
         smaller, equal = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         for d in range(self.order):
             index = self.indices[at, d]
@@ -236,7 +243,7 @@ class Entries:
         [[2, 1, 0], [3, 2, 1]]
         """
         if not self.symmetric:
-            raise InputError("holding needs symmetric entries; use Entries.collect")
+            raise InputError("holding requires symmetric entries; create them with Entries.collect")
         rows, size = np.asarray(pairs, np.int64).reshape(-1, 2), self.shape[0]
         keys = rows.max(axis=1, initial=0) * size + rows.min(axis=1, initial=size)
         found = [np.empty(0, np.int64)]
@@ -293,10 +300,13 @@ class Entries:
         ([1.0, 0.0], [4.0])
         """
         if not 0 <= check_number("validation", share) < 1:
-            raise InputError(f"the share held out must be below 1; got {share}")
+            raise InputError(f"the held-out fraction must be less than 1; got {share}")
         out = np.sort(rng.choice(len(self), round(share * len(self)), replace=False, shuffle=False))
         if share and not len(out):
-            raise InputError(f"a share of {share:g} holds out none of {len(self)} entries; raise it")
+            raise InputError(
+                f"a held-out fraction of {share:g} leaves the test set empty ({len(self)} entries);"
+                " increase the fraction"
+            )
         if not share:
             return self, replace(self, indices=self.indices[:0], values=self.values[:0], weights=None)
         weights = np.ones(len(self), np.float32) if self.weights is None else self.weights.copy()
@@ -305,7 +315,7 @@ class Entries:
         return replace(self, weights=weights), held
 
     def expand(self) -> Entries:
-        """Return all permutations of symmetric entries; others are returned unchanged."""
+        """Return all permutations of symmetric entries; other entries are returned unchanged."""
         if not self.symmetric:
             return self
         rows, parts = [], []
@@ -316,7 +326,7 @@ class Entries:
         return self._only(np.concatenate(parts)[first], indices=np.asfortranarray(indices), symmetric=False)
 
     def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
-        """Return the entries at some positions, with other changes."""
+        """Return the entries at some positions, with attributes changed."""
         weights = None if self.weights is None else self.weights[at]
         some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
         return replace(self, **some | changes)
@@ -327,11 +337,11 @@ class Entries:
         return coo_array((full.values, tuple(full.indices.T)), shape=self.shape)
 
     def blocks(self) -> Iterator[slice]:
-        """Return slices that cover the entries, short enough for temporaries."""
+        """Return slices that cover the entries, small enough for temporary arrays."""
         return blocks(len(self))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the entries into a folder, atomically; :meth:`load` opens it.
+        """Save the entries to a folder atomically; :meth:`load` opens it.
 
         Parameters
         ----------
@@ -396,7 +406,7 @@ class Entries:
                 symmetric=meta["symmetric"],
             )
         except KeyError as error:
-            raise InputError(f"{folder}: meta.json lacks {error}") from None
+            raise InputError(f"{folder}: meta.json has no key {error}") from None
         except TypeError as error:
             raise InputError(f"{folder}: meta.json is damaged: {error}") from None
         except InputError as error:
@@ -426,6 +436,6 @@ class Entries:
             bad = np.flatnonzero(~falling[1:] | ~rising(rows)) if falling[:1].all() else np.array([0])
             if bad.size:
                 raise InputError(
-                    "symmetric entries must list each tuple once, with decreasing indices, in lexicographic order; the"
-                    f" order breaks near entry {block.start + int(bad[0])} (Entries.collect sorts tuples)"
+                    "symmetric entries must list each tuple once, with decreasing indices, in lexicographic order;"
+                    f" the order is violated near entry {block.start + int(bad[0])} (Entries.collect sorts tuples)"
                 )

@@ -15,14 +15,14 @@ MAX_LENGTH = 300
 
 
 class _Message(Exception):  # noqa: N818 # a part of errors and warnings
-    """One sentence with the names of the settings in it; the command line writes these as options."""
+    """Message with the names of its settings, which the command line shows as options."""
 
     def __init__(self, message: str, *settings: str) -> None:
         super().__init__(message)
         self.settings = settings
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Support pickling, as for exceptions of worker processes."""
+        """Support pickling, so that worker processes can send exceptions."""
         return type(self), (str(self), *self.settings)
 
 
@@ -41,11 +41,11 @@ class InputError(_Message, ValueError):
 
 
 class InputWarning(_Message, UserWarning):
-    """Input that is used, but perhaps not as was meant; parameters as in :class:`InputError`."""
+    """Input that is used, but perhaps not as intended; parameters as in :class:`InputError`."""
 
 
 class MissingExtraError(ImportError):
-    """An optional dependency is not installed; the message names the ``pip install`` command."""
+    """Optional dependency that is not installed; the message contains the ``pip install`` command."""
 
     def __init__(self, module: str, extra: str, purpose: str) -> None:
         self._arguments = (module, extra, purpose)
@@ -57,15 +57,15 @@ class MissingExtraError(ImportError):
 
 
 class SkippedFilesWarning(InputWarning):
-    """Unreadable files were skipped."""
+    """Warning that unreadable files were skipped."""
 
 
 class SeenFactsWarning(UserWarning):
-    """Some facts to predict were part of the training data."""
+    """Warning that some facts to predict are in the training data."""
 
 
 def error_text(error: BaseException) -> str:
-    r"""Return the message of another package's exception on one line, shortened.
+    r"""Return the message of an exception of another package, shortened to one line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""Attribution of predictions: a value as a sum of contributions.
+r"""Explain predictions: decompose a value into a sum of contributions.
 
 A row of factors that solves a least-squares problem given those of the columns is linear in the values of its cells,
 and so is every linear function of it: with cells of weight :math:`c_j` and right side :math:`y_j`,
@@ -52,7 +52,7 @@ class Contributions(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Contributions to one predicted value, by name, in descending order of magnitude."""
+    """Named contributions to a predicted value, in descending order of magnitude."""
 
     value: float
     base: float  # the value less all contributions; NaN where these are effects rather than shares of the value

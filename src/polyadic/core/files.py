@@ -1,4 +1,4 @@
-"""Atomic writing of files and folders: they are written under a temporary name, then renamed.
+"""Write files and folders atomically, under a temporary name that is then changed.
 
 Whenever the process or the machine stops, a path holds either its old content or the complete new one. A folder
 replaces another one by an atomic exchange of names on Linux and macOS. Elsewhere the old folder is first moved aside;
@@ -38,9 +38,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that replaces it on success and is deleted on failure."""
     target = Path(path)
     if target.is_dir():
-        raise InputError(f"{target} is a folder; name a file")
+        raise InputError(f"{target} is a folder; specify a file")
     if target.is_symlink() or (target.exists() and not target.is_file()):
-        raise InputError(f"{target} is a link or a device, and is not replaced; name a file")
+        raise InputError(f"{target} is a link or a device and cannot be replaced; specify a regular file")
     _need_parent(target)
     _sweep(target.parent)
     draft = _unused(target.parent, target.suffix)
@@ -102,7 +102,7 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
 
 
 def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: bool) -> None:
-    """Raise InputError if :func:`whole_folder` could not write a folder, before work begins."""
+    """Raise InputError, before work begins, if :func:`whole_folder` could not write a folder."""
     target = Path(path)
     if target.parent.is_dir():
         _sweep(target.parent)
@@ -112,7 +112,9 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
                 f"{target} exists already; choose another name, or replace it with overwrite=True", "overwrite"
             )
         if read_meta(target)["kind"] != kind:
-            raise InputError(f"{target} exists and is no {kind}, so it is not overwritten; choose another name")
+            raise InputError(
+                f"{target} exists but is not a folder of kind {kind!r}, so it was not overwritten; choose another name"
+            )
     if target.exists() and target.resolve() in (Path.cwd(), *Path.cwd().parents):
         raise InputError(f"{target} is or contains the current folder and cannot be replaced; choose another folder")
     _need_parent(target)
@@ -122,7 +124,7 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
 def made_folder(folder: Path) -> Iterator[None]:
     """Create a folder if it does not exist; delete it again if the ``with`` block fails and leaves it empty."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; name a folder")
+        raise InputError(f"{folder} is a file; specify a folder")
     with locked(folder):
         new = not folder.exists()
         folder.mkdir(exist_ok=True)
@@ -159,7 +161,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Yield the folder to create, and a function that deletes it if temporary, for :func:`weakref.finalize`."""
+    """Yield the folder to create and, for :func:`weakref.finalize`, a function that deletes it if temporary."""
     if path is not None:
         yield Path(path), lambda: None
         return
@@ -183,7 +185,7 @@ CLAIM = len("-for-") + 16
 
 
 def _remove(draft: Path) -> None:
-    """Delete a temporary file or folder, even if a signal arrives meanwhile."""
+    """Delete a temporary file or folder, even if a signal arrives."""
 
     def remove() -> None:
         if draft.is_dir():
@@ -205,7 +207,7 @@ def remove_whole(path: Path) -> None:
 
 
 def _unused(folder: Path, suffix: str = "", *, of: str = "", claim: str = "") -> Path:
-    """Choose an unused temporary path without creating it, so that Ctrl-C leaves nothing behind."""
+    """Choose an unused temporary path without creating it, so that Ctrl-C leaves no file behind."""
     process = os.getpid()
     name = f".polyadic-{_host()}-{process}-{_start(process) or 0}-{secrets.token_hex(6)}"
     suffix = f"-for-{hashlib.sha256(os.fsencode(claim)).hexdigest()[:16]}" if claim else suffix
@@ -218,13 +220,13 @@ def _ours(folder: Path) -> list[tuple[os.DirEntry[str], re.Match[str]]]:
 
 
 def _lives(draft: re.Match[str]) -> bool:
-    """Whether a temporary file belongs to a running process of this machine."""
+    """Return whether a temporary file belongs to a running process of this machine."""
     return draft["host"] == _host() and _runs(int(draft["process"]), int(draft["start"]))
 
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Lock a folder for a moment; do nothing where the system has no locks."""
+    """Lock a folder for the ``with`` block; do nothing if the system has no locks."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -240,7 +242,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete temporary files of dead processes, and move folders back that one had moved aside."""
+    """Delete temporary files of dead processes, and restore folders that they had moved."""
     for entry, match in _ours(folder):
         if match["host"] != _host() or _lives(match):
             continue
@@ -274,7 +276,7 @@ def _start(process: int) -> int | None:
 
 
 def _runs(process: int, start: int) -> bool:
-    """Whether a process of this machine is running; True where that is unknown."""
+    """Return whether a process of this machine is running; True if that is unknown."""
     if start:
         return _start(process) == start
     if os.name != "posix":
@@ -315,7 +317,7 @@ def _flush(path: Path) -> None:
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
-    """Convert settings and results to JSON types, without anything that changes between runs, such as addresses."""
+    """Convert settings and results to JSON types, without parts that differ between runs, such as addresses."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -341,13 +343,13 @@ HASH_THREADS = 4
 
 
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
-    """Write ``meta.json`` with the kind of the folder, the version of its format, and further content."""
+    """Write ``meta.json`` with the kind of the folder, its format version, and further content."""
     text = json.dumps({"kind": kind, "version": version, **content}, indent=2, ensure_ascii=False)
     (folder / META).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")  # file names may be invalid
 
 
 def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: int | None = None) -> dict[str, Any]:
-    """Read ``meta.json``; raise InputError if it is missing, damaged, or of another kind or version."""
+    """Read ``meta.json``; raise InputError if it is missing, damaged, or has the wrong kind or version."""
     path = Path(folder) / "meta.json"
     if not path.parent.exists() and path.parent.parent.is_dir():
         _sweep(path.parent.parent)
@@ -359,19 +361,19 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
         raise InputError(f"{path} cannot be read: {error}") from None
     if not isinstance(meta, dict) or "kind" not in meta:
-        raise InputError(f"{path} does not say what kind of folder it belongs to")
+        raise InputError(f"{path} does not state the kind of its folder")
     if kind is not None and meta["kind"] != kind:
-        raise InputError(f"{folder} is a folder of kind {meta['kind']!r}; one of kind {kind!r} is needed here")
+        raise InputError(f"{folder} is a folder of kind {meta['kind']!r}, but a folder of kind {kind!r} is required")
     if version is not None and meta.get("version") != version:
         raise InputError(
-            f"{folder} is in version {meta.get('version')!r} of the {kind} format; this polyadic reads version"
-            f" {version}"
+            f"{folder} uses version {meta.get('version')!r} of the {kind} format, but this version of polyadic reads"
+            f" version {version}"
         )
     return meta
 
 
 def _seal(folder: Path) -> None:
-    """Add the SHA-256 of each file, and of the rest of ``meta.json``, to ``meta.json`` if there is one."""
+    """Add the SHA-256 digest of each file, and of the rest of ``meta.json``, to ``meta.json`` if it exists."""
     if (folder / META).is_file():
         meta = json.loads((folder / META).read_text(encoding="utf-8")) | {"sealed": True}
         write_meta(folder, **meta | {"digests": {**_digests(folder), META: _sealed(meta)}})
@@ -392,13 +394,13 @@ def _digest(path: Path) -> str:
 
 
 def _sealed(meta: dict[str, Any]) -> str:
-    """Return the SHA-256 of ``meta.json`` without its digests."""
+    """Return the SHA-256 digest of ``meta.json`` without its digests."""
     said = {name: value for name, value in meta.items() if name != "digests"}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) -> int:
-    """Check the digests of the files of a folder, except those in ``but``; return the number checked."""
+    """Check the digests of the files in a folder, except those in ``but``; return the number of checked files."""
     meta = read_meta(folder)
     digests = meta.get("digests", {})
     if not isinstance(digests, dict) or ("sealed" in meta and META not in digests):
@@ -410,13 +412,13 @@ def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) ->
         if name not in found:
             raise InputError(f"{folder} is damaged: {name} is missing")
         if found[name] != digest:
-            raise InputError(f"{Path(folder) / name} is damaged: it does not hold what was written")
+            raise InputError(f"{Path(folder) / name} is damaged: its content does not match its checksum")
     return len(digests.keys() - {*but})
 
 
 @contextlib.contextmanager
 def checked_in_background(folder: Path, *, but: Collection[str] = ()) -> Iterator[None]:
-    """Check the files of a folder (:func:`check_whole`) in parallel to the ``with`` block."""
+    """Check the files of a folder with :func:`check_whole`, in parallel with the ``with`` block."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
@@ -427,7 +429,7 @@ def checked_in_background(folder: Path, *, but: Collection[str] = ()) -> Iterato
 
 @contextlib.contextmanager
 def damage_as_input_error(folder: Path) -> Iterator[None]:
-    """Convert exceptions raised while a folder is read into an InputError."""
+    """Convert exceptions that are raised while reading a folder to InputError."""
     from safetensors import SafetensorError
 
     try:
@@ -459,7 +461,7 @@ def read_arrays(folder: Path) -> dict[str, Any]:
 def numbered(what: str, names: Any) -> dict[str, int]:
     """Return the index of each name in a list; raise ValueError unless they are distinct strings."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
-        raise ValueError(f"{what} are not different strings")
+        raise ValueError(f"{what} are not distinct strings")
     return {name: at for at, name in enumerate(names)}
 
 
@@ -475,7 +477,7 @@ def _umask() -> int:
 
 
 def read_names(path: Path) -> list[str]:
-    """Read a text file with a name on each line; blank lines are skipped."""
+    """Read a text file with one name per line; blank lines are skipped."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:

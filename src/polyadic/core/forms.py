@@ -18,7 +18,7 @@ Pullback = Callable[[NDArray[Any]], Factors]
 
 
 class Form(Protocol):
-    """A prediction for each entry, with the pullback of derivatives of predictions to gradients of factors."""
+    """Model form: predicts each entry, and maps derivatives of predictions to gradients of factors (pullback)."""
 
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
         """Return the predictions at ``indices`` and their pullback."""
@@ -37,7 +37,7 @@ class CP:
     """
 
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
-        """Return the predictions at some entries, and their pullback.
+        """Return the predictions of some entries and their pullback.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class CP:
 
 
 def gram(u: NDArray[Any]) -> NDArray[np.float64]:
-    """Return ``u' u``, added over blocks of rows in double precision."""
+    """Return ``u' u``, accumulated over blocks of rows in double precision."""
     total = np.zeros((u.shape[1], u.shape[1]))
     for start in range(0, len(u), ROWS):
         block = u[start : start + ROWS]

@@ -1,4 +1,4 @@
-"""Results as named records, for data frames and other programs.
+"""Convert results to named records, for data frames and other programs.
 
 :func:`records` yields dicts; :func:`frame` makes a pandas ``DataFrame``.
 """
@@ -72,7 +72,7 @@ def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
 
 
 def records(answer: Any) -> Iterator[Record]:
-    """Yield the rows of a result as dicts; raise InputError for a result of another kind.
+    """Yield the rows of a result as dicts; raise InputError for unsupported results.
 
     Results are neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense,
     share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
@@ -90,7 +90,7 @@ def records(answer: Any) -> Iterator[Record]:
 
 
 def _rows_of(one: Any) -> Iterable[Record]:
-    """Return the records of a single result, selected by the name of its class to avoid imports."""
+    """Return the records of a single result, found by the name of its class to avoid imports."""
     kinds = [kind.__name__ for kind in type(one).__mro__]
     of = next((ROWS[kind] for kind in kinds if kind in ROWS and (kind != "tuple" or kinds[0] == kind)), None)
     if of is None or (kinds[0] == "tuple" and len(one) != 2):
@@ -137,12 +137,12 @@ def _line(line: Any) -> Iterator[Record]:
 
 
 def with_fields(record: Record, fields: Mapping[str, str]) -> Record:
-    """Add the fields of a document to a record; a field whose name is taken is renamed to field_name."""
+    """Add the fields of a document to a record; a field whose name is already used is renamed to field_name."""
     return {**record, **{field_name(name, record): value for name, value in fields.items()}}
 
 
 def field_name(name: str, taken: Iterable[str]) -> str:
-    """Return the column name of a field, given the names that are taken."""
+    """Return the column name of a field, given the names already in use."""
     return f"field_{name}" if name in taken else name
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def attach(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` (PEP 562) that import each public name from its home on first use."""
+    """Return ``__getattr__`` and ``__dir__`` (PEP 562) that import each public name on first use."""
 
     def getattr_(name: str) -> Any:
         if name not in homes:

@@ -18,11 +18,11 @@ Zeros = Literal["squares", "total"]
 
 
 class Loss(Protocol):
-    """A loss per entry and its derivative with respect to the prediction."""
+    """Loss of each entry and its derivative with respect to the prediction."""
 
     @property
     def zeros(self) -> Zeros | None:
-        """Closed form of the loss of zero observations: half the sum of squared predictions, their total, or None."""
+        """Closed form of the loss of zero observations: half the sum of squared predictions, their sum, or None."""
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Return the loss of each entry."""
@@ -32,14 +32,14 @@ class Loss(Protocol):
 
 
 class Convex(Loss, Protocol):
-    """A convex loss with a Lipschitz derivative, for duality gaps."""
+    """Convex loss with a Lipschitz-continuous derivative, for duality gaps."""
 
     @property
     def curvature(self) -> float:
         """Lipschitz constant of the derivative."""
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        r"""Return :math:`\sup_m y m - f(x, m)` of each entry."""
+        r"""Return :math:`\sup_m y m - f(x, m)` for each entry."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Poisson:
 
 @dataclass(frozen=True)
 class LogPoisson:
-    """Poisson loss of counts with mean :math:`e^m`, less its minimum (Collins et al. 2001, section 3).
+    """Poisson loss of counts with mean :math:`e^m`, minus its minimum (Collins et al. 2001, section 3).
 
     Above m = 80, near the limit of single precision, the exponential continues as its tangent.
     """
@@ -166,7 +166,7 @@ class Huber:
 
 @dataclass(frozen=True)
 class SoftplusPoisson:
-    r"""Poisson loss of counts with mean :math:`\log(1 + e^m)`, less its minimum (Seeger, Bouchard 2012, 4.2).
+    r"""Poisson loss of counts with mean :math:`\log(1 + e^m)`, minus its minimum (Seeger, Bouchard 2012, 4.2).
 
     The softplus is almost :math:`m` for large and :math:`e^m` for small m, so that one model covers rare and frequent
     events without bounds on its factors.

@@ -1,4 +1,4 @@
-"""Tables of methods: which estimator a method name stands for, and which settings it uses."""
+"""Tables of methods: the estimator of each method name, and the settings that the method uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A method: an estimator with some settings fixed and others called by the name that all methods use.
+    """Method: an estimator with some settings fixed and others renamed to the names shared by all methods.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class Method:
 
     @property
     def settings(self) -> frozenset[str]:
-        """Names of the settings that can be given."""
+        """Names of the settings that can be set."""
         own = {each.name for each in dataclasses.fields(self.estimator) if each.init} - {*self.fixed, "callback"}
         return frozenset(own - {*self.renamed.values()} | {*self.renamed})
 
     def make(self, settings: Mapping[str, Any]) -> Any:
-        """Make the estimator."""
+        """Create the estimator."""
         return self.estimator(**self.fixed, **{self.renamed.get(name, name): value for name, value in settings.items()})
 
 

@@ -1,4 +1,4 @@
-"""Base class of all models: declared settings, their validation, records of iterative fits, and saving.
+"""Base class for all models: declared settings, their validation, records of iterative fits, and saving.
 
 A model declares its settings as annotated fields, with types, bounds and defaults:
 
@@ -64,13 +64,13 @@ If it has a method ``within``, models with long iterations call that with the co
 
 
 def learned(*, init: Literal[False] = False) -> Any:
-    """Declare an attribute that a fit sets, not a setting; needed only where no method of the class assigns it."""
+    """Declare a fitted attribute, which is not a setting; needed only if no method of the class assigns it."""
     return field(init=init)
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field, learned))
 class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """Base class of all models. A subclass becomes a dataclass, whose fields are its settings.
+    """Base class for all models. A subclass becomes a dataclass whose fields are its settings.
 
     A subclass describes a setting only where it says more than its base classes do; ``help`` shows all of them.
 
@@ -118,7 +118,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         check_settings(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted model into a folder; :func:`polyadic.load` reads it.
+        """Save the fitted model to a folder; :func:`polyadic.load` reads it.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         save(self, path, overwrite=overwrite)
 
     def _state(self) -> dict[str, Any]:
-        """Return the fitted attributes: all that end in ``_``."""
+        """Return the fitted attributes, whose names end in ``_``."""
         return {name: value for name, value in vars(self).items() if name.endswith("_")}
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -167,7 +167,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ignore[misc]
-    """Base class of models that transform rows; output columns are named after the class, as in scikit-learn.
+    """Base class for models that transform rows; output columns are named after the class, as in scikit-learn.
 
     A subclass defines the number of columns by ``_n_features_out``.
     """

@@ -1,4 +1,4 @@
-"""Objectives: losses of listed entries and of all cells, over shared factors, with penalties."""
+"""Objectives: losses of listed entries and of all cells with shared factors, plus penalties."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Slot = int | tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    r"""Loss of one table of observations explained by some of the factors.
+    r"""Loss of a table of observations that is modelled by some of the factors.
 
     .. math:: \alpha \Big[ \sum_{e\ \mathrm{listed}} w_e\, \ell(x_e, m_e)
               + \sum_{c\ \mathrm{unlisted}} z_c\, \ell(0, m_c) \Big], \qquad z_c = z \prod_d q_{c_d}
@@ -93,21 +93,25 @@ class Term:
         check_number("zero_weight", self.zero_weight)
         if len(self.slots) != self.entries.order:
             raise InputError(
-                f"slots must name a factor per mode; got {self.slots} for order {self.entries.order}", "slots"
+                f"slots must name one factor for each mode; got {self.slots} for order {self.entries.order}", "slots"
             )
         for slot, q in self.importance.items():
             sizes = {n for s, n in zip(self.slots, self.entries.shape, strict=True) if s == slot}
             if sizes != {len(q)} or q.ndim != 1 or not (np.isfinite(q).all() and (q >= 0).all()):
-                raise InputError(f"importance of slot {slot} must be a number of at least 0 for each row of its factor")
+                raise InputError(
+                    f"the importance of slot {slot} must contain a non-negative number for each row of its factor"
+                )
         if self.zero_weight and self.entries.unlisted == "missing":
-            raise InputError("zero_weight must be 0 where unlisted entries are missing", "zero_weight")
+            raise InputError("zero_weight must be 0 if unlisted entries are treated as missing", "zero_weight")
         if self.zero_weight and not (isinstance(self.form, CP) and self.loss.zeros):
             raise InputError(
-                "zero_weight needs a squared or Poisson loss and a CP form; use sampled zeros for others", "zero_weight"
+                "zero_weight requires a squared or Poisson loss and a CP form; otherwise, use sampled zeros",
+                "zero_weight",
             )
         if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
             raise InputError(
-                "zero_weight needs each cell to be listed once; add the values of cells listed twice", "zero_weight"
+                "zero_weight requires each cell to be listed only once; sum the values of duplicate cells",
+                "zero_weight",
             )
 
     @property
@@ -157,7 +161,8 @@ class Objective:
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
             raise InputError(
-                f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}", "penalties"
+                f"penalties must contain one penalty per factor; got {len(self.penalties)} for slots {sorted(named)}",
+                "penalties",
             )
         parts = [part for number, term in enumerate(self.terms) for part in parts_of(term, number)]
         self._pieces = [piece for part in parts for piece in _pieces(part, self.terms[part.number].entries.shape)]
@@ -167,7 +172,7 @@ class Objective:
         self._within = within
 
     def seconds(self, factors: Factors) -> float:
-        """Measure the time of an evaluation in seconds; it is repeated unless it is long, as the first may compile.
+        """Measure the time of an evaluation in seconds; repeat short ones, because the first may include compilation.
 
         Parameters
         ----------
@@ -245,7 +250,7 @@ def _numbers(slot: Slot) -> tuple[int, ...]:
 
 
 def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
-    """Return the factor matrix of each slot; raise InputError unless all are of one rank with a row per index."""
+    """Return the factor matrix of each slot; raise InputError unless ranks agree and each index has a row."""
     seen = _seen([slot for term in terms for slot in term.slots], factors)
     for term in terms:
         _check_fit(term, seen)
@@ -263,17 +268,20 @@ def _seen(slots: Iterable[Slot], factors: Factors) -> dict[Slot, NDArray[Any]]:
 def _check_fit(term: Term, seen: Seen) -> None:
     shapes = [seen[s].shape for s in term.slots]
     if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
-        raise InputError(f"entries of shape {term.entries.shape} need a factor row per index; got factors of {shapes}")
+        raise InputError(
+            f"the factors must have one row for each index of entries of shape {term.entries.shape}, and"
+            f" the same rank; got {shapes}"
+        )
 
 
 def _lists_a_cell_twice(entries: Entries) -> bool:
-    """Whether two entries have the same indices; symmetric entries never do."""
+    """Return whether two entries have the same indices; symmetric entries never do."""
     order = np.lexsort(entries.indices.T)
     return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
 
 
 class Fit(NamedTuple):
-    r"""Explained share of the values, :math:`1 - \|X - M\| / \|X\|`; 0 is no better than zeros."""
+    r"""Explained share of the values, :math:`1 - \|X - M\| / \|X\|`; 0 if no better than predicting zeros."""
 
     listed: float
     """Over listed cells."""
@@ -282,7 +290,7 @@ class Fit(NamedTuple):
 
 
 def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
-    """Compute how much of the values of a term its factors explain; weights of entries are not used."""
+    """Compute the share of a term's values that its factors explain; weights of entries are not used."""
     threads = resources.thread_count(threads)
     seen = slot_factors([term], factors)
     size = product = error = 0.0
@@ -307,7 +315,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
 
 
 class Part(NamedTuple):
-    """Entries of a term, each standing for itself alone with weight ``scale``; ``number`` is the index of the term."""
+    """Entries of a term without implied permutations, of weight ``scale``; ``number`` is the index of the term."""
 
     indices: NDArray[Any]
     values: NDArray[Any]
@@ -333,7 +341,7 @@ def work_of(indices: NDArray[Any]) -> float:
 
 
 class Laid(NamedTuple):
-    """Factors as kernels need them: one tall matrix, the offset of each mode, and spare tables."""
+    """Factors in the layout of the kernels: one tall matrix, the offset of each mode, and spare tables."""
 
     U: NDArray[Any]
     offsets: list[int]
@@ -341,7 +349,7 @@ class Laid(NamedTuple):
 
 
 class Evaluation:
-    """Contribution of a part to the objective; parts evaluated one after another reuse a table."""
+    """Contribution of a part to the objective; consecutive evaluations share a cached table."""
 
     def __init__(self, *, compiled: bool = True) -> None:
         self.compiled = compiled
@@ -369,7 +377,7 @@ class Evaluation:
 
 
 def parts_of(term: Term, number: int = 0) -> list[Part]:
-    """Split a term into parts whose entries stand for themselves alone.
+    """Split a term into parts whose entries have no implied permutations.
 
     An entry of a symmetric list stands for its permutations. Modes that share a factor may be exchanged, so only
     different arrangements of slots need a part of their own: one if all share, n! if none do.
@@ -387,13 +395,13 @@ def parts_of(term: Term, number: int = 0) -> list[Part]:
 
 
 def pieces_of(n: int, rows: int) -> int:
-    """Return the number of pieces for ``n`` entries and a gradient of ``rows`` rows, whatever the executor."""
+    """Return the number of pieces for ``n`` entries and a gradient with ``rows`` rows, for any executor."""
     most = max(PARTS, min(MAX_PIECES, -(-n // MAX_PIECE)))
     return thick_parts(n, rows, most=max(1, min(most, n // MIN_PIECE)))
 
 
 def _pieces(part: Part, rows: Sequence[int]) -> Iterator[Part]:
-    """Cut a part into pieces; ``rows`` are the lengths of its modes."""
+    """Split a part into pieces; ``rows`` are the lengths of its modes."""
     tall = sum(dict(zip(part.slots, rows, strict=True)).values())
     for piece in blocks(len(part.values), max(1, -(-len(part.values) // pieces_of(len(part.values), tall)))):
         weights = None if part.weights is None else part.weights[piece]
@@ -421,7 +429,7 @@ Gradients = list[tuple[Slot, "NDArray[Any]"]]
 
 
 def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
-    """Loss and gradient of all cells as if each were zero."""
+    """Return loss and gradient of all cells as if each were zero."""
     squares = term.loss.zeros == "squares"
     scale = term.weight * term.zero_weight * (0.5 if squares else 1)
     scales: dict[Slot, NDArray[Any]] = {
@@ -438,7 +446,7 @@ def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = No
 
 
 def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, Gradients]:
-    """Loss and gradient of listed entries, less their share of all zero cells (compiled, CP forms)."""
+    """Return loss and gradient of listed entries, minus their share of all zero cells (compiled, CP forms)."""
     U, offsets, spare = laid
     if isinstance(part.loss, Squared):
         value, gradient = kernels.cp_squared(
@@ -473,14 +481,14 @@ def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]
 
 
 def stacked_importance(of: Term | Part, seen: Seen, slots: Sequence[Slot]) -> NDArray[Any] | None:
-    """Return the importance of each row of the matrix of :func:`stacked`, or None if all are ones."""
+    """Return the importance of each row of the stacked matrix (:func:`stacked`), or None if all are one."""
     if not of.importance:
         return None
     return np.concatenate([of.importance.get(s, np.ones(len(seen[s]))) for s in dict.fromkeys(slots)])
 
 
 def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
-    """Loss and gradient of listed entries, less their share of all zero cells (numpy, any form)."""
+    """Return loss and gradient of listed entries, minus their share of all zero cells (numpy, any form)."""
     mine = [seen[s] for s in part.slots]
     value, gradients = 0.0, [np.zeros_like(u) for u in mine]
     for batch in blocks(len(part.values), BATCH):

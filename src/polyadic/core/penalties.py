@@ -1,4 +1,4 @@
-"""Penalties of factors, each the sum of a smooth and a kinked part.
+"""Penalties of factors, each the sum of a smooth and a non-smooth part.
 
 The kinked part is an absolute value or a bound at zero and produces exact zeros. ``steepest`` is the smallest
 subgradient of the objective, which is zero at a minimum.
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Penalty(Protocol):
-    """A penalty of one factor."""
+    """Penalty of a factor."""
 
     kinked: bool
     """Whether there is a kink or a bound at zero."""
 
     def value(self, u: NDArray[Any]) -> float:
-        """Return the penalty of a factor; infinite where it is infeasible."""
+        """Return the penalty of a factor; infinite if the factor is infeasible."""
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
         """Return the gradient of the smooth part."""
@@ -100,7 +100,7 @@ class L1:
         return self.strength * float(np.abs(u).sum(dtype=float))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Return zeros: there is no smooth part."""
+        """Return zeros, because there is no smooth part."""
         return np.zeros_like(u)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:
@@ -140,11 +140,11 @@ class NonNegative:
         return float("inf") if (u < 0).any() else self.l1 * float(u.sum(dtype=float))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Return zeros: there is no smooth part."""
+        """Return zeros, because there is no smooth part."""
         return np.zeros_like(u)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:
-        """Return ``g + l1``; at zero only its negative part."""
+        """Return ``g + l1``; at zero, only its negative part."""
         g = g + u.dtype.type(self.l1)
         return np.where(u > 0, g, np.minimum(g, 0))
 
@@ -155,7 +155,7 @@ class NonNegative:
 
 @dataclass(frozen=True)
 class PositiveL1:
-    r"""Sum of the positive elements, :math:`\lambda \sum \max(U, 0)`, as Bailey and Aeron trained CP-SN.
+    r"""Sum of the positive elements, :math:`\lambda \sum \max(U, 0)`, used by Bailey and Aeron for CP-SN.
 
     Negative elements cost nothing and are set to zero in the end; the formula of the paper is :class:`NonNegative`.
 
@@ -176,7 +176,7 @@ class PositiveL1:
         return self.strength * float(np.maximum(u, 0).sum(dtype=float))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Return a subgradient: the strength where an element is positive."""
+        """Return a subgradient: the strength at positive elements, zero elsewhere."""
         return (u > 0) * u.dtype.type(self.strength)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 as TensorFlow did
@@ -184,5 +184,5 @@ class PositiveL1:
         return g
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Subtract ``step * strength`` from positive elements, not below zero."""
+        """Subtract ``step * strength`` from positive elements, but not below zero."""
         return np.where(u > 0, np.maximum(u - u.dtype.type(step * self.strength), 0), u)

@@ -20,7 +20,7 @@ class Advance(Protocol):
 
 
 class StepTimer(Protocol):
-    """Timer of named steps: reports the duration and what the ``with`` block puts into its dict."""
+    """Timer of named steps that reports the duration and the dict filled by the ``with`` block."""
 
     def __call__(self, name: str) -> contextlib.AbstractContextManager[dict[str, Any]]:
         """Time the ``with`` block."""
@@ -28,7 +28,7 @@ class StepTimer(Protocol):
 
 @contextlib.contextmanager
 def no_steps(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of StepTimer
-    """Time nothing: the :class:`StepTimer` that reports nothing."""
+    """Do nothing: a :class:`StepTimer` without reports."""
     yield {}
 
 
@@ -65,7 +65,7 @@ def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[A
 
 @contextlib.contextmanager
 def sweeps(model: Any, label: str) -> Iterator[None]:
-    """Show the iterations of the fit in the ``with`` block, through the ``callback`` of the model."""
+    """Show the iterations of a fit in the ``with`` block, using the ``callback`` of the model."""
     if not hasattr(model, "callback"):
         yield
         return
@@ -79,7 +79,7 @@ def sweeps(model: Any, label: str) -> Iterator[None]:
 
 
 class _Sweeping:
-    """Callback that advances a bar by iterations, and by shares of one where the model reports them."""
+    """Callback that advances a bar by iterations, and by fractions of one if the model reports them."""
 
     def __init__(self, advance: Advance, callback: Any) -> None:
         self._advance, self._share, self._callback = advance, 0.0, callback
@@ -94,14 +94,14 @@ class _Sweeping:
         self._share = 0.0
 
     def within(self, share: float) -> None:
-        """Advance to a share of the current iteration; a repeated one does not move the bar back."""
+        """Advance to a fraction of the current iteration; never move the bar back."""
         if share > self._share:
             self._advance(share - self._share)
             self._share = share
 
 
 def tracked(items: Iterable[Item], label: str, *, total: float | None = None) -> Iterator[Item]:
-    """Yield the items under a progress bar; ``total`` is their number."""
+    """Yield the items while showing a progress bar; ``total`` is the number of items."""
     with bar(label, total) as advance:
         for item in items:
             yield item
@@ -109,4 +109,4 @@ def tracked(items: Iterable[Item], label: str, *, total: float | None = None) ->
 
 
 def _silent(amount: float = 1, *, note: str = "") -> None:
-    """Ignore progress: there is no terminal."""
+    """Ignore progress, because there is no terminal."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class QueryGroups:
-    """Groups of candidates to rank: n-best lists of a parser, documents of a query, or classes of a text.
+    """Groups of candidates to rank, such as n-best lists of a parser, documents of a query, or classes of a text.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class QueryGroups:
             raise InputError("features must be a csr_array; QueryGroups.of converts other matrices", "features")
         n = self.features.shape[0]
         if self.costs.shape != (n,):
-            raise InputError(f"there are {n:,} candidates and costs of shape {self.costs.shape}")
+            raise InputError(f"there must be one cost for each of {n:,} candidates; got shape {self.costs.shape}")
         if self.starts.ndim != 1 or not len(self.starts) or self.starts[0] != 0 or self.starts[-1] != n:
             raise InputError(f"groups must begin at 0 and end at the number of candidates, {n:,}")
         if (np.diff(self.starts) < 1).any():
-            raise InputError(f"group {int(np.argmin(np.diff(self.starts) > 0))} has no candidate")
+            raise InputError(f"group {int(np.argmin(np.diff(self.starts) > 0))} has no candidates")
         if not (np.isfinite(self.costs) & (self.costs >= 0)).all():
             raise InputError(
                 f"costs must be finite and not negative; got {self.costs.min()} to {self.costs.max()}", "costs"
@@ -84,10 +84,12 @@ class QueryGroups:
         """
         X, names = csr_array(features), np.asarray(group)
         if names.shape != (X.shape[0],):
-            raise InputError(f"there are {X.shape[0]:,} candidates and groups of shape {names.shape}")
+            raise InputError(
+                f"there must be one group label for each of {X.shape[0]:,} candidates; got shape {names.shape}"
+            )
         starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]]) if len(names) else np.zeros(0, int)
         if len(np.unique(names[starts])) < len(starts):
-            raise InputError("the candidates of a group must stand together; sort them by group")
+            raise InputError("the candidates of a group must be consecutive; sort them by group")
         return cls(X, np.asarray(costs, float), np.r_[starts, len(names)].astype(np.int64))
 
     def __len__(self) -> int:
@@ -95,11 +97,11 @@ class QueryGroups:
 
     @property
     def shape(self) -> tuple[int]:
-        """The number of groups, as a tuple: lets scikit-learn split groups like an array."""
+        """Number of groups, as a tuple, so that scikit-learn can split groups like an array."""
         return (len(self),)
 
     def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> QueryGroups:
-        """Return the groups of a slice, an array of indices or a boolean mask; see :meth:`only`.
+        """Return the groups selected by a slice, an array of indices or a boolean mask; see :meth:`only`.
 
         Raises
         ------
@@ -111,7 +113,7 @@ class QueryGroups:
         if not isinstance(which, slice):
             at = np.asarray(which)
             if at.ndim != 1:
-                raise InputError(f"groups are indexed by a slice or a one-dimensional array; got {which}")
+                raise InputError(f"groups can only be indexed by a slice or a one-dimensional array; got {which}")
             return self.only(np.flatnonzero(at) if at.dtype == bool else at)
         first, last, step = which.indices(len(self))
         if step != 1 or last <= first:
@@ -131,7 +133,9 @@ class QueryGroups:
         """
         at = np.asarray(groups, np.int64)
         if len(at) and not 0 <= at.min() <= at.max() < len(self):
-            raise InputError(f"groups are numbered from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}", "groups")
+            raise InputError(
+                f"groups must be numbers from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}", "groups"
+            )
         sizes = np.diff(self.starts)[at]
         starts = np.r_[0, np.cumsum(sizes)]
         rows = np.repeat(self.starts[at] - starts[:-1], sizes) + np.arange(starts[-1])
@@ -139,11 +143,11 @@ class QueryGroups:
 
     @property
     def oracle(self) -> NDArray[np.int64]:
-        """The cheapest candidate of each group; the first of ties."""
+        """Candidate with the lowest cost in each group; the first in case of ties."""
         return self.choice(-self.costs)
 
     def choice(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Return the highest-scoring candidate of each group; the first of ties.
+        """Return the highest-scoring candidate of each group; the first in case of ties.
 
         Raises
         ------
@@ -152,7 +156,7 @@ class QueryGroups:
         """
         s = np.asarray(scores, float)
         if s.shape != self.costs.shape or not np.isfinite(s).all():
-            raise InputError(f"one finite score for each of {len(self.costs):,} candidates is needed")
+            raise InputError(f"there must be one finite score for each of {len(self.costs):,} candidates")
         order = np.lexsort((-s, np.repeat(np.arange(len(self)), np.diff(self.starts))))  # stable
         return np.asarray(order[self.starts[:-1]])
 

@@ -28,7 +28,7 @@ MAX_THREADS = 1024
 
 
 def thread_count(threads: int | None) -> int:
-    """Return a checked number of threads, all cores by default."""
+    """Return the validated number of threads; all cores by default."""
     return cores() if threads is None else check_int("threads", threads, low=1, high=MAX_THREADS)
 
 
@@ -65,7 +65,7 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
     ``enforced``, only :func:`check_memory` respects it. A limit below what the program itself needs is an InputError.
     """
     if bound is not None and bound < MIN_MEMORY and enforced:
-        raise InputError(f"memory must be at least {MIN_MEMORY >> 20} MiB, which the program itself needs")
+        raise InputError(f"memory must be at least {MIN_MEMORY >> 20} MiB, because the program itself needs that much")
     most = bound
     if bound is None and (free := free_memory()) is not None:
         most = int(MEMORY_SHARE * (free + _installed("SwapFree"))) + MIN_MEMORY
@@ -86,7 +86,7 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
         except MemoryError as error:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
             reason = f" ({error})" if str(error) else ""
-            raise MemoryError(f"this needs more than the {min(known) >> 20:,} MiB it may have{reason}") from None
+            raise MemoryError(f"this requires more memory than the limit of {min(known) >> 20:,} MiB{reason}") from None
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     finally:
@@ -94,7 +94,7 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
 
 
 def _take_buffers() -> None:
-    """Let BLAS allocate its buffers now: if it could not do so later, it would end the process."""
+    """Make BLAS allocate its buffers now, because a failure to do so later would end the process."""
     import numpy as np
 
     some = np.ones((256, 256))
@@ -102,7 +102,7 @@ def _take_buffers() -> None:
 
 
 def _installed(*names: str) -> int:
-    """Sum fields of ``/proc/meminfo``, in bytes."""
+    """Return the sum of fields of ``/proc/meminfo``, in bytes."""
     try:
         lines = (SYSTEM / "proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -111,7 +111,7 @@ def _installed(*names: str) -> int:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """Yield limit and free bytes of each memory control group of this process."""
+    """Yield the limit and the free bytes of each memory control group of this process."""
     try:
         rows = [row.split(":", 2) for row in (SYSTEM / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
     except OSError:
@@ -135,7 +135,7 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
     free = free_memory()
     if free is not None and needed > free:
         raise InputError(
-            f"{what} needs {needed / 2**20:,.0f} MiB of memory and {free / 2**20:,.0f} MiB are free; {remedy}"
+            f"{what} needs {needed / 2**20:,.0f} MiB of memory, but only {free / 2**20:,.0f} MiB are free; {remedy}"
         )
 
 
@@ -170,7 +170,7 @@ def deferred_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def reraised_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end of the ``with`` block if Ctrl-C was pressed in it, even if a fit handled it.
+    """Raise KeyboardInterrupt at the end of the ``with`` block if Ctrl-C was pressed, even if a fit handled it.
 
     >>> import signal
     >>> try:

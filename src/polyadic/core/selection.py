@@ -86,7 +86,7 @@ class SearchSpace:
 
 @dataclass
 class Trial:
-    """Settings that were evaluated, with their mean loss over the held-out units and the reported metric."""
+    """Evaluated settings, with their mean loss over the held-out units and the reported metric."""
 
     settings: dict[str, Any]
     loss: float
@@ -128,7 +128,7 @@ class Selection:
 def select(
     model: M, X: Any, *, keep: Collection[str] = (), budget: float | None = None, seed: int | None = 0, **parts: Any
 ) -> M:
-    """Fit a model with settings selected by held-out data; the returned model describes the search in ``selection_``.
+    """Fit a model with settings selected on held-out data; ``selection_`` of the result describes the search.
 
     Ctrl-C keeps the best model so far, fitted to the training part only, and sets ``interrupted_``.
 
@@ -183,7 +183,7 @@ def select(
 
 
 class _TimeUp(Exception):  # noqa: N818 # not an error
-    """The time limit is reached."""
+    """The time limit was reached."""
 
 
 class _Trials:
@@ -201,7 +201,7 @@ class _Trials:
         self.refused: dict[tuple[int, ...], InputError] = {}
 
     def walk(self) -> tuple[bool, bool]:
-        """Search until no step along any setting helps; return whether it finished and whether Ctrl-C stopped it."""
+        """Search until no change of a setting helps; return whether it finished and whether Ctrl-C stopped it."""
         with bar("choosing settings", unit="fits") as self.advance:
             try:
                 at, before = tuple(row.index(getattr(self.model, name)) for name, row in self.values.items()), None
@@ -222,7 +222,7 @@ class _Trials:
         return complete, interrupted
 
     def along(self, at: tuple[int, ...], axis: int) -> tuple[int, ...]:
-        """Return the best point along one setting: first upwards, then downwards, while the loss falls.
+        """Return the best point along one setting, searching upwards, then downwards, while the loss decreases.
 
         A larger model must lower the loss by ``MIN_GAIN``. An infinite loss does not end the search in its direction.
         """
@@ -292,7 +292,7 @@ class _Trials:
         return fitted
 
     def refuse(self, number: int, error: InputError) -> None:
-        """Record that a trial's settings are rejected when fitted to all data."""
+        """Record that the settings of a trial were rejected for all data."""
         at = [*self.losses][number]
         self.refused[at], self.losses[at] = error, np.array([np.inf])
         self.made[number].loss, self.made[number].figure = math.inf, self.task.figure(math.inf)
@@ -305,19 +305,19 @@ class _Trials:
             raise next(iter(self.refused.values()))
 
     def alike(self) -> list[tuple[int, ...]]:
-        """Return the best point, and the fitted ones within one standard error of it, the best first."""
+        """Return the best point and the fitted points within one standard error of it, best first."""
         best, *others = sorted(self.losses, key=lambda at: (float(self.losses[at].mean()), at in self.refused))
         return [best, *(at for at in others if at in self.fitted and self.close(at, best))]
 
     def close(self, at: tuple[int, ...], best: tuple[int, ...]) -> bool:
-        """Whether the loss of a point is within one standard error of that of a better one."""
+        """Return whether the loss of a point is within one standard error of that of a better one."""
         if not np.isfinite(self.losses[at].mean()):
             return False
         excess = self.losses[at] - self.losses[best]
         return bool(excess.mean() <= excess.std() / math.sqrt(len(excess)))
 
     def choice(self, *, complete: bool) -> tuple[Selection, Any]:
-        """Return the selection and its model: the smallest within one standard error, then the one of least loss."""
+        """Return the selection and its model: the smallest within one standard error, then the lowest loss."""
         names = [*self.values]
         alike = self.alike()
         if self.task.size in names:
@@ -330,12 +330,12 @@ class _Trials:
 
 
 def held_out_share(number: int) -> float:
-    """Return the share of ``number`` units to hold out."""
+    """Return the fraction of ``number`` units to hold out."""
     return min(HELD_OUT, MAX_HELD_OUT / number)
 
 
 def _joined(row: Sequence[Any], value: Any) -> list[Any]:
-    """Insert the model's value into the candidate values, in order."""
+    """Insert the value of the model into the sorted candidate values."""
     if value in row:
         return [*row]
     falling = len(row) > 1 and row[0] > row[-1]

@@ -101,7 +101,9 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
         _check_kind(folder, cls, kind)
         return getattr(cls, opener)(folder)
     if what != KIND:
-        raise InputError(f"{folder} does not hold a model but a {what!r:.60}, or was written by an older polyadic")
+        raise InputError(
+            f"{folder} contains {what!r:.60} instead of a model, or was written by an older version of polyadic"
+        )
     model = _model(folder)
     _check_kind(folder, type(model), kind)
     return model
@@ -110,7 +112,7 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
 def _check_kind(folder: Path, cls: type[Any], kind: type[Any] | tuple[type[Any], ...]) -> None:
     if not issubclass(cls, kind):
         wanted = " or ".join(base.__name__ for base in (kind if isinstance(kind, tuple) else (kind,)))
-        raise InputError(f"{folder} holds {cls.__name__}; {wanted} is needed here")
+        raise InputError(f"{folder} contains {cls.__name__}, but {wanted} is required")
 
 
 def _model(folder: Path) -> Model:
@@ -126,19 +128,19 @@ def _model(folder: Path) -> Model:
 
 
 class Writer:
-    """Convert values to JSON and collect their arrays, each once."""
+    """Convert values to JSON and collect their arrays without duplicates."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self._known: dict[Any, tuple[Any, Any]] = {}  # keeps the array, so that its address is not reused
 
     def settings(self, model: Model) -> dict[str, Any]:
-        """Convert the settings of a model."""
+        """Convert the settings of a model to JSON types."""
         kept = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_KEPT}
         return self.mapping(kept)
 
     def mapping(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Convert values by name; raise InputError with the name of one that cannot be saved."""
+        """Convert named values to JSON types; raise InputError if one cannot be saved."""
         written = {}
         for name, value in values.items():
             try:
@@ -148,7 +150,7 @@ class Writer:
         return written
 
     def __call__(self, value: Any) -> Any:  # noqa: C901, PLR0911, PLR0912 # one line for each kind of value
-        """Convert a value."""
+        """Convert a value to JSON types."""
         if isinstance(value, np.generic):
             return self._scalar(value)
         if value is None or isinstance(value, bool | int | str):
@@ -187,15 +189,15 @@ class Writer:
         """Return the qualified name of a class or function of this library."""
         module, name = named.__module__, named.__qualname__
         if module.split(".")[0] != "polyadic" or "<" in name:
-            raise TypeError(f"it holds {module}.{name}, which is not of this library")
+            raise TypeError(f"it contains {module}.{name}, which is not part of this library")
         return f"{module}:{name}"
 
     def _scalar(self, value: np.generic) -> Any:
-        """Convert a numpy scalar with its dtype, which affects the precision of products."""
+        """Convert a numpy scalar together with its dtype, which affects the precision of products."""
         if isinstance(value, np.str_):
             return str(value)
         if value.dtype.kind not in "biufc" or value.dtype.itemsize > 16 - 8 * (value.dtype.kind != "c"):
-            raise TypeError(f"it holds a number of {value.dtype}")
+            raise TypeError(f"it contains a number of type {value.dtype}")
         return {"number": self(value.item()), "dtype": value.dtype.str}
 
     def _of_this_library(self, value: Any) -> Any:
@@ -205,7 +207,7 @@ class Writer:
         if isinstance(value, tuple):
             return {"named tuple": self.name(kind), "fields": [self(item) for item in value]}
         if not hasattr(value, "__dict__"):
-            raise TypeError(f"it holds a {kind.__module__}.{kind.__qualname__}")
+            raise TypeError(f"it contains a {kind.__module__}.{kind.__qualname__}")
         parts = {k: v for k, v in vars(value).items() if not isinstance(getattr(kind, k, None), cached_property)}
         if is_dataclass(kind):
             parts |= {each.name: [] for each in fields(kind) if not each.metadata.get("kept", True)}
@@ -225,7 +227,7 @@ class Writer:
         elif array.dtype.kind in "biuf":
             written = self._numbers(np.asarray(array))
         else:
-            raise TypeError(f"it holds an array of {array.dtype}")
+            raise TypeError(f"it contains an array of type {array.dtype}")
         self._known[place] = array, written
         return written
 
@@ -247,7 +249,7 @@ class Writer:
     def _sparse(self, matrix: Any) -> Any:
         form, kind = matrix.format, type(matrix).__name__
         if form not in ("csr", "csc", "coo"):
-            raise TypeError(f"it holds a {kind}; csr, csc and coo can be saved")
+            raise TypeError(f"it contains a {kind}; only csr, csc and coo matrices can be saved")
         parts = (matrix.data, matrix.coords) if form == "coo" else (matrix.data, matrix.indices, matrix.indptr)
         return {"sparse": kind, "shape": list(map(int, matrix.shape)), "parts": self(parts)}
 
@@ -270,7 +272,7 @@ class Reader:
         return model
 
     def mapping(self, written: dict[str, Any]) -> dict[str, Any]:
-        """Restore values by name."""
+        """Restore named values."""
         return {name: self(value) for name, value in written.items()}
 
     def __call__(self, written: Any) -> Any:
@@ -349,14 +351,16 @@ class Reader:
 
 
 def _named(name: str) -> Any:
-    """Return a class or function of this library by name."""
+    """Return the class or function of this library with this name."""
     module, _, attribute = name.partition(":")
     value: Any = None
     if module.split(".")[0] == "polyadic" and "__" not in name:
         try:
             value = attrgetter(attribute)(importlib.import_module(module))
         except (ImportError, AttributeError):
-            raise ValueError(f"{name!r:.60} is not in this version of polyadic; use the one that wrote it") from None
+            raise ValueError(
+                f"{name!r:.60} does not exist in this version of polyadic; use the version that wrote it"
+            ) from None
     if getattr(value, "__module__", "").split(".")[0] != "polyadic":  # such as a name that a module imports
         raise ValueError(f"{name!r:.60} is not defined in this library")
     return value

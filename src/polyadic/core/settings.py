@@ -1,4 +1,4 @@
-"""Declared settings: annotations of a dataclass give types and bounds, which one function validates.
+"""Declared settings: types and bounds in the annotations of a dataclass, validated by one function.
 
 >>> from dataclasses import dataclass
 >>> from typing import Literal
@@ -29,14 +29,14 @@ from polyadic.core.resources import MAX_THREADS
 
 @dataclass(frozen=True)
 class Within:
-    """Bounds of a number in an annotation: at least ``low`` (more, if ``above``), at most ``high``."""
+    """Bounds of a number in an annotation: at least ``low`` (greater than ``low`` if ``above``), at most ``high``."""
 
     low: float
     high: float | None = None
     above: bool = False
 
     def admits(self, value: Any) -> bool:
-        """Whether a number is within the bounds."""
+        """Return whether a number is within the bounds."""
         low = self.low < value if self.above else self.low <= value
         return bool(low and (self.high is None or value <= self.high))
 
@@ -60,21 +60,21 @@ BUDGET = 600.0
 
 @dataclass(frozen=True)
 class Metavar:
-    """Placeholder of a value in help texts, in an annotation."""
+    """Annotation with the placeholder of a value in help texts."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Help:
-    """Help text of a parameter that several functions have, in an annotation."""
+    """Annotation with the help text of a parameter shared by several functions."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """Marks, in an annotation, a collection whose option is repeated for each item, which may contain commas."""
+    """Annotation of a collection whose option is repeated for each item, because items may contain commas."""
 
 
 File = Annotated[Path, Metavar("FILE")]
@@ -108,7 +108,7 @@ def resolved(cls: type) -> dict[str, Any]:
 
 
 def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for each kind of annotation
-    """Whether a value matches an annotation; a protocol is matched by attribute names."""
+    """Return whether a value matches an annotation; a protocol is matched by attribute names."""
     hint = _meant(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -143,7 +143,7 @@ def _meant(hint: Any) -> Any:
 
 
 def _held(origin: Any, arguments: tuple[Any, ...], value: Any) -> bool:
-    """Whether a value is a collection of the given kind with matching elements; an array may stand for a sequence."""
+    """Whether a value is a collection of the given kind with matching elements; an array is accepted as a sequence."""
     array = origin.__name__ == "Sequence" and hasattr(value, "tolist")
     if isinstance(value, str) or not (array or isinstance(value, origin)):
         return False

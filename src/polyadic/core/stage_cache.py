@@ -1,4 +1,4 @@
-"""Cache of the stages of a run: finished stages are stored with their inputs, so that a second run skips them."""
+"""Cache of the stages of a run: finished stages are stored with their inputs, so that reruns skip them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Model = TypeVar("Model")
 
 
 class RefusedError(InputError):
-    """A stage exists and was made from other inputs, or cannot be read."""
+    """Stored stage that was made from different inputs or cannot be read."""
 
 
 class StageCache:
-    """Stores the stages of a run in a folder.
+    """Cache of the stages of a run in a folder.
 
     The output of a stage ``a/b`` is described by ``a/b.json``, which holds its inputs and, once it is finished, its
     summary. A stage is skipped if that file has the same inputs and a summary; it is repeated if the summary is missing
@@ -40,7 +40,7 @@ class StageCache:
         self._force = force
 
     def check_ours(self, name: str, target: Path) -> None:
-        """Raise RefusedError if the target of a stage exists but no run has made it."""
+        """Raise RefusedError if the target of a stage exists but was not created by a run."""
         if target.exists() and not self._force and read_label(self.folder / f"{name}.json") is None:
             raise RefusedError(
                 f"{target} exists and was not made by this command; choose another folder, or replace it"
@@ -51,7 +51,7 @@ class StageCache:
     def keep(
         self, name: str, made_of: Mapping[str, Any], make: Callable[[], Facts], *, target: Path | None = None
     ) -> Facts:
-        """Return the summary of a stage; run it by ``make`` if it is not stored.
+        """Return the summary of a stage; if it is not stored, run it by calling ``make``.
 
         ``made_of`` is everything the result depends on, and ``target`` the file or folder that ``make`` writes. Raises
         RefusedError if the stage was made from other inputs, and KeyboardInterrupt if Ctrl-C was pressed during the
@@ -91,7 +91,7 @@ class StageCache:
 
 
 def whole(model: Model) -> Model:
-    """Return a fitted model, or raise KeyboardInterrupt if Ctrl-C stopped its fit early."""
+    """Return the fitted model; raise KeyboardInterrupt if Ctrl-C stopped its fit early."""
     if any(getattr(fitted, "interrupted_", False) for fitted in (model, getattr(model, "model_", None))):
         raise KeyboardInterrupt
     return model

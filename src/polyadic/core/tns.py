@@ -1,4 +1,4 @@
-"""Read and write tensors in FROSTT's text format: one entry a line, indices from 1, then the value.
+"""Read and write tensors in the text format of FROSTT: one entry per line, indices from 1, then the value.
 
 A comment in the first line stores shape and symmetry, which the format itself does not. A file without it is read as a
 general tensor whose shape is given by the largest indices.
@@ -29,7 +29,7 @@ MAX_INDEX = 1 << 53
 
 
 def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = False) -> None:
-    """Write entries as text in the FROSTT format.
+    """Write entries to a text file in the FROSTT format.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = 
 
 
 def read_tns(path: str | os.PathLike[str]) -> Entries:
-    r"""Read entries from text in the FROSTT format.
+    r"""Read entries from a text file in the FROSTT format.
 
     Parameters
     ----------
@@ -113,16 +113,18 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
 
 
 def _numbers(fields: list[str], path: str | os.PathLike[str], number: int, width: int | None) -> list[float]:
-    """Parse a line; raise InputError if it is not indices and a value."""
+    """Parse a line; raise InputError if it does not consist of indices and a value."""
     try:
         indices, value = [int(field) for field in fields[:-1]], float(fields[-1])
     except ValueError:
         raise InputError(
-            f"{path}:{number}: an entry is whole numbers and a value; got {' '.join(fields)!r:.80}"
+            f"{path}:{number}: an entry must consist of whole numbers and a value; got {' '.join(fields)!r:.80}"
         ) from None
     if not indices or min(indices) < 1 or (width is not None and len(fields) != width):
         wanted = "at least one index from 1" if width is None else f"{width - 1} indices from 1"
-        raise InputError(f"{path}:{number}: an entry is {wanted} and a value; got {' '.join(fields)!r:.80}")
+        raise InputError(
+            f"{path}:{number}: an entry must consist of {wanted} and a value; got {' '.join(fields)!r:.80}"
+        )
     if max(indices) > MAX_INDEX:
         raise InputError(f"{path}:{number}: an index must be at most {MAX_INDEX:,}; got {' '.join(fields)[:60]!r}")
     return [*indices, value]

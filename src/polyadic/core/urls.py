@@ -1,4 +1,4 @@
-"""Local files and URLs: listing, states and contents.
+"""List, check and read local files and URLs.
 
 URLs are read by fsspec: ``https://``, ``s3://``, ``gs://`` and others, with the credentials that the library of each
 store finds.
@@ -40,12 +40,12 @@ class URL(os.PathLike[str]):
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is a URL."""
+    """Return whether a path is a URL."""
     return _URL.match(path) is not None
 
 
 def is_file(path: str) -> bool:
-    """Whether a path is a file, which can be read repeatedly and from any offset; assumed for URLs."""
+    """Return whether a path is a regular file, which can be read repeatedly from any offset; assumed for URLs."""
     return is_url(path) or Path(path).is_file()
 
 
@@ -55,7 +55,7 @@ def suffix_of(path: str) -> str:
 
 
 def without_query(path: str) -> str:
-    """Return a path or URL without query and fragment."""
+    """Return a path or URL without its query and fragment."""
     return re.split("[?#]", path)[0] if _of_web(path) else path
 
 
@@ -74,12 +74,12 @@ def files_behind(url: str) -> list[str]:
         else:
             files = [each for each in store.glob(name) if store.isfile(each)]
     if not files:
-        raise InputError(f"no file {url}")
+        raise InputError(f"no file found at {url}")
     return [store.unstrip_protocol(each) for each in sorted(files)]
 
 
 def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, str]]:
-    """Return size (0 if unknown) and version of each file; listings of stores are cached unless ``anew``."""
+    """Return the size (0 if unknown) and version of each file; listings are cached unless ``anew``."""
     states: list[tuple[int, str]] = []
     asked = None
     for path in paths:
@@ -98,7 +98,7 @@ def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, st
 
 
 def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
-    """Yield byte ranges of a file; those of a URL are requested several at a time."""
+    """Yield byte ranges of a file; several ranges of a URL are requested at a time."""
     if not is_url(path):
         with Path(path).open("rb") as file:
             for start, stop in spans:
@@ -117,13 +117,13 @@ def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
 
 
 def bytes_of(paths: Iterable[str]) -> int:
-    """Return the total size of files; raises as :func:`states_of`."""
+    """Return the total size of files; raise the same errors as :func:`states_of`."""
     return sum(size for size, _ in states_of(paths))
 
 
 @contextlib.contextmanager
 def open_url(url: str, span: tuple[int, int] | None = None) -> Iterator[Any]:
-    """Open a URL as a stream, or a byte range of it, read at once."""
+    """Open a URL as a stream; a byte range is read at once."""
     store, name = _located(url)
     how: dict[str, Any] = {"cache_type": "none"} if span else {"block_size": 0} if _of_web(url) else {}
     with _told(url):
@@ -142,7 +142,7 @@ def open_url(url: str, span: tuple[int, int] | None = None) -> Iterator[Any]:
 
 
 class _Remote(io.RawIOBase):
-    """A stream whose errors name the URL."""
+    """Stream whose errors name the URL."""
 
     def __init__(self, file: Any, url: str) -> None:
         self._file, self._url = file, url
@@ -162,7 +162,7 @@ def _of_web(url: str) -> bool:
 
 
 def _located(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL and the path of the file in it."""
+    """Return the file system of a URL and the path of the file within it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -187,14 +187,14 @@ def _located(url: str) -> tuple[Any, str]:
 
 @contextlib.contextmanager
 def _told(url: str) -> Iterator[None]:
-    """Convert any error of a store into an InputError that names the URL."""
+    """Convert any error of a file store to an InputError that names the URL."""
     try:
         yield
     except ImportError:
         raise
     except FileNotFoundError as error:
         cause = f" ({error_text(error.__cause__)})" if error.__cause__ else ""
-        raise InputError(f"no file {url}{cause}") from None
+        raise InputError(f"no file found at {url}{cause}") from None
     except TimeoutError:
         raise InputError(f"cannot read {url}: the server does not respond; try again later") from None
     except Exception as error:

@@ -31,7 +31,7 @@ REVIEWS = {"pos": 1000, "neg": 1000}
 
 
 class Article(NamedTuple):
-    """News article: a heading and paragraphs, the name of its folder, and that of its file without the suffix."""
+    """News article: heading, paragraphs, the name of its folder, and its file name without suffix."""
 
     text: str
     label: str
@@ -39,7 +39,7 @@ class Article(NamedTuple):
 
 
 def bbc(root: Root = None) -> list[Article]:
-    """Load 2,225 BBC articles of 2004 and 2005 in five categories, in order of folder and name.
+    """Load 2,225 BBC articles from 2004 and 2005 in five categories, in order of folder and name.
 
     All files but one are UTF-8; that one is Latin-1.
 
@@ -67,7 +67,7 @@ def bbc(root: Root = None) -> list[Article]:
 
 
 def kos(root: Root = None) -> csr_array:
-    """Load the counts of 6,906 words in 3,430 blog posts; the set does not include the words.
+    """Load the counts of 6,906 words in 3,430 blog posts; the data set does not include the words.
 
     Parameters
     ----------

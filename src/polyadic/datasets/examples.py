@@ -169,7 +169,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
 
 
 def holmes() -> Iterator[tuple[str, str]]:
-    """Yield title and text of each story of the included book."""
+    """Yield the title and text of each story in the included book."""
     book = lzma.decompress(_carried("holmes.txt.xz").read_bytes()).decode()
     for story in book.removeprefix("# ").split("\n# "):
         title, _, text = story.partition("\n\n")
@@ -193,7 +193,7 @@ def _paragraphs(stories: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _some(words: Sequence[str], number: int, rng: np.random.Generator, *, min_length: int = 1) -> list[str]:
-    """Sample different words with at least ``min_length`` letters."""
+    """Sample distinct words with at least ``min_length`` letters."""
     kinds = sorted({word for word in words if len(word) >= min_length})
     return rng.choice(kinds, number, replace=False).tolist()
 

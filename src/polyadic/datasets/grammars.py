@@ -1,4 +1,4 @@
-"""Synthetic sentences that a grammar or a parser learns in seconds; for demonstration only.
+"""Synthetic sentences from which a grammar or parser can be learned in seconds; for demonstration only.
 
 English sentences have phrase structure, with agreement of subject and verb. Latin sentences have dependency trees and
 semantic roles, in free word order with case endings. Words are combined at random.
@@ -111,7 +111,7 @@ PLURALS = {"dat": "dant", "mittit": "mittunt", "ostendit": "ostendunt", "quaerit
 
 
 class Word(NamedTuple):
-    """Word with its head, another word of the sentence by identity; None for the root."""
+    """Word with its head, which is another Word of the sentence or None for the root."""
 
     form: str
     lemma: str
@@ -123,7 +123,7 @@ class Word(NamedTuple):
 
 
 def latin_sentence(rng: np.random.Generator) -> list[Word]:
-    """Generate a sentence as its words in order; its first verb is the predicate."""
+    """Generate a sentence as a list of words in order; its first verb is the predicate."""
     plural = rng.random() < 0.3
     gives = rng.random() < 0.3
     lemma = str(rng.choice(GIVEN if gives else SEEN))
@@ -190,7 +190,7 @@ def _noun(lemma: str, case: str, number: str, relation: str, head: Word, role: s
 
 
 def conllu(words: Sequence[Word], *, roles: bool) -> str:
-    """Return a sentence in CoNLL-U format; with ``roles``, with columns for the predicate and its arguments."""
+    """Return a sentence in CoNLL-U format; ``roles`` adds columns for the predicate and its arguments."""
     lines = [f"# text = {plain(words)}"]
     places = {id(word): place for place, word in enumerate(words, 1)}
     for (place, word), form in zip(enumerate(words, 1), _written(words), strict=True):

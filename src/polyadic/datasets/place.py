@@ -1,4 +1,4 @@
-"""The folder of test sets, and its text files."""
+"""Find the folder of test sets and read its text files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def folder(path: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of test sets: ``path``, or else the environment variable ``POLYADIC_DATA``.
+    """Return the folder of test sets: ``path`` or, by default, the value of ``POLYADIC_DATA``.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def text(path: Path, encoding: str = "utf-8-sig") -> str:
-    """Read a text file; InputError if it cannot be read."""
+    """Read a text file; raise InputError if it cannot be read."""
     try:
         return path.read_text(encoding=encoding)
     except (OSError, UnicodeDecodeError) as error:
@@ -50,6 +50,6 @@ def text(path: Path, encoding: str = "utf-8-sig") -> str:
 
 
 def check_count(where: Path, count: int, published: int, what: str) -> None:
-    """Raise InputError if a set does not have its published size."""
+    """Raise InputError if a data set does not have its published size."""
     if count != published:
         raise InputError(f"{where}: expected {published:,} {what}, as published; found {count:,}")

@@ -1,4 +1,4 @@
-"""Test sets of word sense induction: words in context with gold senses.
+"""Test sets for word sense induction: words in context with gold senses.
 
 The folder given by ``POLYADIC_DATA`` has the published files in ``senses/semeval2013-wsi`` (Jurgens and Klapaftis 2013)
 and ``senses/senseval`` (line, hard, serve, interest, in the format of NLTK). Other files are read by
@@ -25,7 +25,7 @@ SLASH = "FRASL"  # what became of the entity &frasl;, a slash, between the token
 
 
 class Instance(NamedTuple):
-    """Word in context: the text to its left, its form, the text to its right."""
+    """Word in context: the text to its left, its form, and the text to its right."""
 
     id: str
     lemma: str
@@ -35,7 +35,7 @@ class Instance(NamedTuple):
 
 
 class SenseSet(NamedTuple):
-    """Instances, and their weighted gold senses."""
+    """Instances and their weighted gold senses."""
 
     instances: list[Instance]
     gold: dict[str, dict[str, float]]
@@ -164,7 +164,7 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         if len(fields) < 3:
             raise InputError(f"{where}: expected a lemma, an instance and its senses; found {len(fields)} fields")
         if fields[1] in key:
-            raise InputError(f"{where}: the instance {fields[1]!r} occurs a second time")
+            raise InputError(f"{where}: the instance {fields[1]!r} occurs more than once")
         weighted = [_weighted(where, field) for field in fields[2:]]
         default = max((weight for _, weight in weighted if weight), default=1.0)
         senses = key[fields[1]] = {}
@@ -201,7 +201,7 @@ def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
             name = _attribute(file, element, "id")
             where = f"{file}, instance {name}"
             if name in gold:
-                raise InputError(f"{where}: the identifier occurs a second time")
+                raise InputError(f"{where}: the identifier occurs more than once")
             gold[name] = {_attribute(file, answer, "senseid"): 1.0 for answer in element.iter("answer")}
             if not gold[name]:
                 raise InputError(f"{where}: expected an answer that names a sense")
@@ -266,6 +266,6 @@ def _around_head(where: str, element: ET.Element) -> tuple[str, str, str]:
             sides[-1] += [] if child.tag == "head" else words
             sides[-1] += (child.tail or "").split()
     if len(sides) != 3 or not sides[1]:
-        raise InputError(f"{where}: expected one target, within 'head'; found {len(sides) // 2}")
+        raise InputError(f"{where}: expected one target, marked by a 'head' element; found {len(sides) // 2}")
     left, word, right = (" ".join(token for token in side if token != SLASH) for side in sides)
     return left, word, right

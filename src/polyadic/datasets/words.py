@@ -1,4 +1,4 @@
-"""Test sets of word vectors, and readers for their file formats.
+"""Test sets for word vectors, and readers for their file formats.
 
 The folder given by ``POLYADIC_DATA`` has the published files in ``words/similarity``, ``words/wikisem500-en``,
 ``words/outlier-8-8-8`` and ``words/analogy``; their sizes are checked, and nothing is downloaded. Other files are read
@@ -80,7 +80,7 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
 
 
 def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | None = None) -> list[OutlierGroup]:
-    """Load an outlier detection set, in order of its file names.
+    """Load an outlier detection set in order of file names.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
 
 
 def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | None = None) -> dict[str, list[Question]]:
-    """Load an analogy set by section.
+    """Load the questions of an analogy set by section.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
 
 
 def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
-    """Read an outlier group: cluster words one per line, an empty line, outliers one per line.
+    """Read an outlier group: cluster words, one per line, an empty line, and outliers, one per line.
 
     Parameters
     ----------
@@ -219,15 +219,17 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
         parts[-1].append(line.strip())
         if len(parts) > 2:
             raise InputError(
-                f"{file}, line {number}: expected cluster words, an empty line, outliers; found a third part"
+                f"{file}, line {number}: expected cluster words, an empty line and outliers; found a third part"
             )
     if len(parts) < 2:
-        raise InputError(f"{file}: expected cluster words, an empty line, outliers; found no empty line between words")
+        raise InputError(
+            f"{file}: expected cluster words, an empty line and outliers; found no empty line between words"
+        )
     return OutlierGroup(tuple(parts[0]), tuple(parts[1]), file.stem)
 
 
 def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
-    """Read a folder of outlier groups, one ``.txt`` file each, in order of their names.
+    """Read a folder of outlier groups, one ``.txt`` file per group, in order of file names.
 
     Parameters
     ----------
@@ -314,7 +316,7 @@ def _is_number(text: str) -> bool:
 
 
 def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
-    """Write cases of held-out completion.
+    """Write test cases of held-out completion.
 
     Parameters
     ----------
@@ -327,7 +329,7 @@ def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
 
 
 def read_gaps(path: Where) -> list[Gap]:
-    """Read cases of held-out completion.
+    """Read test cases of held-out completion.
 
     Parameters
     ----------
@@ -372,7 +374,7 @@ def read_phrases(path: Where) -> list[PhraseCase]:
 
 
 def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
-    """Write runs of words, and whether each is a name.
+    """Write word sequences, and whether each is a name.
 
     Parameters
     ----------
@@ -385,7 +387,7 @@ def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
 
 
 def read_candidates(path: Where) -> list[Candidate]:
-    """Read runs of words, and whether each is a name.
+    """Read word sequences, and whether each is a name.
 
     Parameters
     ----------
@@ -400,7 +402,7 @@ def read_candidates(path: Where) -> list[Candidate]:
     rows = list(_rows(path, NAMES))
     for where, (_, name) in rows:
         if name not in ("0", "1"):
-            raise InputError(f"{where}: expected 1 for a name, else 0; found {name!r}")
+            raise InputError(f"{where}: expected 1 for a name or 0 otherwise; found {name!r}")
     return [Candidate(_words(where, words), name == "1") for where, (words, name) in rows]
 
 
@@ -413,14 +415,14 @@ def _write(path: Where, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
 def _rows(path: Where, headings: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     lines = text(Path(path)).split("\n")
     if lines[0].rstrip("\r").split("\t") != [*headings]:
-        raise InputError(f"{path}, line 1: expected the headings {', '.join(headings)}, between tabs")
+        raise InputError(f"{path}, line 1: expected the tab-separated headings {', '.join(headings)}")
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
         fields = line.rstrip("\r").split("\t")
         if len(fields) != len(headings):
             raise InputError(
-                f"{path}, line {number}: expected {len(headings)} fields between tabs; found {len(fields)}"
+                f"{path}, line {number}: expected {len(headings)} tab-separated fields; found {len(fields)}"
             )
         yield f"{path}, line {number}", fields
 
@@ -435,7 +437,7 @@ def _word(where: str, field: str) -> str:
 def _words(where: str, field: str) -> tuple[str, ...]:
     words = tuple(field.split())
     if not words:
-        raise InputError(f"{where}: a field that should hold words is empty")
+        raise InputError(f"{where}: a field that should contain words is empty")
     return words
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Component(NamedTuple):
-    """Column and its most characteristic words."""
+    """Column of an embedding and its most characteristic words."""
 
     column: int
     share: float

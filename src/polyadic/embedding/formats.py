@@ -110,7 +110,7 @@ class _Source(NamedTuple):
     advance: Advance
 
     def ticks(self) -> Iterator[None]:
-        """Advance the progress bar by the bytes read since the last item."""
+        """Yield the items, advancing the progress bar by the bytes read since the previous item."""
         raw = getattr(self.stream, "fileobj", None) or self.stream
         done = 0
         while True:
@@ -136,7 +136,8 @@ class _Rows:
             if self.duplicates == "first":
                 return
             raise InputError(
-                f"{where}: {word!r:.80} occurs a second time; duplicates='first' keeps the first of each word",
+                f"{where}: {word!r:.80} occurs more than once; set duplicates='first' to keep the first vector of"
+                " each word",
                 "duplicates",
             )
         if row == len(self.vectors):
@@ -303,7 +304,7 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
 
 
 def _lines(source: _Source, first: int) -> Iterator[bytes]:
-    """Yield lines of bounded length, because a small gzipped file may contain an endless one."""
+    """Yield lines of bounded length, because a small gzipped file may contain an extremely long line."""
     for line, text in enumerate(iter(lambda: source.stream.readline(CHUNK + 1), b""), first):
         if len(text) > CHUNK:
             raise InputError(f"{source.path}, line {line}: a word and its numbers must not exceed {CHUNK:,} bytes")
@@ -408,7 +409,7 @@ def _sniff(path: Path, stream: BinaryIO) -> str:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, decompressed if gzipped; errors of the file itself name it."""
+    """Open a file, decompressed if gzipped; errors name the file."""
     try:
         with path.open("rb") as raw:
             zipped = raw.read(2) == b"\x1f\x8b"
@@ -461,7 +462,7 @@ def _as_float32(word: str, row: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         vector = row.astype("<f4")
     if not np.isfinite(vector).all():
-        raise InputError(f"the vector of {word!r} is too large for float32, the type of these formats")
+        raise InputError(f"the vector of {word!r} has values too large for float32, which these formats use")
     return vector
 
 

@@ -97,7 +97,7 @@ class Embedding:
 
     @cached_property
     def components(self) -> Embedding:
-        """Embedding of the components alone; the embedding itself if all columns are components."""
+        """Embedding of only the components; the embedding itself if all columns are components."""
         if self._n_components is None:
             return self
         return Embedding(self.words, self.vectors[:, -self._n_components :], counts=self.counts, unknown=self.unknown)
@@ -114,12 +114,12 @@ class Embedding:
 
     @property
     def index_to_key(self) -> tuple[str, ...]:
-        """The words, under the name used by gensim's ``KeyedVectors``."""
+        """Words, under the name used by gensim's ``KeyedVectors``."""
         return self.words
 
     @property
     def key_to_index(self) -> dict[str, int]:
-        """The row of each word, under the name used by gensim's ``KeyedVectors``."""
+        """Row of each word, under the name used by gensim's ``KeyedVectors``."""
         return self.index
 
     @property
@@ -151,7 +151,7 @@ class Embedding:
 
     @classmethod
     def from_gensim(cls, keyed: Any) -> Embedding:
-        """Create an embedding from gensim's ``KeyedVectors``, or from a model that has them as ``wv``.
+        """Create an embedding from gensim's ``KeyedVectors``, or from a model with an attribute ``wv``.
 
         Raises
         ------
@@ -160,7 +160,9 @@ class Embedding:
         """
         keyed = getattr(keyed, "wv", keyed)
         if not hasattr(keyed, "index_to_key") or not hasattr(keyed, "vectors"):
-            raise InputError(f"from_gensim needs KeyedVectors, or a model with them as wv; got {type(keyed).__name__}")
+            raise InputError(
+                f"from_gensim requires KeyedVectors or a model with the attribute wv; got {type(keyed).__name__}"
+            )
         words = list(keyed.index_to_key)
         counted = "count" in getattr(keyed, "expandos", {})
         counts = [int(keyed.get_vecattr(word, "count")) for word in words] if counted else None
@@ -193,7 +195,7 @@ class Embedding:
         return table
 
     def warn_of_components(self) -> None:
-        """Warn that an export loses the number of components, unless all columns are components."""
+        """Warn that an export does not store the number of components, unless all columns are components."""
         if self.components is not self:
             warnings.warn(
                 f"only the last {self.components.rank} of {self.rank} columns are non-negative components, which other"
@@ -226,7 +228,7 @@ class Embedding:
         return f"Embedding({len(self):,} words x {self.rank}, {self.vectors.dtype})"
 
     def _repr_html_(self) -> str:
-        """Return HTML for notebooks: the size, and the first words with their nearest neighbours."""
+        """Return HTML for notebooks: the size and the first words with their nearest neighbours."""
         near = [(word, ", ".join(other for other, _ in self.neighbours(word, top=5))) for word in self.words[:SHOWN]]
         rows = "".join(f"<tr><td>{escape(word)}</td><td>{escape(others)}</td></tr>" for word, others in near)
         return f"<p>{escape(repr(self))}</p><table><tr><th>word</th><th>nearest</th></tr>{rows}</table>"
@@ -240,7 +242,7 @@ class Embedding:
         raise self._unknown(word)
 
     def find(self, word: str) -> int | None:
-        """Return the row of a word of a test set, or None if it is unknown.
+        """Return the row of a word from a test set, or None if the word is unknown.
 
         If the whole vocabulary is in lower case, unknown words are also looked up in lower case.
 
@@ -274,7 +276,7 @@ class Embedding:
         return float(np.clip(a @ b, -1, 1))
 
     def product(self, *words: str) -> np.ndarray:
-        """Return the elementwise product of the components of words, which keeps what all words share.
+        """Return the elementwise product of the words' components, which keeps what all words have in common.
 
         Parameters
         ----------
@@ -306,7 +308,7 @@ class Embedding:
         return np.asarray(product)
 
     def phrase(self, *words: str, blend: float = BLEND) -> np.ndarray:
-        r"""Return the vector of words in combination: the sense of each word that the others select.
+        r"""Return the vector of a phrase, in which each word has the sense selected by the others.
 
         .. math:: \frac{g}{\|g\|} + b\, \frac{s}{\|s\|}, \qquad g = \Big(\prod_{k=1}^n \hat u_k\Big)^{1/n}, \quad
                   s = \sum_{k=1}^n \hat u_k
@@ -381,7 +383,7 @@ class Embedding:
     def most_similar(
         self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
     ) -> list[tuple[str, float]]:
-        """Return the words nearest to a mean of unit vectors with signs, like gensim's ``KeyedVectors.most_similar``.
+        """Return the words nearest to a signed mean of unit vectors, like gensim's ``KeyedVectors.most_similar``.
 
         Parameters
         ----------
@@ -412,7 +414,7 @@ class Embedding:
         return self._best(np.clip(self.unit @ direction, -1, 1), top, left_out)
 
     def analogy(self, a: str, b: str, c: str, *, top: int = 10, method: str = "add") -> list[tuple[str, float]]:
-        """Return the words that are to ``c`` as ``b`` is to ``a``, excluding these three.
+        """Return the words that are to ``c`` as ``b`` is to ``a``, excluding these three words.
 
         Parameters
         ----------
@@ -439,7 +441,7 @@ class Embedding:
         return self._best(analogy_scores(*cosines, method=method), top, {a, b, c})
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a folder with ``vectors.safetensors``, ``vocabulary.txt`` and ``meta.json``.
+        """Save to a folder with ``vectors.safetensors``, ``vocabulary.txt`` and ``meta.json``.
 
         Parameters
         ----------
@@ -507,7 +509,7 @@ class Embedding:
         figures: Mapping[str, object] | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Write a static sentence encoder in the format of sentence-transformers and model hubs.
+        """Save a static sentence encoder in the format of sentence-transformers and model hubs.
 
         A sentence is the mean of the vectors of its words: see :mod:`polyadic.embedding.formats`. Vectors are stored as
         float32. Counts and the number of components are lost (a warning says so); :meth:`save` keeps everything.
@@ -573,7 +575,8 @@ class Embedding:
         vector = np.asarray(query)
         if vector.shape != (self.rank,) or vector.dtype.kind not in "fiu" or not np.isfinite(vector).all():
             raise InputError(
-                f"a query vector must hold {self.rank} finite numbers; got shape {vector.shape}, type {vector.dtype}"
+                f"a query vector must contain {self.rank} finite numbers; got shape {vector.shape} and type"
+                f" {vector.dtype}"
             )
         return vector.astype(np.float64)
 
@@ -631,7 +634,7 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
 
 
 def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the words as a tuple, and their rows; InputError unless they are distinct strings."""
+    """Return the words as a tuple, and their rows; raise InputError unless they are distinct strings."""
     if isinstance(words, str):
         raise InputError(f"words must be a list of words; got the string {words[:40]!r}", "words")
     kept = tuple(words)
@@ -652,12 +655,12 @@ def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
         raise InputError("vectors must have rows of equal length", "vectors") from None
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
         raise InputError(
-            f"vectors must be a matrix with a row for each word, at least one of each;"
-            f" got {len(words):,} words and shape {rows.shape}",
+            f"vectors must be a non-empty matrix with one row for each word; got {len(words):,} words and shape"
+            f" {rows.shape}",
             "vectors",
         )
     if rows.dtype.kind not in "fiub":
-        raise InputError(f"vectors must be real numbers; got type {rows.dtype}", "vectors")
+        raise InputError(f"vectors must contain real numbers; got type {rows.dtype}", "vectors")
     if rows.dtype.kind != "f":
         rows = rows.astype(np.float32)
     for start in range(0, len(rows), 4096):
@@ -675,7 +678,8 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
     array = np.asarray(counts)
     if array.shape != (size,) or array.dtype.kind not in "iu" or (array < 0).any():
         raise InputError(
-            f"counts must be {size:,} whole numbers of at least 0; got shape {array.shape}, {array.dtype}", "counts"
+            f"counts must be {size:,} non-negative whole numbers; got shape {array.shape} and type {array.dtype}",
+            "counts",
         )
     return array.astype(np.int64)
 
@@ -683,7 +687,7 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
 def _close_spellings(
     word: str, words: tuple[str, ...], index: dict[str, int], *, max_candidates: int = 20_000
 ) -> list[str]:
-    """Return known words with similar spelling; in large vocabularies only frequent ones with the same initial."""
+    """Return known words with similar spelling; in large vocabularies, only frequent words with the same initial."""
     cases = [w for w in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if w in index]
     alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
     pool = [w for w, _ in zip(alike, range(max_candidates), strict=False)]
@@ -719,7 +723,7 @@ def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:
 
 def _map_vectors(path: Path) -> np.ndarray:
     """Memory-map the tensor of a safetensors file: 8 bytes of header length, a JSON header, the data."""
-    damaged = InputError(f"{path} is damaged: it is not one complete safetensors tensor named 'vectors'")
+    damaged = InputError(f"{path} is damaged: expected a single complete safetensors tensor named 'vectors'")
     try:
         with path.open("rb") as file:
             length, size = int.from_bytes(file.read(8), "little"), path.stat().st_size

@@ -1,1 +1,1 @@
-"""From text to counts and weights: readers, tokenizer, vocabulary, corpus, n-way counts, association measures."""
+"""From text to weighted counts: readers, tokenizer, vocabulary, corpus, n-way counts and association measures."""

@@ -58,7 +58,7 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
 def _pairs(
     ids: NDArray[Any], sentence: NDArray[np.int64], distance: int, shift: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return words, and the words ``distance`` to their right in the same sentence."""
+    """Return words, and the words at ``distance`` to their right in the same sentence."""
     d = abs(distance)
     same = sentence[:-d] == sentence[d:]
     left, right = ids[:-d][same], ids[d:][same]

@@ -46,7 +46,7 @@ _BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Corpus:
-    """Documents of sentences of word numbers, as memory-mapped arrays.
+    """Corpus: documents, each a list of sentences of word numbers, as memory-mapped arrays.
 
     Created by :meth:`build` and :meth:`open`. Words outside the vocabulary and stop words are left out, and the
     remaining words become adjacent; empty sentences are dropped, empty documents are kept.
@@ -185,7 +185,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:
-        """Open a corpus folder; the arrays are checked and memory-mapped, the kept text is not checked.
+        """Open a corpus folder; the arrays are checked and memory-mapped, but the kept text is not checked.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class Corpus:
         meta = read_meta(folder, KIND, VERSION)
         for key, kind in (("settings", dict), ("digest", str)):
             if not isinstance(meta.get(key), kind):
-                raise InputError(f"{folder / 'meta.json'} lacks {key!r}")
+                raise InputError(f"{folder / 'meta.json'} has no key {key!r}")
         with checked_in_background(folder, but=[TEXT]):
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             ids = open_array(folder / "ids.npy", (np.uint16, np.uint32))
@@ -219,7 +219,7 @@ class Corpus:
         except ValueError as error:
             raise InputError(f"{file} is damaged: {error}") from None
         if len(fields) != len(self.documents) - 1 or not all(isinstance(each, dict) for each in fields):
-            raise InputError(f"{file} is damaged: {len(fields)} lines for {len(self.documents) - 1} documents")
+            raise InputError(f"{file} is damaged: it has {len(fields)} lines for {len(self.documents) - 1} documents")
         return fields
 
     @functools.cached_property
@@ -230,7 +230,7 @@ class Corpus:
 
     @functools.cached_property
     def lines(self) -> Lines:
-        """The sentences of the text, if the text was kept."""
+        """Sentences of the text, if the text was kept."""
         return Lines(self.path)
 
     def line(self, position: int) -> ConcordanceLine:
@@ -260,11 +260,11 @@ class Corpus:
         file = self.path / ROWS
         rows = open_array(file, (np.int64,)) if file.exists() else None
         if rows is not None and len(rows) != len(self.sentences) - 1:
-            raise InputError(f"{file} is damaged: {len(rows)} rows for {len(self.sentences) - 1} sentences")
+            raise InputError(f"{file} is damaged: it has {len(rows)} rows for {len(self.sentences) - 1} sentences")
         return rows
 
     def tokenize(self, text: str) -> list[list[str]]:
-        """Split other text into sentences of words in the same way as the text of the corpus.
+        """Split new text into sentences of words in the same way as the text of the corpus.
 
         Raises
         ------
@@ -278,8 +278,8 @@ class Corpus:
         """
         if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
             raise InputError(
-                f"the words of {self.path} are lemmas given in its files, so other text cannot be"
-                " tokenized in the same way"
+                f"the words of {self.path} are lemmas taken from the files, so new text cannot be tokenized in the"
+                " same way"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
         return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
@@ -300,7 +300,7 @@ class Corpus:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name of each document: its title, file, or number from 1."""
+        """Name of each document: its title, its file, or its number, starting at 1."""
         known = self.fields or ({},) * (len(self.documents) - 1)
         return tuple(name_of_document(fields) or str(number) for number, fields in enumerate(known, 1))
 
@@ -341,7 +341,7 @@ class Corpus:
         chosen = np.unique(np.asarray(documents, np.int64))
         total = len(self.documents) - 1
         if len(chosen) != len(documents) or (len(chosen) and not 0 <= chosen[0] <= chosen[-1] < total):
-            raise InputError(f"documents must be different numbers below {total:,}", "documents")
+            raise InputError(f"documents must be distinct numbers below {total:,}", "documents")
         edges = self.sentences[self.documents]  # of each document, in tokens
         ids = np.concatenate([self.ids[:0], *(self.ids[edges[d] : edges[d + 1]] for d in chosen)])
         counts = np.bincount(ids, minlength=len(self.vocabulary))
@@ -372,7 +372,7 @@ class Corpus:
     def document(self, number: int) -> list[list[str]]:
         """Return the sentences of a document as lists of words (those in the vocabulary)."""
         if not -(len(self.documents) - 1) <= number < len(self.documents) - 1:
-            raise IndexError(f"the corpus has {len(self.documents) - 1} documents; there is no number {number}")
+            raise IndexError(f"document {number} does not exist; the corpus has {len(self.documents) - 1} documents")
         number %= len(self.documents) - 1
         words = self.vocabulary.words
         edges = self.sentences[self.documents[number] : self.documents[number + 1] + 1].tolist()
@@ -413,7 +413,7 @@ def _fill(
                     languages.warn_of_unspaced(language)
             if tokenizer.lemmas and first and not texts:
                 raise InputError(
-                    "lemmas are not available for text that is tokenised already; CoNLL-U files have their own"
+                    "lemmas are not available for pre-tokenized text; CoNLL-U files contain their own lemmas"
                     " (field='lemma')",
                     "field",
                 )
@@ -431,7 +431,7 @@ def _fill(
 
 
 def _guessed(first: list[Piece]) -> str:
-    """Detect the language from samples of pieces of text."""
+    """Detect the language from samples of the text."""
     sampled = first[:: -(-len(first) // SAMPLES)] if first else []
     return languages.guess("\n".join(as_text(piece)[: languages.MAX_SAMPLED // SAMPLES] for piece in sampled))
 
@@ -454,7 +454,7 @@ def _digest(folder: Path) -> str:
 
 def _check_offsets(path: Path, offsets: NDArray[np.int64], *, end: int, of: str) -> None:
     if len(offsets) < 2 or offsets[0] != 0:
-        raise InputError(f"{path} is damaged: its offsets must begin with 0 and have at least one more")
+        raise InputError(f"{path} is damaged: its offsets must begin with 0 and contain at least one more value")
     if offsets[-1] != end:
         raise InputError(f"{path} is damaged: its last offset is {offsets[-1]}, but there are {end} {of}")
     for start in range(0, len(offsets) - 1, _BLOCK):

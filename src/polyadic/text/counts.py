@@ -79,7 +79,7 @@ class Counts:
         return f"Counts({', '.join(f'{name} {number:,}' for name, number in self.sizes.items())})"
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json`` atomically."""
+        """Save the counts to a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json`` atomically."""
         with whole_folder(path, kind="counts", overwrite=overwrite) as draft:
             self.entries.write_into(draft)
             self.write_rest(draft)
@@ -109,7 +109,8 @@ class Counts:
             marginals = open_array(folder / "marginals.npy", (np.int64,))
             if not len(vocabulary) == len(marginals) == entries.shape[0]:
                 raise InputError(
-                    f"{folder} is damaged: {len(vocabulary)} words, {len(marginals)} marginals, shape {entries.shape}"
+                    f"{folder} is damaged: the shape {entries.shape} does not match {len(vocabulary)} words and"
+                    f" {len(marginals)} marginals"
                 )
             try:
                 events, settings, chunks = int(meta["events"]), dict(meta["settings"]), None
@@ -117,7 +118,7 @@ class Counts:
                     chunk_marginals = open_array(folder / "chunk-marginals.npy", (np.int64,))
                     chunks = Chunks(int(meta["chunks"]["number"]), int(meta["chunks"]["words"]), chunk_marginals)
             except KeyError as error:
-                raise InputError(f"{folder}: meta.json lacks {error}") from None
+                raise InputError(f"{folder}: meta.json has no key {error}") from None
             except (TypeError, ValueError) as error:
                 raise InputError(f"{folder}: meta.json is damaged: {error}") from None
             _check_marginals(folder, entries, marginals, events)
@@ -125,14 +126,14 @@ class Counts:
 
 
 def _check_marginals(folder: Path, entries: Entries, marginals: NDArray[np.int64], events: int) -> None:
-    """Raise InputError if the marginals do not match the tuples, because probabilities would be wrong."""
+    """Raise InputError if the marginals do not match the tuples, which would make probabilities wrong."""
     listed = kernels.tuple_marginals(entries.indices, entries.values, len(marginals))
     if marginals.sum() != entries.order * events or (marginals < listed).any():
         raise InputError(f"{folder} is damaged: marginals.npy does not match the tuples and the number of events")
 
 
 class Chunks(NamedTuple):
-    """Sums over the chunks of a corpus."""
+    """Statistics of the chunks of a corpus."""
 
     number: int
     words: int
@@ -142,7 +143,7 @@ class Chunks(NamedTuple):
 
 
 class CountPlan(NamedTuple):
-    """Estimated cost of counting, and the prepared input."""
+    """Estimated cost of counting and the prepared input."""
 
     tuples: float
     """Upper bound of the number of tuples."""
@@ -236,7 +237,8 @@ def count(
             parts, marginals = _counted(planned, order, min_count, spool, threads)
             if not _write_tuples(spool, parts, order, draft):
                 raise InputError(
-                    f"no tuple of {order} words in {window} {width} occurs {min_count} times; lower min_count or widen",
+                    f"no tuple of {order} words in {window} {width} occurs at least {min_count} times; lower"
+                    " min_count or use a larger window",
                     "min_count",
                 )
             spool.remove()
@@ -251,7 +253,7 @@ def count(
 def _count_part(
     arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
 ) -> tuple[Spilled, NDArray[np.int64]]:
-    """Count the tuples whose rarest word is in a range; return the spill file and the marginals."""
+    """Count the tuples whose rarest word is in a range; return the spilled counts and the marginals."""
     first, last, max_tuples = part
     words, counts, marginals = kernels.count_tuples(index, first, last, max_tuples=max_tuples, **arguments)
     return spool.leave([words, counts]), marginals
@@ -296,12 +298,12 @@ def plan(
 
 
 def _reach(window: str, width: int) -> tuple[int, int]:
-    """Return the maximum distance to the centre of a tuple, and the maximum distance to look from a word."""
+    """Return the maximum distance to the centre of a tuple and the maximum distance between its words."""
     return {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
 
 
 def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) -> tuple[NDArray[np.float64], int]:
-    """Return the number of candidate tuples of each word at some positions, and the bytes of the whole index."""
+    """Return the number of candidate tuples of each word at some positions, and the size of the index in bytes."""
     held = index.ids.nbytes + index.positions.nbytes + index.starts.nbytes
     return kernels.tuple_work(index, order, where, repeats=repeats), held
 
@@ -309,7 +311,7 @@ def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) 
 def _cut(
     work: NDArray[np.float64], held: int, entry: int, threads: int, memory: int | None, *, size: float
 ) -> tuple[float, float, float, list[tuple[int, int, int]]]:
-    """Split the words into ranges of about ``size`` tuples of ``entry`` bytes that fit the memory budget."""
+    """Split the words into ranges of about ``size`` tuples of ``entry`` bytes that fit into the memory budget."""
     largest = float(work.max(initial=0))
     keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
     budget = MEMORY if memory is None else check_int("memory", memory, low=1)
@@ -317,8 +319,8 @@ def _cut(
     if share < keys + entry * largest:
         need = held + (threads + MAX_WAITING) * (keys + entry * largest)
         raise InputError(
-            f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the"
-            " order, the width or the threads"
+            f"counting needs {need / 2**20:,.0f} MiB of memory, but the limit is {budget / 2**20:,.0f} MiB; raise the"
+            " limit, or use a lower order, a smaller width or fewer threads"
         )
     everything = float(work.sum())
     size = min(max(size, everything / MAX_PARTS), (share - keys) / entry)

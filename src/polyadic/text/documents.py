@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def document_table(corpus: Corpus) -> csr_array:
-    """Count the words of each document of a corpus, empty ones included; shape (documents, words), float32."""
+    """Count the words in each document of a corpus, including empty ones; shape (documents, words), float32."""
     starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
     return _counted(np.asarray(corpus.ids), starts, len(corpus.vocabulary))
 
@@ -28,14 +28,14 @@ def document_table(corpus: Corpus) -> csr_array:
 def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: Tokenize) -> csr_array:
     """Count the words of new documents that are in ``index``; shape (documents, words)."""
     if isinstance(texts, str):
-        raise InputError("texts must be an iterable of strings; got a single one: pass [text]", "texts")
+        raise InputError("texts must be an iterable of strings; got a single string: pass [text]", "texts")
     known = [[index[word] for word in _words(text, tokenizer) if word in index] for text in texts]
     starts = np.cumsum([0, *map(len, known)])
     return _counted(np.fromiter(chain.from_iterable(known), np.int64, starts[-1]), starts, len(index))
 
 
 def counts_by_row(table: Any) -> csr_array:
-    """Return a table of counts in CSR format without duplicates and zeros; the input is not modified."""
+    """Return a table of counts in CSR format without duplicates or zeros; the input is not modified."""
     counts = csr_array(table)
     if not (counts.has_canonical_format and counts.data.all()):
         counts = counts.copy()
@@ -46,7 +46,7 @@ def counts_by_row(table: Any) -> csr_array:
 
 def _words(text: str, tokenizer: Tokenize) -> Iterator[str]:
     if not isinstance(text, str):
-        raise InputError(f"texts must be an iterable of strings; one is of type {type(text).__name__}")
+        raise InputError(f"texts must be an iterable of strings; got an element of type {type(text).__name__}")
     return chain.from_iterable(nested(tokenizer(text)))
 
 

@@ -1,4 +1,4 @@
-"""Encode text as numbers: workers encode chunks of documents to disk, and a second pass renumbers them.
+"""Encode text as numbers: workers encode chunks of documents to disk; a second pass renumbers the words.
 
 The text is read once. A worker numbers the words of its chunk by first occurrence and writes the numbers to a spill
 file; the parent assigns provisional numbers for the whole corpus. When the vocabulary is known, a second pass over the
@@ -60,7 +60,7 @@ class Chunk(NamedTuple):
 
 
 def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: bool = False) -> Chunk:
-    """Encode pieces or files with words numbered by first occurrence, holding the words of a few pieces at a time."""
+    """Encode pieces or files, numbering words by first occurrence; only a few pieces are in memory at a time."""
     account = Account()
     pieces = group.pieces(account) if isinstance(group, Files) else group
     index: defaultdict[str, int] = defaultdict(count().__next__)
@@ -109,7 +109,7 @@ def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
 
 
 def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
-    """Return the input as Files if workers can read it themselves (several files, or ranges of one), else None."""
+    """Return the input as Files if workers can read it themselves (several files or ranges of a file), else None."""
     if not paths or not all(map(is_file, paths)):
         return None
     files = Files.of(
@@ -119,7 +119,7 @@ def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
 
 
 def groups(files: Files, account: Account, advance: Callable[[float], None], jobs: int | None) -> Iterator[Group]:
-    """Yield tasks: files, if the workers can read them, else chunks of pieces."""
+    """Yield tasks: files if the workers can read them, otherwise chunks of pieces."""
     if not _executor(jobs).sees(files.paths):
         yield from chunks(files.pieces(account, advance))
         return
@@ -140,7 +140,7 @@ def _executor(jobs: int | None) -> Executor:
 def encode_all(
     groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None, *, keep_text: bool = False
 ) -> Generator[Chunk]:
-    """Encode groups of pieces or files in order; processes start if there are more than SMALL groups."""
+    """Encode groups of pieces or files in order; use processes if there are more than SMALL groups."""
     remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
     work = partial(encode, tokenize=tokenize, spool=spool, keep_text=keep_text)
@@ -174,7 +174,7 @@ class Draft:
     def fill(
         self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
     ) -> None:
-        """Encode groups of pieces or files and append them; ``account`` collects the summary of files."""
+        """Encode groups of pieces or files and append them; ``account`` collects a summary of the files."""
         kept = self._lines is not None
         with contextlib.closing(encode_all(groups, tokenize, self._spool, jobs, keep_text=kept)) as made:
             for chunk in made:
@@ -213,7 +213,7 @@ class Draft:
     def join(
         self, choose: Callable[[dict[str, int]], Vocabulary], *, min_count: int, stop_words: Iterable[str]
     ) -> list[str]:
-        """Join words that co-occur far more often than by chance with "_", if ``choose`` keeps them; return these."""
+        """Join words that co-occur far more often than by chance with "_" if ``choose`` keeps them; return them."""
         words, min_pair_count = list(self._index), max(min_count, MIN_COUNT)
         usable = self._counts[: len(words)] >= min_count
         usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))
@@ -313,7 +313,7 @@ def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
     result = nested(result)
     odd = next((sentence for sentence in result if not isinstance(sentence, (list, tuple))), None)
     if odd is not None:
-        raise InputError(f"a tokenizer must return sentences that are lists of strings; one is {_kind(odd)}")
+        raise InputError(f"a tokenizer must return sentences as lists of strings; one of them is {_kind(odd)}")
     return [(" ".join(map(str, words)), list(words)) for words in result]
 
 

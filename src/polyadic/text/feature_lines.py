@@ -1,4 +1,4 @@
-"""Read lines of labels and numbered features in the formats of libsvm, libFM and SVMrank; query groups kept on disk."""
+"""Read labelled lines of numbered features (libsvm, libFM, SVMrank); query groups are stored on disk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_FEATURES = 1 << 31
 
 
 class FeatureLines(NamedTuple):
-    """Data of lines such as ``1 qid:3 7:0.5 9:1 # a comment``; ``groups`` are the ``qid:``, or -1.
+    """Data of lines such as ``1 qid:3 7:0.5 9:1 # a comment``; ``groups`` contains the values of ``qid:``, or -1.
 
     Column i of ``features`` holds the values of feature ``i:``; column 0 is empty in files that number from 1.
     """
@@ -42,10 +42,10 @@ class FeatureLines(NamedTuple):
 
 
 def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = None) -> FeatureLines:
-    """Read a whole file, as a table of at least ``features`` columns."""
+    """Read a whole file as a table with at least ``features`` columns."""
     parts = [*feature_blocks(path)]
     if not parts:
-        raise InputError(f"{path} has only comments and empty lines")
+        raise InputError(f"{path} contains only comments and empty lines")
     lines = _joined(parts)
     if features is not None and lines.features.shape[1] < check_int("features", features, low=1):
         lines.features.resize((len(lines.labels), features))
@@ -78,7 +78,7 @@ def _part(lines: FeatureLines, rows: slice) -> FeatureLines:
 
 
 def _complete(groups: NDArray[np.int64]) -> int:
-    """Return the number of lines before the last group, which may be incomplete."""
+    """Return the number of lines that precede the last group, which may be incomplete."""
     if not len(groups) or groups[-1] < 0:
         return len(groups)
     other = np.flatnonzero(groups != groups[-1])
@@ -137,7 +137,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
         except ValueError as fault:
             raise InputError(f"{path}, line {number}: {fault}") from None
         if groups and (groups[-1] < 0) != (group < 0):
-            raise InputError(f"{path}, line {number}: some lines have qid:, others do not")
+            raise InputError(f"{path}, line {number}: either all lines or no line must have qid:")
         labels.append(label)
         groups.append(group)
         columns += sorted(features)
@@ -149,7 +149,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
 
 
 def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
-    """Split a line into label, group and features; ValueError if it is malformed."""
+    """Split a line into label, group and features; raise ValueError if it is malformed."""
     if ":" in words[0]:
         raise ValueError(f"the label is missing; the line begins with {words[0]!r:.40}")
     label, group = _number(words[0]), -1
@@ -233,7 +233,7 @@ class RankLines:
         seen: set[int] = set()
         for X, y, group in feature_blocks(self.path, size=self._size):
             if group[0] < 0:
-                raise InputError(f"{self.path}: every line needs qid:, the number of its list")
+                raise InputError(f"{self.path}: every line must have qid:, the number of its list")
             starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
             here = group[starts].tolist()
             if len(set(here)) < len(here) or not seen.isdisjoint(here):

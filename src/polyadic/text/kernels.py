@@ -1,4 +1,4 @@
-"""Numba kernels that count tuples of words that occur together, by their rarest word.
+"""Numba kernels that count tuples of co-occurring words, divided by their rarest word.
 
 Words are numbered by falling frequency. For each word ``c`` all tuples whose rarest member is an occurrence of ``c``
 are encoded as integers (the ids of the other members, rarer first), sorted, and counted as runs. The work for one ``c``
@@ -39,10 +39,12 @@ class WordIndex(NamedTuple):
 
 
 def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int) -> WordIndex:
-    """Index the occurrences of ``size`` words; separate sentences, by their offsets, for windows of ``reach``."""
+    """Index the occurrences of ``size`` words; separate the sentences for windows of ``reach`` words."""
     ids, sentences = _tokens(ids, sentences)
     if ids.max(initial=0) >= size or not 0 < reach < 1 << 15:
-        raise ValueError(f"ids must be below {size} and reach below 32,768; got {ids.max(initial=0)} and {reach}")
+        raise ValueError(
+            f"ids must be below {size} and reach must be below 32,768; got {ids.max(initial=0)} and {reach}"
+        )
     n = indexed_length(len(ids), len(sentences), reach)
     apart = np.empty(n, np.promote_types(ids.dtype, np.min_scalar_type(size)))
     end = int(np.iinfo(apart.dtype).max)
@@ -51,7 +53,7 @@ def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reac
 
 
 def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the positions of each word in order of word ids, and the offset of each word; ``end`` is not a word."""
+    """Return the positions of each word, in order of word ids, and the offset of each word; ``end`` is not a word."""
     ids = frozen(ids)
     starts = np.empty(size + 1, np.int64)
     n = _word_starts(ids, end, starts)
@@ -70,7 +72,7 @@ def indexed_length(ids: int, bounds: int, reach: int) -> int:
 def chunk_sets(
     ids: NDArray[Any], sentences: NDArray[np.int64], length: int, order: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Cut sentences into chunks of ``length`` words; return the distinct words of each and the offsets of chunks."""
+    """Split sentences into chunks of ``length`` words; return the distinct words of each chunk and chunk offsets."""
     ids, sentences = _tokens(ids, sentences)
     if not (length > 0 and order > 0):
         raise ValueError(f"length and order must be positive; got {length} and {order}")
@@ -81,7 +83,7 @@ def chunk_sets(
 
 
 def tuple_work(index: WordIndex, order: int, where: slice = slice(None), *, repeats: bool) -> NDArray[np.float64]:
-    """Return a bound of the tuples of which each word is the rarest, shape (V,), at some positions of ``index.ids``."""
+    """Return an upper bound on the number of tuples, shape (V,), in which each word at some positions is the rarest."""
     work = np.zeros(len(index.starts) - 1)
     start, stop, _ = where.indices(len(index.ids))
     _count_work(index.ids, index.end, index.reach, start, stop, order, repeats, work)
@@ -99,7 +101,7 @@ def count_tuples(
     min_count: int,
     max_tuples: int | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
-    """Count the tuples whose rarest word is one of ``first``..``last`` - 1, at least ``min_count`` times.
+    """Count the tuples with rarest word in ``first``..``last`` - 1 that occur at least ``min_count`` times.
 
     A tuple spans at most the ``reach`` of the index, and one of its positions is within ``near`` of both ends. ``(order
     - 1) * bit_length(last - 1)`` must not exceed 64. Returns words (order, n), rarest first and in lexicographic order,
@@ -120,7 +122,7 @@ def count_tuples(
 
 
 def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int) -> NDArray[np.int64]:
-    """Return the number of tuples, (n, order), that contain each word, with multiplicity; shape (V,)."""
+    """Return, for each word, the number of tuples (n, order) that contain it, with multiplicity; shape (V,)."""
     marginals = np.zeros(size, np.int64)
     for d in range(tuples.shape[1]):
         _add_counts(frozen(tuples[:, d]), frozen(counts), marginals)
@@ -128,10 +130,10 @@ def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int)
 
 
 def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Check the sentence offsets, because a kernel would write beyond its arrays."""
+    """Check the sentence offsets; with invalid offsets, a kernel would write beyond its arrays."""
     ids, sentences = frozen(ids), frozen(sentences, np.int64)
     if not (len(sentences) and sentences[0] == 0 and sentences[-1] == len(ids) and (np.diff(sentences) >= 0).all()):
-        raise ValueError(f"sentences must rise from 0 to the number of ids, {len(ids)}")
+        raise ValueError(f"the sentence offsets must increase from 0 to the number of ids, {len(ids)}")
     return ids, sentences
 
 
@@ -159,7 +161,7 @@ def _with_ends(ids, sentences, reach, end, padded):
 
 @njit(cache=True, nogil=True)
 def _word_starts(ids, end, starts):
-    """Write the offset of each word's positions (V + 1); return the number of positions, -1 if an id is not a word."""
+    """Write the V + 1 offsets of the words' positions; return the number of positions, or -1 if an id is invalid."""
     starts[:] = 0
     for p in range(ids.shape[0]):
         if ids[p] != end:
@@ -186,7 +188,7 @@ def _occurrences(ids, end, positions, starts):
 
 @njit(cache=True, nogil=True)
 def _chunk_sets(ids, sentences, length, order, sets, bounds):
-    """Cut sentences into chunks and keep their distinct words; return the numbers of words and chunks."""
+    """Split sentences into chunks of distinct words; return the numbers of words and chunks."""
     n, chunks = 0, 0
     bounds[0] = 0
     for s in range(sentences.shape[0] - 1):
@@ -213,7 +215,7 @@ def _chunk_sets(ids, sentences, length, order, sets, bounds):
 
 @njit(cache=True, nogil=True)
 def _count_work(ids, end, reach, start, stop, order, repeats, work):
-    """Add for each word an upper bound of the tuples of which it is the rarest: ``sum_p C(k_p, order - 1)``."""
+    """Add an upper bound on the tuples in which each word is the rarest: ``sum_p C(k_p, order - 1)``."""
     for p in range(np.uint64(start), np.uint64(stop)):
         c = ids[p]
         if c == end:
@@ -244,7 +246,7 @@ def _add_counts(words, counts, marginals):
 def _count_tuples(
     ids, positions, starts, end, reach, first, last, order, near, repeats, min_count, keys, words, counts, marginals
 ):
-    """Write kept tuples to ``words`` and ``counts``; return their number, or -1 if there may be more than fit."""
+    """Write kept tuples to ``words`` and ``counts``; return their number, or -1 if they may not fit."""
     swap = np.empty_like(keys)
     digits, following = np.empty(1 << 11, np.uint32), np.empty(1 << 11, np.uint32)
     around = np.empty((TOGETHER, 2 * reach + 1), ids.dtype)
@@ -308,7 +310,7 @@ def _count_tuples(
 
 @njit(cache=True, nogil=True)
 def _candidates(around, end, reach, c, repeats, candidates):
-    """Write ids and relative positions of the words around ``c`` that are more frequent; ties go to the left."""
+    """Write ids and relative positions of the more frequent words around ``c``; ties go to the left."""
     start = np.uint64(reach)
     while start > np.uint64(0) and around[start - np.uint64(1)] != end:
         start -= np.uint64(1)
@@ -328,7 +330,7 @@ def _candidates(around, end, reach, c, repeats, candidates):
 
 @njit(cache=True, nogil=True)
 def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
-    """Write the keys of all pairs of candidates that form a tuple with position 0; count those of each."""
+    """Write the keys of all pairs of candidates that form a tuple with position 0; count the keys of each."""
     written, first = np.uint64(n), np.uint64(0)
     for k in range(np.uint64(1), np.uint64(m)):
         x, q = np.uint64(candidates[0, k]), candidates[1, k]
@@ -349,7 +351,7 @@ def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
 
 @njit(cache=True, nogil=True)
 def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, degrees):
-    """Write the keys of all ``size``-subsets that form a tuple with position 0, grown by falling id; count them."""
+    """Write and count the keys of all ``size``-subsets that form a tuple with position 0, by descending id."""
     for k in range(1, m):  # insertion sort by id, then by position
         x, q = candidates[0, k], candidates[1, k]
         j = k
@@ -435,7 +437,7 @@ def _sort(keys, swap, n, bits, digits, following):
 
 @njit(cache=True, nogil=True)
 def _runs(keys, n, min_count, counts, written):
-    """Keep the first of each run of at least ``min_count`` equal keys and write its length, without branches."""
+    """Keep the first key of each run of at least ``min_count`` equal keys and write its length, without branches."""
     if n == 0:
         return 0
     keys[n] = ~keys[n - 1]

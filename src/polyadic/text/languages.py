@@ -56,7 +56,7 @@ def is_unspaced(letter: str) -> bool:
 
 
 def check(language: str) -> str:
-    """Return a language code in lower case; raise InputError if it is not a code."""
+    """Return the language code in lower case; raise InputError if it is invalid."""
     if not re.fullmatch(r"[A-Za-z]{2,3}", language):
         raise InputError(
             f"language must be auto or a code of two or three letters, such as 'en'; got {language!r}", "language"
@@ -65,7 +65,7 @@ def check(language: str) -> str:
 
 
 def sentences(text: str, language: str) -> Iterator[str]:
-    """Split a line of text into sentences, but not after initials, abbreviations and ordinal numbers.
+    """Split a line of text into sentences, but not after initials, abbreviations or ordinal numbers.
 
     Sentence ends within quotations are ignored, unless a sentence would exceed :data:`MAX_SENTENCE_LENGTH` characters.
     """
@@ -101,7 +101,7 @@ def _parts(text: str, language: str) -> Iterator[str]:
 
 
 def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[str]:
-    """Apply a segmenter of quadratic cost to a line, one stretch at a time."""
+    """Apply a segmenter with quadratic cost to a line, one chunk at a time."""
     at = 0
     while len(text) - at > STRETCH:
         blank = text.rfind(" ", at + STRETCH // 2, at + STRETCH)  # further back one would go on from where one is
@@ -131,7 +131,7 @@ def lowered(text: str, language: str) -> str:
 
 @functools.cache
 def segmenter(language: str) -> Callable[[str], list[str]] | None:
-    """Return a word segmenter for Chinese or Japanese; None for other languages or if it is not installed."""
+    """Return a word segmenter for Chinese or Japanese; None for other languages or if none is installed."""
     try:
         if language == "zh":
             with warnings.catch_warnings():
@@ -160,7 +160,7 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     try:
         lemmatize("a", lang=language)
     except ValueError:
-        raise InputError(f"lemmas are not available for the language {language!r}; leave out lemmas") from None
+        raise InputError(f"lemmas are not available for the language {language!r}; omit lemmas") from None
     return functools.lru_cache(1 << 18)(functools.partial(lemmatize, lang=language))
 
 

@@ -1,4 +1,4 @@
-"""Text of a corpus by sentence, with a full-text index, for concordances.
+"""Sentences of a corpus with a full-text index, for concordances.
 
 The SQLite file ``text.sqlite`` has one row per document with its metadata, one row per sentence as written, and a
 full-text index (FTS5) of the tokens, so that queries match what was counted. Results are streamed and sorted on disk.
@@ -42,7 +42,7 @@ _CATEGORIES = "L* M* N* P* S* Co"
 
 
 class ConcordanceLine(NamedTuple):
-    """Sentence that contains the words searched for, with the number, from 0, and the metadata of its document."""
+    """Sentence that contains the search words, with the number (from 0) and the metadata of its document."""
 
     document: int
     fields: Mapping[str, str]
@@ -51,22 +51,22 @@ class ConcordanceLine(NamedTuple):
 
     @property
     def left(self) -> str:
-        """Text before the first word searched for."""
+        """Text before the first search word."""
         return self.text[: self.places[0][0]] if self.places else self.text
 
     @property
     def word(self) -> str:
-        """The first word searched for, as written."""
+        """First search word as it is written in the text."""
         return self.text[slice(*self.places[0])] if self.places else ""
 
     @property
     def right(self) -> str:
-        """Text after the first word searched for."""
+        """Text after the first search word."""
         return self.text[self.places[0][1] :] if self.places else ""
 
 
 class _Connection(sqlite3.Connection):
-    """Connection that closes itself when collected; each thread has its own, and Python 3.13 warns about open ones."""
+    """Database connection of a thread, closed on garbage collection because Python 3.13 warns about open ones."""
 
     def __del__(self) -> None:
         self.close()
@@ -87,7 +87,7 @@ class LineWriter:
         fields: Iterable[Mapping[str, str]],
         sentences: Sequence[Sequence[tuple[str, Sequence[str]]]],
     ) -> None:
-        """Append pieces: whether each starts a document, the fields of new documents, and each piece's sentences."""
+        """Append pieces: flags for the start of a document, the fields of new documents, and the sentences."""
         self._base.execute("BEGIN")
         known = iter(fields)
         for start, some in zip(starts, sentences, strict=True):
@@ -131,7 +131,7 @@ class Lines:
 
     @property
     def _base(self) -> sqlite3.Connection:
-        """The connection of this thread."""
+        """Database connection of this thread."""
         if not hasattr(self._bases, "base"):
             uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable=1"
             # whoever collects it, maybe another thread, closes it
@@ -156,7 +156,7 @@ class Lines:
     def count(
         self, *words: str, width: int | None = None, either: bool = False, where: Mapping[str, str] | None = None
     ) -> int:
-        """Count the lines that contain all the words, or any of them with ``either``; see :meth:`find`."""
+        """Count the lines that contain all words or, with ``either``, any of them; see :meth:`find`."""
         chosen, values = self._chosen(words, width, where, either=either)
         with self._checked():
             return int(self._base.execute(f"SELECT count(*) {chosen}", values).fetchone()[0])  # constants
@@ -171,7 +171,7 @@ class Lines:
         start: int = 0,
         top: int | None = None,
     ) -> Iterator[ConcordanceLine]:
-        """Yield the lines that contain all the words, or any one with ``either``.
+        """Yield the lines that contain all words or, with ``either``, any of them.
 
         Words are found in any case; one with spaces is a phrase, and ``"bank*"`` matches all words that begin with
         "bank". ``width`` is the maximum number of other words between them; by default they may be anywhere in the
@@ -192,7 +192,7 @@ class Lines:
                 yield ConcordanceLine(document, json.loads(known), text, _places(text, asked))
 
     def at(self, row: int, *words: str) -> ConcordanceLine:
-        """Return the sentence of a row with the places of the words in it."""
+        """Return the sentence of a row and the positions of the search words in it."""
         query = (
             "SELECT document, fields, text FROM sentences JOIN documents ON documents.id = document"
             " WHERE sentences.id = ?"
@@ -204,7 +204,7 @@ class Lines:
             )
 
     def document(self, number: int, *, start: int = 0, top: int | None = None) -> tuple[dict[str, str], list[str], int]:
-        """Return the fields of a document, its sentences from ``start`` on, and its number of sentences."""
+        """Return the fields of a document, its sentences starting at ``start``, and the number of its sentences."""
         check_int("start", start, low=0, high=MAX_ROWS)
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
@@ -218,7 +218,7 @@ class Lines:
             return json.loads(known[0]), [text for (text,) in rows], last - first
 
     def _first(self, document: int) -> int:
-        """Return the first sentence of a document or a later one, by binary search."""
+        """Return the first sentence of this or a later document, found by binary search."""
         low, high = 0, len(self)
         while low < high:
             half = (low + high) // 2
@@ -229,11 +229,11 @@ class Lines:
     def _chosen(
         self, words: Sequence[str], width: int | None, where: Mapping[str, str] | None, *, either: bool
     ) -> tuple[str, list[str]]:
-        """Return the SQL that selects lines (constants only), and its parameters."""
+        """Return the SQL that selects lines (made of constants only) and its parameters."""
         fields = dict(where or {})
         for asked in (*words, *fields, *fields.values()):
             if any("\ud800" <= sign <= "\udfff" for sign in asked):
-                raise InputError(f"a search must be valid Unicode; got {asked!r}")
+                raise InputError(f"the search text must be valid Unicode; got {asked!r}")
         matched = _query([self._plain(word) for word in words], width, either=either)
         values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
         chosen = (
@@ -243,14 +243,14 @@ class Lines:
         return chosen, [matched, *values]
 
     def _plain(self, word: str) -> str:
-        """Return a word or phrase as tokenized in the corpus: without punctuation tokens, "Mr. X" becomes "Mr X"."""
+        """Return a word or phrase as tokenized in the corpus, without punctuation: "Mr. X" becomes "Mr X"."""
         word = word.replace("_", " ") if word.lower() in self._pairs else word
         parts = unicodedata.normalize("NFC", word).split()
         bare = [bare for part in parts if (bare := _bare(part))] if self._bare else parts
         return " ".join(bare or parts)
 
     def _form(self, word: str) -> Place:
-        """Return a function that finds a word or phrase in a sentence, by lemmas if the corpus has lemmas."""
+        """Return a function that finds a word or phrase in a sentence, by lemma if the corpus has lemmas."""
         if self._lemma is None or word.endswith("*"):
             search = self._pattern(word).search
             return lambda text: None if (match := search(text)) is None else match.span()
@@ -284,11 +284,11 @@ class Lines:
 
 
 def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
-    """Return an FTS5 query."""
+    """Return the FTS5 query for some words."""
     if not words or not all(words):
         raise InputError("give at least one word to search for")
     if either and width is not None:
-        raise InputError("width is not available with either; leave out one of them", "width")
+        raise InputError("width cannot be combined with either; omit one of them", "width")
     starts = [len(word) > 1 and word.endswith("*") for word in words]
     quoted = [
         '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start
@@ -300,7 +300,7 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
 
 
 def _bare(word: str) -> str:
-    """Remove the punctuation around a word, but keep a final star."""
+    """Remove the punctuation around a word, but keep a final asterisk."""
     letters = [k for k, sign in enumerate(word) if unicodedata.category(sign)[0] not in "PS"]
     return word[letters[0] : letters[-1] + 1] + "*" * word.endswith("*") if letters else ""
 
@@ -310,7 +310,7 @@ def _places(text: str, asked: Sequence[Place]) -> tuple[tuple[int, int], ...]:
 
 
 def _side(text: str, asked: Sequence[Place], sort: str) -> str:
-    """Return the sort key of a line."""
+    """Return the key by which a line is sorted."""
     line = ConcordanceLine(0, {}, text, _places(text, asked))
     words = re.findall(r"\w+", (line.left if sort == "left" else line.right).lower())
     return " ".join(reversed(words) if sort == "left" else words)

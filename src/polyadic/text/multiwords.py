@@ -62,7 +62,7 @@ NONE = np.uint64(2**64 - 1)
 
 
 def keys_of(numbers: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Return the pair that begins at each word except the last."""
+    """Return the key of the pair that begins at each word except the last."""
     wide = numbers.astype(np.uint64)
     keys = (wide[:-1] << np.uint64(32)) | wide[1:]
     ends = np.cumsum(lengths, dtype=np.int64)[:-1]

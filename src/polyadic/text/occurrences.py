@@ -33,7 +33,7 @@ class Occurrences:
         self._ends = np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
 
     def positions(self, number: int) -> NDArray[np.int64]:
-        """Return the positions of a word, given by number, in text order."""
+        """Return the positions of a word, given by its number, in text order."""
         return np.asarray(self._positions[self._starts[number] : self._starts[number + 1]], np.int64)
 
     def documents(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -45,7 +45,7 @@ class Occurrences:
         return np.diff(self._ends)
 
     def around(self, positions: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-        """Return the words around positions, shape (n, 2 width); -1 beyond the ends of the sentence."""
+        """Return the words around positions, shape (n, 2 width); -1 outside the sentence."""
         offsets = _offsets(width)
         at = positions[:, None] + offsets
         sentences = np.asarray(self.corpus.sentences)
@@ -61,7 +61,7 @@ class Occurrences:
         return words, counts[words]
 
     def triples(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count pairs of different words near positions, within ``width + 1`` words; the smaller is first."""
+        """Count pairs of different words near positions, within ``width + 1`` words; the smaller number is first."""
         around, offsets = self.around(positions, width), _offsets(width)
         i, j = np.triu_indices(2 * width, 1)
         fits = np.maximum(offsets[j], 0) - np.minimum(offsets[i], 0) <= width
@@ -72,7 +72,7 @@ class Occurrences:
         return np.stack(np.divmod(keys, size), axis=1), counts
 
     def together(self, numbers: list[int], width: int) -> NDArray[np.int64]:
-        """Return the positions of the rarest word that have all other words within ``width`` words."""
+        """Return the positions of the rarest word at which all other words occur within ``width`` words."""
         rarest, *others = sorted(numbers, key=lambda number: len(self.positions(number)))
         positions = self.positions(rarest)
         if not len(positions):

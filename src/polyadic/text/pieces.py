@@ -1,4 +1,4 @@
-"""Documents, or parts of long ones, on their way from a file to a corpus."""
+"""Pieces of text between a file and a corpus: documents, or parts of long documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Content = str | list[str] | list[list[str]]
 
 
 class Piece(NamedTuple):
-    """Document, or part of a long one: text, a tokenized sentence, or tokenized sentences.
+    """Document or part of a long document: text, a tokenized sentence, or tokenized sentences.
 
     ``starts`` says whether a new document begins, whose metadata are ``fields``; ``markup`` is that of MediaWiki.
     """
@@ -78,7 +78,7 @@ class Reading:
 
 
 class File(NamedTuple):
-    """Open decompressed file and its reading settings; the stream may begin at an offset."""
+    """Open file, decompressed, with its reading settings; the stream may begin at an offset."""
 
     path: str
     stream: io.BufferedReader
@@ -87,7 +87,7 @@ class File(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name in messages."""
+        """Name of the file in messages."""
         return name_of(self.path)
 
     def texts(self) -> Iterator[str]:
@@ -96,7 +96,7 @@ class File(NamedTuple):
         return blocks(self.stream, self.path, encoding=self.reading.encoding, errors=errors, start=self.start)
 
     def whole(self) -> io.BytesIO:
-        """Read the file into memory, for formats whose end is read first."""
+        """Read the file into memory, for formats that are read from the end."""
         return io.BytesIO(self.stream.read())
 
     def head(self, size: int = 1 << 16) -> str:
@@ -108,14 +108,14 @@ class File(NamedTuple):
             return ""
 
     def archive(self) -> io.BytesIO:
-        """Read a zip file into memory; InputError if its content is far larger than the file."""
+        """Read a zip file into memory; raise InputError if its content is far larger than the file."""
         packed = self.whole()
         with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(packed) as parts:
             size = sum(part.file_size for part in parts.infolist())
             if size > max(MAX_UNPACKED, MAX_RATIO * packed.getbuffer().nbytes):
                 raise InputError(
-                    f"{self.name} would unpack to {size:,} bytes, more than {MAX_RATIO} times its size;"
-                    " it is not unpacked"
+                    f"{self.name} would unpack to {size:,} bytes, more than {MAX_RATIO} times its size; it was not"
+                    " unpacked"
                 )
         packed.seek(0)
         return packed

@@ -91,19 +91,19 @@ Source = str | os.PathLike[str] | Iterable[Any]
 
 @dataclass
 class Account:
-    """Summary of a read: number of files by format, and why files were skipped."""
+    """Summary of reading: number of files by format, and reasons for skipped files."""
 
     formats: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: Account) -> None:
-        """Add another summary."""
+        """Add another summary to this one."""
         self.formats.update(other.formats)
         self.skipped |= other.skipped
 
 
 def read(source: Source, **reading: Any) -> Iterator[str]:
-    """Yield the documents of ``source``, one string each.
+    """Yield each document of ``source`` as a string.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
 
 
 def with_documents_by_line(source: str, reading: Reading) -> Reading:
-    """Return settings that read each line of a single file of plain text, but of no other source, as a document."""
+    """Return settings that read each line as a document if the source is a single plain-text file."""
     suffixes = {suffix.lower() for suffix in Path(without_query(source)).suffixes}
     plain_text = find_files(source) == [source] and not suffixes & {*SUFFIXES, *OTHERS}
     if plain_text and reading.format == "auto" and reading.field is None:
@@ -150,12 +150,12 @@ def with_documents_by_line(source: str, reading: Reading) -> Reading:
 
 
 def name_of_document(fields: Mapping[str, str]) -> str:
-    """Return the title of a document, or its file if there are several files, or an empty string."""
+    """Return the title of a document, else its file name if there are several files, else an empty string."""
     return " ".join((fields.get("title") or fields.get("file") or "").split())
 
 
 def find_files(source: Source) -> list[str] | None:
-    """Return the files of ``source`` in reading order; None for an iterable of documents."""
+    """Return the files of ``source`` in reading order, or None for an iterable of documents."""
     if isinstance(source, (list, tuple)) and source and all(isinstance(item, os.PathLike) for item in source):
         return [file for item in source for file in find_files(item) or ()]
     if not isinstance(source, (str, os.PathLike)):
@@ -175,14 +175,14 @@ def find_files(source: Source) -> list[str] | None:
     files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207  absolute patterns
     if not files:
         shown = path if len(path) <= 200 else path[:200] + "..."
-        raise InputError(f"no file {shown!r} (to pass a text itself, pass a list of documents: [text])")
+        raise InputError(f"no file found at {shown!r} (to pass the text itself, pass a list of documents: [text])")
     return files
 
 
 def pieces(
     source: Source, reading: Reading, *, advance: Callable[[float], None] | None = None, account: Account | None = None
 ) -> Iterator[Piece]:
-    """Yield the documents of :func:`read` in pieces of bounded size, and warn about skipped files.
+    """Yield the documents of :func:`read` in pieces of bounded size; warn about skipped files.
 
     ``advance`` is called with the number of bytes read, or of documents if ``source`` is an iterable; ``account`` is
     filled with a summary.
@@ -241,7 +241,7 @@ def as_text(piece: Piece) -> str:
 
 
 class Files(NamedTuple):
-    """Files that are read one after another; unreadable ones are skipped where allowed.
+    """Files that are read one after another; unreadable files are skipped if this is allowed.
 
     ``folder`` is the base of relative names, None for a single file; ``span`` is a byte range of the only path.
     """
@@ -253,7 +253,7 @@ class Files(NamedTuple):
 
     @classmethod
     def of(cls, paths: list[str], reading: Reading) -> Files:
-        """Create from all files of a source."""
+        """Create an instance from all files of a source."""
         several = len(paths) > 1
         folder = os.path.commonpath([Path(path).absolute().parent for path in paths]) if several else None
         return cls(tuple(paths), folder, reading)
@@ -264,7 +264,7 @@ class Files(NamedTuple):
         return self.span[1] - self.span[0] if self.span else bytes_of(self.paths)
 
     def pieces(self, account: Account, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
-        """Read the files piece by piece."""
+        """Yield the pieces of the files."""
         may_skip = self.reading.errors == "skip" and self.folder is not None
         for path in self.paths:
             named = {"file": _printable(os.path.relpath(path, self.folder))} if self.folder is not None else {}
@@ -279,7 +279,7 @@ class Files(NamedTuple):
                 account.skipped[path] = str(error)
 
     def runs(self) -> Iterator[Files]:
-        """Yield consecutive files that make up one task, or one file that is too large to be read as a whole."""
+        """Yield groups of consecutive files, one group per task; a file too large to be read whole is a group."""
         run: list[str] = []
         total = 0.0
         for path in self.paths:
@@ -293,7 +293,7 @@ class Files(NamedTuple):
             yield self._replace(paths=tuple(run))
 
     def ranges(self) -> list[Files]:
-        """Split the only path into byte ranges with the same documents; empty if it is small or cannot be split.
+        """Split a single file into byte ranges with the same documents; none if it is small or cannot be split.
 
         Only uncompressed UTF-8 of unwrapped lines or of articles can be split. One of several files is read up to
         :data:`MAX_HELD` first, so that it can still be skipped if it is damaged there.
@@ -327,7 +327,8 @@ class Files(NamedTuple):
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
             raise InputError(
-                f"none of the {len(skipped):,} files can be read; error of the first: {skipped[self.paths[0]]}",
+                f"none of the {len(skipped):,} files could be read; the error for the first is"
+                f" {skipped[self.paths[0]]}",
                 "errors",
             )
         if skipped:
@@ -358,7 +359,7 @@ def _printable(path: str) -> str:
 
 
 def _places(path: str, mark: bytes, size: int) -> Iterator[int]:
-    """Yield the first line start before a mark after each :data:`TASK` bytes."""
+    """Yield the position of the first marked line start after each :data:`TASK` bytes."""
     starts = range(TASK, size, TASK)
     blocks = parts_of(path, [(start, min(start + SEARCHED, size)) for start in starts])
     for start, block in zip(starts, blocks, strict=True):
@@ -385,7 +386,7 @@ def _of_file(
 
 
 def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
-    """Hold pieces back until their file is completely read, or exceeds :data:`MAX_HELD`."""
+    """Hold pieces back until their file has been read completely or exceeds :data:`MAX_HELD`."""
     held: list[Piece] = []
     size = 0
     for piece in parts:
@@ -398,7 +399,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def format_of(file: File, *, table: bool = False) -> str:
-    """Detect the format from the setting, the first bytes or the suffix; else a table if one is expected, or text."""
+    """Detect the format from the setting, first bytes or suffix; the default is text, or a table if expected."""
     if file.reading.format != "auto":
         return file.reading.format
     name = Path(without_query(file.path))

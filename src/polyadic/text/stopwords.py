@@ -41,7 +41,7 @@ _WANTED = "must be 'language', 'auto', 'none', a language such as 'english' or '
 
 
 def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: str = "en") -> frozenset[str]:
-    """Return the set of words to leave out, as spelled by the default tokenizer.
+    """Return the set of words to omit, as spelled by the default tokenizer.
 
     The source is None or "none"; "language" for the list of ``language``; the name or code of another language, such as
     "german" or "de"; a UTF-8 file with one word per line; or the words themselves. Words of files and iterables are
@@ -53,7 +53,8 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
         if not stop_list(language):
             warnings.warn(
                 InputWarning(
-                    f"there is no stop list for the language {language}: set stop_words to a file, or to auto, which"
+                    f"there is no stop word list for the language {language}; set stop_words to a file, or to auto,"
+                    " which"
                     " derives one from the text",
                     "stop_words",
                 ),
@@ -86,7 +87,7 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
 
 @functools.cache
 def stop_list(language: str) -> frozenset[str]:
-    """Return the stop list of a language (code or name), spelled as by the default tokenizer; perhaps empty."""
+    """Return the stop word list, possibly empty, of a language (code or name), as spelled by the default tokenizer."""
     import stop_words as package
 
     codes = {**package.LANGUAGE_MAPPING, "no": "norwegian", "nn": "norwegian", "fa": "persian"}
@@ -104,7 +105,7 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
-        raise InputError(f"stop_words {_WANTED}; no file {path}", "stop_words") from None
+        raise InputError(f"stop_words {_WANTED}; file {path} does not exist", "stop_words") from None
     except OSError as error:
         raise InputError(f"cannot read the stop words in {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -63,7 +63,7 @@ def open_bytes(
 def blocks(
     stream: BinaryIO, path: str, *, encoding: str | None = None, errors: str = "strict", start: int = 0
 ) -> Iterator[str]:
-    r"""Decode a stream block by block and convert line ends to ``\n``; the default encoding is UTF-8.
+    r"""Decode a stream block by block and convert line endings to ``\n``; the default encoding is UTF-8.
 
     ``start`` is the position of the stream in its file, for error messages.
     """
@@ -104,7 +104,8 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
         unfinished.append(first)
         if len(unfinished) * BLOCK > MAX_LINE_LENGTH and sum(map(len, unfinished)) > MAX_LINE_LENGTH:
             raise InputError(
-                f"line {number} is longer than {MAX_LINE_LENGTH:,} characters; the file may not consist of lines"
+                f"line {number} is longer than {MAX_LINE_LENGTH:,} characters; the file is probably not a text file"
+                " with lines"
             )
         number += len(rest)
         if rest:
@@ -127,7 +128,7 @@ def _binary(path: str, fix: str) -> str:
 
 @contextlib.contextmanager
 def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
-    """Buffer ``raw`` without closing it, because standard input must stay open."""
+    """Return a buffer that does not close ``raw``, because standard input must stay open."""
     buffered: io.BufferedReader[Any] = io.BufferedReader(raw, BLOCK)
     try:
         yield buffered
@@ -148,7 +149,7 @@ def _decompressed(raw: io.BufferedReader, suffix: str) -> Any:
 
 
 class _Watched(io.RawIOBase):
-    """Wrap a stream: report each read to a callback and optionally stop after ``limit`` bytes."""
+    """Stream wrapper that reports each read to a callback and optionally stops after ``limit`` bytes."""
 
     def __init__(self, source: Any, advance: Callable[[float], None] | None, limit: int | None = None) -> None:
         self._source = source
@@ -168,7 +169,7 @@ class _Watched(io.RawIOBase):
 
 
 class _Zstandard(io.RawIOBase):
-    """Decompress one or more Zstandard frames; unlike the package's own reader, detect truncation."""
+    """Decompress one or more Zstandard frames and, unlike the reader of the package, detect truncation."""
 
     def __init__(self, source: io.BufferedReader) -> None:
         try:

@@ -1,4 +1,4 @@
-"""``polyadic corpus``, ``lines`` and ``check``: encode text, search it, and verify what was written."""
+"""``polyadic corpus``, ``lines`` and ``check``: encode text, search it, and verify written folders."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ AROUND = 60
 
 
 def source(sources: Sequence[str]) -> Any:
-    """Return one source as it is, and several as a list of paths."""
+    """Return a single source unchanged, and several sources as a list of paths."""
     from polyadic.core.urls import URL, is_url
 
     return sources[0] if len(sources) == 1 else [URL(each) if is_url(each) else Path(each) for each in sources]
 
 
 def nothing_more(_: dict[str, Any]) -> None:
-    """Print nothing: the steps were printed as they ended."""
+    """Print nothing, because each step was printed when it ended."""
 
 
 @TASK.verb(example="polyadic lines work/corpus case --sort right")
@@ -65,7 +65,7 @@ def lines(
     csv: File | None = None,
     force: bool = False,
 ) -> dict[str, Any] | None:
-    """Print the sentences that contain words, each with its document: a concordance.
+    """Print a concordance: the sentences that contain words, each with its document.
 
     The corpus must be made with --keep-text.
 
@@ -120,7 +120,7 @@ def lines(
 def _pair(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name:
-        raise InputError(f"--where takes FIELD=VALUE, such as year=1813; got {text!r}")
+        raise InputError(f"--where must have the form FIELD=VALUE, such as year=1813; got {text!r}")
     return name, value
 
 
@@ -137,7 +137,7 @@ def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) 
 
 
 def _print_lines(found: Iterator[ConcordanceLine]) -> None:
-    """Print lines as they are found: aligned at the word on a terminal, else separated by tabs."""
+    """Print lines as they are found: aligned at the word on a terminal, otherwise separated by tabs."""
     import typer
 
     from polyadic.text.readers import name_of_document
@@ -176,7 +176,7 @@ def corpus(
     jobs: Threads = None,
     force: bool = False,
 ) -> Saved:
-    """Encode text with a vocabulary, as a folder that other commands read fast.
+    """Encode text with a vocabulary in a folder that other commands can read fast.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def corpus(
 
 
 def _print_checked(result: dict[str, Any]) -> None:
-    """Print the undamaged folders with their numbers of files."""
+    """Print the undamaged folders and the number of files in each."""
     from polyadic.interface import output
 
     output.table(["whole", "files"], list(result["whole"].items()))
@@ -249,7 +249,7 @@ def _print_checked(result: dict[str, Any]) -> None:
 
 @TASK.verb(example="polyadic check vectors work", show=_print_checked)
 def check(folders: Annotated[list[str], Metavar("FOLDER...")]) -> dict[str, Any]:
-    """Verify that every file in folders that polyadic wrote is undamaged, byte for byte.
+    """Verify that all files in folders written by polyadic are undamaged, byte for byte.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def check(folders: Annotated[list[str], Metavar("FOLDER...")]) -> dict[str, Any]
     for folder in folders:
         ours = sorted(path.parent for path in Path(folder).rglob("meta.json"))
         if not ours:
-            raise InputError(f"{Path(folder)} holds nothing that polyadic wrote")
+            raise InputError(f"{Path(folder)} contains no polyadic output")
         for each in ours:
             try:
                 checked[str(each)] = check_whole(each)

@@ -119,17 +119,15 @@ def whitespace(text: str) -> list[list[str]]:
 def tokenizer_of(
     *, tokenised: bool, lemmas: bool, digits: str = "keep", punctuation: str = "drop"
 ) -> Callable[[str], list[list[str]]]:
-    """Return ``whitespace`` for pre-tokenized text, else a Tokenizer with the given settings."""
+    """Return ``whitespace`` for pre-tokenized text, otherwise a Tokenizer with the given settings."""
     if tokenised and lemmas:
-        raise InputError(
-            "lemmas cannot be combined with tokenised: words are then taken as they are", "lemmas", "tokenised"
-        )
+        raise InputError("lemmas cannot be combined with tokenised, which keeps words unchanged", "lemmas", "tokenised")
     return whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation, lemmas=lemmas)
 
 
 @functools.cache
 def _pattern(punctuation: str, kind: str, *, plain: bool) -> re.Pattern[str]:
-    """Compile the token pattern, on first use because the list of combining marks takes milliseconds.
+    """Compile the token pattern on first use, because listing the combining marks takes milliseconds.
 
     The ``plain`` pattern matches ASCII text three times as fast.
     """
@@ -163,7 +161,7 @@ def composed(text: str) -> str:
 
 @functools.cache
 def _many_marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Compile a fast pattern that overmatches, and an exact one, for long runs of combining marks."""
+    """Compile a fast approximate pattern and an exact pattern for long runs of combining marks."""
     rare = "\U000101fd"  # the first mark beyond 2^16; a class of single ones beyond would be slow
     within = f"[{marks().partition(rare)[0]}{rare}-\U0010ffff]"
     return re.compile(f"{within}{{{MARKS + 1}}}"), re.compile(f"([{marks()}]{{{MARKS}}})(?=[{marks()}])")

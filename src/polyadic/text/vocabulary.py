@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Words by falling count; words of equal count are in order of Unicode code points.
+    """Vocabulary: words in descending order of count; ties are in order of Unicode code points.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Vocabulary:
         max_size: int | None = None,
         stop_words: Collection[str] = (),
     ) -> Vocabulary:
-        """Keep the at most ``max_size`` most frequent words with ``min_count`` or more occurrences, without stop words.
+        """Keep at most ``max_size`` of the most frequent words that occur ``min_count`` times, except stop words.
 
         Raises
         ------

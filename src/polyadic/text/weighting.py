@@ -1,4 +1,4 @@
-r"""Association of words that occur together: pointwise mutual information of any order.
+r"""Association of co-occurring words: pointwise mutual information of any order.
 
 With :math:`N` tuples seen, :math:`\#(x_1 \dots x_n)` of them of these words, :math:`\mu` the number of permutations of
 the tuple and :math:`m_x` the number of places in tuples that a word takes, the probabilities of an ordered tuple and of
@@ -101,7 +101,7 @@ def ppmi(
     check_choice("form", form, get_args(Form))
     check_choice("normaliser", normaliser, get_args(Normaliser))
     if form == "specific" and (smoothing != 1 or normaliser != "tuples"):
-        raise InputError("form 'specific' is defined for smoothing 1 and normaliser 'tuples' only")
+        raise InputError("form 'specific' is defined only for smoothing 1 and normaliser 'tuples'")
     _weigh(np.empty(0), weights)  # refuse wrong ones before the work, not after
     if holding is not None:
         counts = replace(counts, entries=counts.entries.holding(holding))
@@ -139,7 +139,7 @@ def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArra
 
 
 def _log_tuple(counts: Counts, block: slice, normaliser: Normaliser) -> NDArray[np.float64]:
-    """Log probability of each tuple of a block."""
+    """Return the log probability of each tuple of a block."""
     log_count = np.log(counts.entries.values[block], dtype=float)
     if normaliser == "tuples":
         entries = counts.entries
@@ -149,7 +149,7 @@ def _log_tuple(counts: Counts, block: slice, normaliser: Normaliser) -> NDArray[
 
 
 def _log_word(counts: Counts, smoothing: float, normaliser: Normaliser) -> NDArray[np.float64]:
-    """Log probability of each word in a tuple."""
+    """Return the log probability of each word in a tuple."""
     n = counts.entries.order
     if normaliser == "tuples":
         marginals, total = counts.marginals, n * counts.events
@@ -166,7 +166,9 @@ def _log_word(counts: Counts, smoothing: float, normaliser: Normaliser) -> NDArr
 def _chunk_total(counts: Counts, normaliser: Normaliser) -> int:
     if counts.chunks is None:
         window = counts.settings.get("window")
-        raise InputError(f"normaliser {normaliser!r} needs counts of window 'chunk'; these are of window {window!r}")
+        raise InputError(
+            f"normaliser {normaliser!r} requires counts with window 'chunk'; got counts with window {window!r}"
+        )
     return counts.chunks.number if normaliser == "chunks" else counts.chunks.words
 
 
@@ -183,7 +185,8 @@ def _of_tuples(counts: Counts) -> Lookup:
         at = counts.entries.find(rows)
         if (at < 0).any():
             raise InputError(
-                f"specific interaction needs every {order}-tuple within a counted tuple; count order"
+                f"specific interaction requires the count of every {order}-tuple that is part of a counted tuple;"
+                " count order"
                 f" {order} of the same corpus with the same window and min_count=1",
                 "min_count",
             )
@@ -198,25 +201,26 @@ def _of_words(log_word: NDArray[np.float64]) -> Lookup:
 
 
 def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
-    """Terms of total correlation: minus each word."""
+    """Return the terms of total correlation: minus each word."""
     return [(-1, (d,), _of_words(log_word)) for d in range(counts.entries.order)]
 
 
 def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
-    """Terms of interaction information: plus or minus each proper part of a tuple, by its size."""
+    """Return the terms of interaction information: plus or minus each proper subset of a tuple, by its size."""
     order = counts.entries.order
     by_order = {c.entries.order: c for c in lower}
     parts: Parts = [((-1) ** (order - 1), (d,), _of_words(log_word)) for d in range(order)]
     if order > 2 and counts.settings.get("window") == "centred":
         raise InputError(
-            "form 'specific' needs window 'span' or 'chunk': a centred triple has pairs that are not centred"
+            "form 'specific' requires window 'span' or 'chunk', because a centred triple contains pairs that are not"
+            " centred"
         )
     for size in range(2, order):
         if size not in by_order:
-            raise InputError(f"specific interaction of order {order} needs counts of order {size} in `lower`")
+            raise InputError(f"specific interaction of order {order} requires counts of order {size} in `lower`")
         for key in ("corpus", "window", "width", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
-                raise InputError(f"the counts of order {size} in `lower` have another {key}")
+                raise InputError(f"the counts of order {size} in `lower` have a different {key}")
         table = _of_tuples(by_order[size])
         parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
     return parts

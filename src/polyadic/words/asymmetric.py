@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class AsymmetricCP(TensorModel):
-    r"""CP decomposition with a separate factor for each mode, so that a word has one vector per place in a tuple.
+    r"""CP decomposition with a separate factor for each mode: a word has one vector per position in a tuple.
 
     .. math:: \min_{\lambda, U} \tfrac12 \sum_{\text{all cells}} (x - m)^2 + \text{ridge}, \qquad
               m_{i_1 \dots i_n} = \sum_r \lambda_r \prod_d U^{(d)}_{i_d r}, \quad \|U^{(d)}_{\cdot r}\| = 1
@@ -137,7 +137,7 @@ class AsymmetricCP(TensorModel):
         if self.vectors == "all":
             if len({len(u) for u in scaled}) > 1:
                 raise InputError(
-                    f"vectors='all' needs modes of one vocabulary; got {[len(u) for u in scaled]} rows:"
+                    f"vectors='all' requires the same vocabulary in all modes; got {[len(u) for u in scaled]} rows:"
                     " use 'words' or 'contexts'",
                     "vectors",
                 )
@@ -174,7 +174,7 @@ def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
 
 
 def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterator[Sweep]:
-    r"""Alternating least squares; one sweep solves once for each factor. Plain sweeps never increase the objective.
+    r"""Alternating least squares; a sweep solves for each factor once. Plain sweeps never increase the objective.
 
     .. math:: \min_{U^{(1)}, \dots, U^{(n)}} \tfrac{\alpha}{2} \sum_{\text{all cells}} (x - m)^2
               + \tfrac{\lambda}{2} \sum_d \|U^{(d)}\|_F^2, \qquad m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}
@@ -220,21 +220,21 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
     """Return the term and the strength of the ridge, or raise InputError if ALS cannot solve the objective."""
     term, penalties = objective.terms[0], objective.penalties
     if len(objective.terms) > 1 or not (isinstance(term.form, CP) and isinstance(term.loss, Squared)):
-        raise InputError("als needs one term of CP form and squared loss; use quasi_newton for others")
+        raise InputError("als supports only a single CP term with squared loss; use quasi_newton for other models")
     order = term.entries.order
     if order < 2 or term.slots != tuple(range(order)):
-        raise InputError(f"als needs at least two modes and slots 0, 1, .. in order; got {term.slots}")
+        raise InputError(f"als requires at least two modes and slots 0, 1, ... in order; got {term.slots}")
     if term.importance:
-        raise InputError("als gives every zero the same weight; importance needs quasi_newton or stochastic")
+        raise InputError("als gives every zero the same weight; use quasi_newton or stochastic for importance weights")
     if term.weight == 0 or term.zero_weight != 1:
         raise InputError(
-            f"als needs a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}",
+            f"als requires a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}",
             "zero_weight",
         )
     if term.entries.weights is not None and (term.entries.weights != 1).any():
         raise InputError("als gives every cell the same weight; use entries without weights, or quasi_newton")
     if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
-        raise InputError(f"als needs L2 penalties of one strength; got {', '.join(map(repr, penalties))}")
+        raise InputError(f"als requires L2 penalties of the same strength; got {', '.join(map(repr, penalties))}")
     return term, penalties[0].strength
 
 
@@ -243,18 +243,19 @@ def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
     rank = start[0].shape[-1] if start else 0
     if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
         raise InputError(
-            f"start must be a factor of shape (size, rank) per mode of {shape}, all of one type; got"
+            f"start must contain a factor of shape (size, rank) for each mode of {shape}, all of the same type; got"
             f" {[(f.shape, str(f.dtype)) for f in start]}",
             "start",
         )
     if orthogonal and rank > min(shape):
         raise InputError(
-            f"a mode of {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal to 0"
+            f"a mode with {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal"
+            " to 0"
         )
 
 
 def _data(term: Term, dtype: np.dtype[Any], threads: int) -> tuple[Callable[[Factors, int], NDArray[Any]], float]:
-    """Return the product of the data with all factors but one, and the sum of squares over all cells."""
+    """Return the product of the data with all factors except one, and the sum of squares over all cells."""
     entries = term.entries
     values = entries.values.astype(dtype, copy=False)
     if not entries.symmetric:
@@ -281,7 +282,7 @@ def _orthonormal(u: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
-    """Solve ``V H = M``, leaving directions in which ``H`` is numerically zero as they are in ``u``."""
+    """Solve ``V H = M``; directions in which ``H`` is numerically zero keep their values in ``u``."""
     from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 
     lengths = np.sqrt(np.maximum(H.diagonal(), 0))
@@ -302,7 +303,7 @@ def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
 
 
 def _balance(grams: Factors) -> NDArray[Any]:
-    """Return scales, shape (order, R), that give the columns of a component equal lengths and keep their product."""
+    """Return scales, shape (order, R), that equalize the lengths of a component's columns but keep their product."""
     lengths = np.sqrt([gram.diagonal() for gram in grams])
     alive = (lengths > 0).all(axis=0)
     logs = np.log(np.where(alive, lengths, 1.0))

@@ -1,4 +1,4 @@
-"""Base classes of models of word vectors."""
+"""Base classes for models of word vectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALLER = "lower the rank or the size of the vocabulary"
 
 
 class WordModel(Model):
-    """Base class of models that give each word a vector.
+    """Base class for models with a vector for each word.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class WordModel(Model):
 
 
 class TensorModel(WordModel):
-    """Base class of models that explain the association of tuples of words."""
+    """Base class for models that predict the association of tuples of words."""
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Return the predicted association of tuples.

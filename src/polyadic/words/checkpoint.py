@@ -65,7 +65,8 @@ class Checkpoint:
             other = differences(read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
             if other and not overwrite:
                 raise RefusedError(
-                    f"{path} is the checkpoint of another fit, with {other}; use its settings to resume it, or replace"
+                    f"{path} is the checkpoint of a different fit, with {other}; use its settings to resume it, or"
+                    " replace"
                     " it with overwrite=True",
                     "overwrite",
                 )
@@ -76,17 +77,17 @@ class Checkpoint:
         self._saved = time.monotonic()
 
     def __call__(self, result: Result) -> None:
-        """Save ``result`` if the last checkpoint is old enough."""
+        """Save ``result`` if the next checkpoint is due."""
         if self.due():
             save_checkpoint(result, self.path, made_of=self._made_of)
             self._saved = time.monotonic()
 
     def due(self) -> bool:
-        """Return whether the last checkpoint is old enough."""
+        """Return whether the next checkpoint is due."""
         return time.monotonic() - self._saved >= self.every
 
     def done(self) -> None:
-        """Remove the checkpoint at the end of the run."""
+        """Delete the checkpoint at the end of the run."""
         if self.path.exists():
             remove_whole(self.path)
 
@@ -106,7 +107,7 @@ def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Ma
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Result:
-    """Load what :class:`Checkpoint` saved."""
+    """Load a checkpoint saved by :class:`Checkpoint`."""
     from safetensors.numpy import load
 
     meta = read_meta(path, KIND, VERSION)

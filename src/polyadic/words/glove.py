@@ -118,19 +118,22 @@ class GloVe(WordModel):
 
 def _refuse_other_than_counts(entries: Entries) -> None:
     if entries.order != 2 or not entries.symmetric:
-        raise InputError("GloVe needs symmetric counts of pairs, such as count(corpus, order=2).entries", "order")
+        raise InputError("GloVe requires symmetric counts of pairs, such as count(corpus, order=2).entries", "order")
     if entries.weights is not None:
         raise InputError("GloVe weights counts itself; use the entries of count, not of ppmi")
     if not len(entries):
         raise InputError("there are no entries to factorize; lower min_count", "min_count")
     if entries.values.min() <= 0:
-        raise InputError(f"GloVe needs positive counts; the smallest is {entries.values.min()}: remove such entries")
+        raise InputError(
+            f"GloVe requires positive counts; the smallest is {entries.values.min()}: remove entries"
+            " that are not positive"
+        )
 
 
 def _epochs(
     cells: GloveCells, rank: int, learning_rate: float, threads: int, rng: np.random.Generator
 ) -> Iterator[Sweep]:
-    """Yield the factors after each epoch, starting near zero as the reference implementation."""
+    """Yield the factors after each epoch, starting near zero like the reference implementation."""
     shape = (2, cells.size, rank)
     U = (rng.random(shape, dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
     b = (rng.random(shape[:2], dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
@@ -141,5 +144,5 @@ def _epochs(
         loss = glove_epoch(cells, parameters, learning_rate=learning_rate, threads=threads)
         if not np.isfinite(loss):
             raise InputError(
-                f"the loss became {loss}; lower learning_rate, which is {learning_rate:g}", "learning_rate"
+                f"the loss became {loss} with learning_rate={learning_rate:g}; lower learning_rate", "learning_rate"
             )

@@ -47,11 +47,14 @@ MAX_OWN_WORDS, MIN_OWN_WORDS, MIN_OWN_COUNT = 20, 10, 3
 
 
 def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the documents at random; return the indices to train on, and those held out."""
+    """Split the documents at random; return the indices of training and held-out documents."""
     total = len(corpus.documents) - 1
     size = round(check_number("share", share) * total)
     if not 0 < size < total:
-        raise InputError(f"a share of {share:g} of {total:,} documents leaves none to train on or none to hold out")
+        raise InputError(
+            f"holding out a fraction of {share:g} of {total:,} documents leaves the training or held-out"
+            " set empty; change the fraction"
+        )
     drawn = np.random.default_rng(seed).permutation(total)
     return np.sort(drawn[size:]), np.sort(drawn[:size])
 
@@ -66,7 +69,7 @@ def gaps(
     size: int = 20_000,
     seed: int = 0,
 ) -> list[Gap]:
-    """Return tuples that are frequent in ``held`` and absent from ``train``, with wrong completions.
+    """Return tuples that are frequent in ``held`` but absent from ``train``, with wrong completions.
 
     Frequent means at least ``min_count`` times within a span of ``width``, and with positive PMI. The wrong completions
     form tuples that occur in neither text. Cases are skipped if the answer did not occur with each given word in
@@ -85,7 +88,8 @@ def gaps(
     new = new[seen.find(tuples[new]) < 0]
     if not len(new):
         raise InputError(
-            f"no tuple of {order} words occurs {min_count} times in the held-out text and never in training"
+            f"no tuple of {order} words occurs at least {min_count} times in the held-out text and never in the"
+            " training text"
         )
     new = rng.permutation(new)[:size]
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
@@ -111,7 +115,9 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
     often = np.flatnonzero(x.values >= min_count)
     if not len(often):
         width = counts.settings["width"]
-        raise InputError(f"no tuple of {x.order} words in span {width} occurs {min_count} times in the held-out text")
+        raise InputError(
+            f"no tuple of {x.order} words in span {width} occurs at least {min_count} times in the held-out text"
+        )
     kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
     return replace(counts, entries=kept)
 
@@ -119,7 +125,7 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
 def _unseen(
     seen: Entries, other: Entries, back: NDArray[np.int64], given: NDArray[np.int64], words: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return whether each word completes its given ones to a tuple that occurs in neither text; (n, m) -> (n, m)."""
+    """Return whether each word completes its given words to a tuple that occurs in neither text; shape (n, m)."""
     n, m = words.shape
     rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
     new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)
@@ -146,7 +152,7 @@ def _wrong(train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.rando
 def _matched(
     train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.random.Generator, width: int
 ) -> NDArray[np.int64]:
-    """Draw words that occurred with each given word; -1 if the answer itself did not, or none is valid."""
+    """Draw words that occurred with each given word; -1 if the answer did not, or if no word is valid."""
     pairs = count(train, order=2, width=width).entries
     size = len(train.vocabulary)
     i, j = pairs.indices.T.astype(np.int32)
@@ -165,7 +171,7 @@ def _matched(
 
 
 def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[PhraseCase]:
-    r"""Return articles of ``held`` titled by two words, with their characteristic words and distractors.
+    r"""Return articles of ``held`` with two-word titles, with their characteristic words and distractors.
 
     Characteristic are the words :math:`w`, other than those of the title, with the largest :math:`n_w \log \frac{n_w}{N
     p_w}`, where :math:`n_w` of the :math:`N` words of the article are :math:`w`, and :math:`p_w` is its share of the
@@ -193,7 +199,7 @@ def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[PhraseCase]:
 
 
 def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return the characteristic words of the articles titled by two known words, by title."""
+    """Return the characteristic words of the articles whose titles are two known words, by title."""
     place = np.array([known.index.get(word, -1) for word in corpus.vocabulary.words])
     edges = corpus.sentences[corpus.documents]
     log_share = np.log(known.counts / known.counts.sum())
@@ -215,7 +221,7 @@ def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray
 
 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
-    """Return frequent n-grams of ``order`` different words, marked by whether they are the title of a document.
+    """Return frequent n-grams of ``order`` different words, and whether each is the title of a document.
 
     Words are adjacent in the corpus, which may have dropped words between them. Titles are tokenized by ``Tokenizer()``
     in lower case; titles with a disambiguation in brackets, *Mercury (planet)*, do not count as names.
@@ -237,16 +243,20 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     frequent = [tuple(words[w] for w in run) for run in runs[at[first[often]]].tolist()]
     candidates = [Candidate(run, run in titled) for run in frequent]
     if not any(c.name for c in candidates):
-        raise InputError(f"no sequence of {order} words that occurs {min_count} times is the title of a document")
+        raise InputError(
+            f"no sequence of {order} words that occurs at least {min_count} times is the title of a document"
+        )
     return candidates
 
 
 def _titles(
     corpus: Corpus, length: int, known: dict[str, int], *, bracketed: bool = True
 ) -> dict[int, tuple[str, ...]]:
-    """Return the titles of ``length`` different known words, by document; the first document of each title."""
+    """Return the titles that consist of ``length`` different known words, each with its first document."""
     if corpus.titles is None:
-        raise InputError("the documents of this corpus have no titles; those of Wikipedia dumps and WikiExtractor have")
+        raise InputError(
+            "the documents of this corpus have no titles; use documents from a Wikipedia dump or WikiExtractor"
+        )
     tokenizer = Tokenizer()
     titles: dict[tuple[str, ...], int] = {}
     for document, title in enumerate(corpus.titles):

@@ -145,10 +145,12 @@ class JointCP(TensorModel):
         return {"rank": self.rank, "themes": self._themes, **about}
 
     def _objective(self, lists: Sequence[Entries]) -> tuple[int, list[Term], Objective]:
-        """Return the vocabulary size, the terms of larger tuples alone, and the whole objective."""
+        """Return the vocabulary size, the terms of larger tuples, and the complete objective."""
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
-            raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
+            raise InputError(
+                f"joint factorization requires pairs, followed by larger tuples; got entries of orders {orders}"
+            )
         size, themes = lists[0].shape[0], self._themes
         if self.start is None and self.rank >= size + themes:  # before an evaluation, which takes minutes here
             what = f"the {size:,} words and the {themes:,} themes"
@@ -161,7 +163,7 @@ class JointCP(TensorModel):
         return size, larger, objective
 
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return eigenvectors for the unconstrained columns, and scaled random numbers for the others."""
+        """Return a start: eigenvectors for unconstrained columns, scaled random numbers for the others."""
         A = PPMISVD(self.rank - self._themes, seed=self.seed).fit(lists[0]).vectors_
         C = NonNegative().prox(positive_start(len(A), self._themes, np.random.default_rng(self.seed)), 0.0)
         return A, best_scale(larger, zero_unlisted(C, lists[1:]), threads=self.threads)
@@ -171,7 +173,9 @@ class JointCP(TensorModel):
         U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
         if given.shape != U.shape or (U[:, -themes:] < 0).any():
             raise InputError(
-                f"start must have {self.rank} columns, the last {themes} non-negative; got {given.shape}", "start"
+                f"start must have {self.rank} columns, of which the last {themes} must be non-negative; got shape"
+                f" {given.shape}",
+                "start",
             )
         return U[:, :-themes], U[:, -themes:]
 
@@ -181,7 +185,7 @@ class JointCP(TensorModel):
         return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.pair_scale), threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return :math:`A` and :math:`C`, concatenated, as an Embedding with words and counts.
+        """Return the concatenation of :math:`A` and :math:`C` as an Embedding with words and counts.
 
         Parameters
         ----------
@@ -193,7 +197,7 @@ class JointCP(TensorModel):
         return Embedding(words, np.hstack(self.factors_), counts=counts, components=self.factors_[1].shape[1])
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range, or there are more themes than columns."""
+        """Raise InputError if a setting is out of range or if there are more themes than columns."""
         super().check()
         check_int("themes", self._themes, low=1, high=self.rank - 1)
 
@@ -203,5 +207,5 @@ class JointCP(TensorModel):
 
 
 def _explained_by(slot: Slot, term: Term) -> Term:
-    """Return a term with another factor for all its modes."""
+    """Return the term with a different factor for all its modes."""
     return replace(term, slots=(slot,) * len(term.slots), importance=dict.fromkeys([slot], *term.importance.values()))

@@ -1,4 +1,4 @@
-r"""Numba kernels of word vectors: GloVe, Poisson CP and Tucker models.
+r"""Numba kernels for word vectors: GloVe, Poisson CP and Tucker models.
 
 GloVe: Adagrad over the cells of a co-occurrence matrix. Words are divided into groups, and each cell belongs to the
 pair of groups of its words. In a round of a tournament every group is paired with one other, so the pairs of a round
@@ -59,7 +59,7 @@ BATCH = 128
 
 @dataclass(frozen=True, eq=False)
 class GloveCells:
-    """Cells of a symmetric matrix in the order of the updates: each pair of words once, its log count and weight."""
+    """Cells of a symmetric matrix in update order: each pair of words once, with its log count and weight."""
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -79,13 +79,15 @@ def glove_arrange(
     size: int,
     rng: np.random.Generator,
 ) -> GloveCells:
-    """Shuffle cells, (n, 2), within the pairs of groups of their words, and plan the rounds.
+    """Shuffle cells, shape (n, 2), within pairs of word groups, and plan the rounds.
 
     The cells are copied into this order: random access through a permutation would take longer than the arithmetic.
     """
     n = len(indices)
     if indices.shape != (n, 2) or not (len(logs) == len(weights) == n):
-        raise ValueError(f"cells must be (n, 2) with as many logs and weights; got {indices.shape}, {len(logs)}")
+        raise ValueError(
+            f"indices must have shape (n, 2), with n logs and n weights; got shape {indices.shape} and {len(logs)} logs"
+        )
     if n and not (int(indices.min()) >= 0 and int(indices.max()) < size):
         raise ValueError(f"indices must be below {size}; got {int(indices.min())} to {int(indices.max())}")
     groups = PARTS
@@ -106,7 +108,7 @@ def glove_arrange(
 
 
 def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
-    r"""Update the parameters in place by Adagrad, visiting each cell once in both directions; return the sum of losses.
+    r"""Update the parameters in place with Adagrad, once per cell and direction; return the sum of losses.
 
     .. math:: \sum_{ij} f_{ij} \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2
 
@@ -114,9 +116,11 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: flo
     """
     U, b, S, t = parameters
     if not (U.ndim == 3 and U.shape[:2] == b.shape == t.shape == (2, cells.size) and S.shape == U.shape):
-        raise ValueError(f"parameters must fit {cells.size} words; got {[p.shape for p in parameters]}")
+        raise ValueError(
+            f"the shapes of the parameters must match {cells.size} words; got {[p.shape for p in parameters]}"
+        )
     if any(p.dtype != np.float32 or not p.flags.c_contiguous or not p.flags.writeable for p in parameters):
-        raise ValueError("parameters must be contiguous, writeable arrays of float32")
+        raise ValueError("the parameters must be contiguous, writeable float32 arrays")
     eta = np.float32(learning_rate)
     total = 0.0
     for spans in cells.rounds:
@@ -129,7 +133,7 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: flo
 
 
 def _tournament(groups: int) -> list[list[tuple[int, int]]]:
-    """Pair each group with itself in one round, then with every other such that each round contains each group once.
+    """Pair each group with itself in one round, then with every other group; each round contains each group once.
 
     This is the circle method: the last group is fixed, the others rotate by one place per round.
     """
@@ -203,13 +207,15 @@ def cp_poisson(
     """
     bounds = [*offsets, len(U)]
     if bounds[0] != 0 or bounds != sorted(bounds) or not 0 <= mode < len(offsets):
-        raise ValueError(f"offsets must rise from 0, and mode lie below {len(offsets)}; got {list(offsets)} and {mode}")
+        raise ValueError(
+            f"offsets must increase from 0, and mode must be below {len(offsets)}; got {list(offsets)} and {mode}"
+        )
     columns, at = checked(indices, offsets, len(U))
     order, n = columns.shape
     if n and permuted and columns.max() >= np.diff(bounds).min():
-        raise ValueError(f"indices must lie within every mode of {np.diff(bounds).tolist()} rows")
+        raise ValueError(f"indices must be valid in every mode; the modes have {np.diff(bounds).tolist()} rows")
     if values.shape != (n,):
-        raise ValueError(f"{n} entries need as many values; got shape {values.shape}")
+        raise ValueError(f"values must have one element for each of {n} entries; got shape {values.shape}")
     values, epsilon = frozen(values, U.dtype), U.dtype.type(floor)
     orders = list(permutations(range(order))) if permuted else [tuple(range(order))]
     places = [(np.ascontiguousarray(at[list(modes)]), modes.index(mode)) for modes in orders]
@@ -239,7 +245,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _log_likelihood(x, m, floor):
-    """Return ``x log m``, continued below ``floor`` as its tangent."""
+    """Return ``x log m``, extended linearly (by its tangent) below ``floor``."""
     if m < floor:
         return x * (math.log(floor) + (m - floor) / floor)
     return x * math.log(m)
@@ -302,7 +308,7 @@ def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first,
 
 
 class _Tree(NamedTuple):
-    """Entries as roots, fibres and leaves, with the factors in one flat array."""
+    """Tree of entries: roots, fibres and leaves, with the factors in one flat array."""
 
     columns: NDArray[Any]
     starts: NDArray[np.int64]
@@ -315,7 +321,7 @@ class _Tree(NamedTuple):
 
     @property
     def contracted(self) -> tuple[int, int]:
-        """Shape of the core contracted with one root: product of the middle widths, width of the leaf."""
+        """Shape of the core contracted with a root: (product of the middle ranks, rank of the leaf)."""
         return math.prod(self.ranks[1:-1].tolist()), int(self.ranks[-1])
 
     def shares(self) -> list[range]:
@@ -326,7 +332,7 @@ class _Tree(NamedTuple):
         return [range(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
     def blocks(self, share: range) -> Iterator[tuple[int, NDArray[Any], NDArray[np.int64]]]:
-        """Yield the first root of each block, the rows of its roots, and their places in ``U``."""
+        """Yield the first root of each block, the rows of its roots, and their positions in ``U``."""
         size = max(1, BLOCK // math.prod(self.contracted))
         for first in range(share.start, share.stop, size):
             entries = self.starts[self.roots[first : min(first + size, share.stop)]]
@@ -420,7 +426,7 @@ def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any],
     columns, Q = frozen(indices.T), frozen(Q)
     _refuse_outside(columns[-1], len(Q), len(columns) - 1)
     if len(values) != columns.shape[1]:
-        raise ValueError(f"{columns.shape[1]} entries need as many values; got {len(values)}")
+        raise ValueError(f"values must have one element for each of {columns.shape[1]} entries; got {len(values)}")
     starts, leaves, x = _runs(columns[:-1]), frozen(columns[-1]), frozen(values, Q.dtype)
     bounds = np.linspace(0, len(starts) - 1, PARTS + 1).astype(np.int64)
 
@@ -437,15 +443,16 @@ def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any],
 
 
 def _sum(part: Callable[[int], NDArray[np.float64]], parts: int, threads: int) -> NDArray[np.float64]:
-    """Add the parts in order."""
+    """Sum the parts in order."""
     return functools.reduce(np.ndarray.__iadd__, imap(part, range(parts), threads))
 
 
 def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tree:
-    """Find roots and fibres, and check that every index is a row of its factor."""
+    """Find roots and fibres, and check that every index is a row number of its factor."""
     if indices.ndim != 2 or indices.shape[1] < 2 or any(u.ndim != 2 for u in factors):
         raise ValueError(
-            f"indices must have at least two modes and factors two dimensions; got {indices.shape} and"
+            f"indices must have at least two columns, and factors must have two dimensions; got shapes"
+            f" {indices.shape} and"
             f" {[u.shape for u in factors]}"
         )
     if len(slots) != indices.shape[1] or not set(slots) <= set(range(len(factors))):
@@ -475,14 +482,16 @@ def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
 def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
     if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
         raise ValueError(
-            f"indices of mode {mode} must be rows of its factor, from 0 to {size - 1}; got {column.min()} to"
+            f"indices of mode {mode} must be row numbers of its factor, from 0 to {size - 1}; got {column.min()} to"
             f" {column.max()}"
         )
 
 
 def _one_per_entry(name: str, numbers: NDArray[Any], tree: _Tree) -> NDArray[Any]:
     if len(numbers) != tree.columns.shape[1]:
-        raise ValueError(f"{tree.columns.shape[1]} entries need as many {name}; got {len(numbers)}")
+        raise ValueError(
+            f"{name} must have one element for each of {tree.columns.shape[1]} entries; got {len(numbers)}"
+        )
     return frozen(numbers, tree.U.dtype)
 
 
@@ -495,7 +504,7 @@ def _unfolded(core: NDArray[Any], tree: _Tree) -> NDArray[Any]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _middle(indices, at, ranks, U, e, k):
-    """Write the Kronecker product of the middle rows of entry ``e``; with no middle it is one."""
+    """Write the Kronecker product of the middle rows of entry ``e``, or 1 if there are none."""
     k[0] = 1
     filled = 1
     for d in range(1, indices.shape[0] - 1):

@@ -1,4 +1,4 @@
-"""Methods of word vectors: their models, their input, and the settings of every step.
+"""Methods for word vectors: their models, their input, and the settings of every step.
 
 A new method is a new row of :data:`METHODS`. The defaults here are used by Python, the command line and the
 experiments; those of the models are in their classes.
@@ -27,7 +27,7 @@ Data = Literal["corpus", "contexts", "counts", "associations"]
 
 @dataclass(frozen=True)
 class WordMethod:
-    """A method of training word vectors: a model, and how its input is counted and weighted."""
+    """Method for training word vectors: a model, and how its input is counted and weighted."""
 
     model: str
     """Public name of the model class."""
@@ -46,12 +46,12 @@ class WordMethod:
 
     @property
     def cls(self) -> Any:
-        """The class of the model."""
+        """Class of the model."""
         return getattr(words if self.model in words.HOMES else tables, self.model)
 
     @property
     def options(self) -> set[str]:
-        """The settings of the model that the user can choose."""
+        """Settings of the model that the user can choose."""
         names = {setting.name for setting in dataclasses.fields(self.cls) if setting.init}
         if self.strength:
             names |= {self.strength, "learning_rate", "batch", "sampled_zeros"}
@@ -66,13 +66,13 @@ class WordMethod:
         return (self.pairs if order == 2 else {}).get(name, usual[name])
 
     def penalty(self, strength: float = 0.0) -> Any:
-        """Return the penalty of a method that has one."""
+        """Return the penalty with this strength, for methods that have one."""
         from polyadic.core.penalties import L2, NonNegative
 
         return {"l1": NonNegative, "l2": L2}[self.strength](strength)
 
     def make(self, options: Mapping[str, Any]) -> Any:
-        """Make the model."""
+        """Create the model."""
         options = {RENAMED_BACK.get(self.model, {}).get(name, name): value for name, value in options.items()}
         adapt = ADAPTED.get(self.model)
         return self.cls(**self.fixed, **(adapt(self, options) if adapt else options))
@@ -109,7 +109,7 @@ RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names
 
 
 def _symmetric(method: WordMethod, options: Options) -> Options:
-    """Translate the options of SymmetricCP: penalty by strength, solver by name."""
+    """Convert the options of SymmetricCP: a penalty from its strength, a solver from its name."""
     from polyadic.core.solvers.adaptive import Adam
     from polyadic.core.solvers.quasi_newton import quasi_newton
     from polyadic.core.solvers.stochastic import stochastic
@@ -117,7 +117,7 @@ def _symmetric(method: WordMethod, options: Options) -> Options:
     online = {name: options.pop(name) for name in ("learning_rate", "batch", "sampled_zeros") if name in options}
     solver = options.pop("solver", "quasi-newton")
     if solver != "online" and online:
-        raise InputError(f"{min(online)} is an option of solver online", min(online))
+        raise InputError(f"{min(online)} is an option only of solver online", min(online))
     if "sampled_zeros" in online:
         options.setdefault("zero_weight", 0.0)  # sampled zeros replace exact ones
     options["penalty"] = method.penalty(options.pop(method.strength, 0.0))
@@ -130,7 +130,7 @@ def _symmetric(method: WordMethod, options: Options) -> Options:
 
 
 def _correspondence(_: WordMethod, options: Options) -> Options:
-    """Translate the options of CorrespondenceVectors: load scores and stop words."""
+    """Convert the options of CorrespondenceVectors: load scores and stop words."""
     from polyadic.datasets import read_pairs
     from polyadic.text.stopwords import stop_words
 
@@ -156,7 +156,7 @@ BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """Settings of :func:`~polyadic.words.training.train` besides those of the model.
+    """Settings of :func:`~polyadic.words.training.train` other than those of the model.
 
     A tuple of values has one value per order; the command line writes it as ``5/10``.
 
@@ -248,7 +248,7 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOptions:
-    """Settings of methods that are no fields of their models, or have other defaults here.
+    """Settings of methods that are not fields of their models or have different defaults here.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Word vectors of word2vec, trained by gensim on a corpus of this library."""
+"""Word2vec vectors, trained by gensim on a corpus of this library."""
 
 from __future__ import annotations
 
@@ -137,12 +137,12 @@ class Word2Vec(WordModel):
 
 
 def _epochs(model: Any, corpus: Corpus, epochs: int, learning_rate: float) -> Iterator[Sweep]:
-    """Train in pieces of the corpus with a linearly decreasing learning rate; the first piece evaluates the start."""
+    """Train on pieces of the corpus with linearly decreasing learning rate; the first piece evaluates the start."""
     known = model.wv.key_to_index
     rows = np.array([known.get(word, len(known)) for word in corpus.vocabulary.words])
 
     def vectors() -> NDArray[np.float32]:
-        """Return the rows in the order of the corpus; words that do not occur are zero."""
+        """Return the rows in the order of the corpus vocabulary; rows of words that do not occur are zero."""
         return np.vstack([model.wv.vectors, np.zeros((1, model.vector_size), np.float32)])[rows]
 
     def train(piece: list[list[str]], first: float, last: float) -> float:

@@ -1,4 +1,4 @@
-r"""Senses of a word from its occurrences: number, frequency and substitutes.
+r"""Word sense induction from occurrences: number, frequency and substitutes of senses.
 
 Contexts of a word about different topics are not yet different senses: texts on Einstein's life and on his physics
 mean the same man. Senses differ in the words that could be *substituted*. Occurrences are therefore clustered by
@@ -96,7 +96,7 @@ REPELLED = 0.5
 
 
 class SenseOfWord(NamedTuple):
-    """One sense of a word.
+    """Sense of a word.
 
     ``share`` is its share of the occurrences, ``substitutes`` are words that could replace it, ``positions`` are its
     positions in the corpus (among the occurrences that were clustered), most typical first, and ``vector`` is its
@@ -110,7 +110,7 @@ class SenseOfWord(NamedTuple):
 
 
 class SensesOfWord(NamedTuple):
-    """The senses of a word, most frequent first.
+    """Senses of a word, most frequent first.
 
     ``occurrences`` is the frequency of the word in the corpus, ``agreement`` the share of random starts that found the
     same number of senses.
@@ -123,7 +123,7 @@ class SensesOfWord(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Whether the word occurs often enough for a reliable result."""
+        """Whether the word is frequent enough for a reliable result."""
         return self.occurrences >= RELIABLE_OCCURRENCES
 
 
@@ -163,7 +163,7 @@ class WordSenses:
 
     @classmethod
     def learn(cls, embedding: Embedding, corpus: Corpus, *, seed: int = 0, keep: bool = False) -> WordSenses:
-        """Learn the map from contexts to word vectors, from all sufficiently frequent words.
+        """Learn the map from contexts to word vectors from all sufficiently frequent words.
 
         Parameters
         ----------
@@ -194,8 +194,8 @@ class WordSenses:
         rows = _frequent(embedding, corpus)
         if len(rows) < 2:
             raise InputError(
-                f"the corpus and the vectors have {len(rows)} words in common that occur {MIN_OCCURRENCES} times;"
-                " at least 2 are needed to learn senses"
+                f"the corpus and the vectors have only {len(rows)} words in common that occur at least"
+                f" {MIN_OCCURRENCES} times; at least 2 are required to learn senses"
             )
         space = cls(embedding, corpus, np.zeros((0, 0), np.float32), np.zeros(0, np.float32), 0.0)
         positions, words = _sampled(np.asarray(corpus.ids), np.asarray(rows), rng)
@@ -269,7 +269,7 @@ class WordSenses:
         return Y.mean(axis=0).astype(np.float64)
 
     def lines(self, sense: SenseOfWord, number: int) -> list[ConcordanceLine]:
-        """Return the most typical lines of a sense, skipping lines that share most of their words with an earlier one.
+        """Return the most typical lines of a sense, except lines that share most words with an earlier one.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class WordSenses:
         return [line for line, _ in kept]
 
     def divide(self, positions: NDArray[np.int64], words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
-        """Return the sense of each occurrence, numbered from 0, treating several words as one word.
+        """Return the sense of each occurrence, numbered from 0; several words are treated as one word.
 
         This separates two words again that were merged into one, as in pseudo-word evaluation.
 
@@ -308,7 +308,7 @@ class WordSenses:
     def assign(
         self, senses: SensesOfWord, contexts: Iterable[tuple[Sequence[str], Sequence[str]]]
     ) -> NDArray[np.int64]:
-        """Return the sense in which a word is used in other text.
+        """Predict the sense in which a word is used in new text.
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ class WordSenses:
         return np.where(Y.any(axis=1), nearest, -1)
 
     def _around(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the words around positions, shape (n, 2 WIDE), -1 beyond the ends of the document."""
+        """Return the words around positions, shape (n, 2 WIDE); -1 outside the document."""
         ids, ends = self.corpus.ids, np.asarray(self.corpus.sentences)[np.asarray(self.corpus.documents)]
         document = np.searchsorted(ends, positions, side="right")
         around = positions[:, None] + np.array([d for d in range(-WIDE, WIDE + 1) if d])
@@ -394,7 +394,7 @@ class WordSenses:
 
     @cached_property
     def _weighted(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Weight of each word of the corpus, zero without a vector, and its unit vector."""
+        """Return the weight of each corpus word (zero for words without a vector) and its unit vector."""
         vocabulary, index = self.corpus.vocabulary, self.embedding.index
         share = vocabulary.counts / vocabulary.counts.sum()
         rows = np.array([index.get(word, -1) for word in vocabulary.words])
@@ -427,7 +427,7 @@ def _digest(*parts: bytes) -> bytes:
 
 
 def _kept(corpus: Corpus, embedding: Embedding, seed: int) -> Path:
-    """Return the path of the cached map of these vectors."""
+    """Return the path of the cached context map for these vectors."""
     about = f"{__version__} {FORMAT} {seed} {embedding.words}".encode()
     return corpus.path / f"senses-{_digest(about, embedding.vectors.tobytes()).hex()}.safetensors"
 
@@ -451,12 +451,12 @@ def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
         if check.tobytes() != _digest(A.tobytes(), mean.tobytes(), fit.tobytes()):
             raise ValueError("its checksum does not match")  # noqa: TRY301 # handled with the other errors
     except (SafetensorError, KeyError, ValueError) as error:
-        raise InputError(f"{file} is damaged: {error}; delete it to have it computed again") from None
+        raise InputError(f"{file} is damaged: {error}; delete it so that it is computed again") from None
     return A, mean, float(fit[0])
 
 
 def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-    """Solve weighted ridge regression with the ridge of the smallest leave-one-out error.
+    """Solve weighted ridge regression; choose the ridge with the smallest leave-one-out error.
 
     The leave-one-out residual of row i is :math:`r_i / (1 - h_i)`, with the leverage :math:`h_i`.
     """
@@ -495,7 +495,7 @@ def _sampled(
 
 
 def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[NDArray[np.int64], float]:
-    """Return the partition with the median number of senses that agrees best with the others, and that share."""
+    """Return the partition with median number of senses that agrees best with the others, and its agreement."""
     from sklearn.metrics import adjusted_rand_score
 
     runs = [_partition(X, Y, np.random.default_rng([seed, run])) for run in range(RUNS)]
@@ -541,7 +541,7 @@ def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Ge
 def _agreement(
     Y: NDArray[np.float32], cells: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the noise-corrected cosine of the predictions of each two groups, and the relative noise of each."""
+    """Return the noise-corrected cosine between the predictions of each pair of groups, and their relative noise."""
     k = int(cells.max()) + 1
     at = (rng.random(len(Y)) < 0.5) * k + cells
     N = np.bincount(at, minlength=2 * k).reshape(2, k)

@@ -1,4 +1,4 @@
-"""Objectives of symmetric tuples of one or several orders: weights of orders and zeros, starts, and cost of a fit."""
+"""Objectives for symmetric tuples of one or more orders: weights of orders and zeros, starts, and fit cost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[
 
 
 def check_fits(size: int, rank: int, threads: int) -> float:
-    """Return the bytes of a fit besides the entries, or raise InputError if they do not fit into memory."""
+    """Return the memory of a fit in bytes, without entries; raise InputError if it is not available."""
     needed = 4.0 * (COPIES + 2 * threads) * size * rank
     check_memory(needed, f"a model of {size:,} words and rank {rank}", SMALLER)
     return needed
@@ -60,7 +60,7 @@ def symmetric_terms(
     zero_power: float | None = None,
     order_weights: Sequence[float] | None = None,
 ) -> list[Term]:
-    r"""Return a term per list of symmetric entries, all explained by CP with one factor.
+    r"""Return a term for each list of symmetric entries, all modelled by CP with a shared factor.
 
     Each unordered tuple counts once. The weight of a term is its order weight divided by the loss of predicting zero
     for all listed entries, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a
@@ -86,14 +86,18 @@ def symmetric_terms(
     weights = [1.0] * len(lists) if order_weights is None else [check_number("order weight", w) for w in order_weights]
     if not lists or len(weights) != len(lists):
         raise InputError(
-            f"order_weights must be one per list of entries; got {len(weights)} for {len(lists)}", "order_weights"
+            f"order_weights must contain one weight per list of entries; got {len(weights)} weights for {len(lists)}"
+            " lists",
+            "order_weights",
         )
     for entries in lists:
         if not entries.symmetric:
-            raise InputError("symmetric CP needs symmetric entries, such as those of Entries.collect")
+            raise InputError("symmetric CP requires symmetric entries; create them with Entries.collect")
         check_listed(entries)
         if entries.shape[0] != lists[0].shape[0]:
-            raise InputError(f"entries must be of one vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words")
+            raise InputError(
+                f"all entries must have the same vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words"
+            )
     sizes = [entries.squares() for entries in lists]
     if not all(sizes):
         raise InputError("every listed entry is zero or has weight zero: there is nothing to factorize")
@@ -108,7 +112,7 @@ def symmetric_terms(
 
 
 def _zero_weight(entries: Entries, loss: Loss) -> float:
-    """Return the mean weight of a zero for the default total weight; 1 if the loss is a likelihood of counts."""
+    """Return the mean weight of a zero, given the default total weight; 1 if the loss is a likelihood of counts."""
     if entries.unlisted == "missing":
         return 0.0
     if loss.zeros != "squares":
@@ -119,7 +123,7 @@ def _zero_weight(entries: Entries, loss: Loss) -> float:
 
 
 def _degrees_to(entries: Entries, power: float) -> NDArray[np.float64]:
-    """Return the number of entries of each index to a power, divided by the mean."""
+    """Return the number of entries of each index, raised to a power and divided by the mean."""
     degrees = sum(np.bincount(column, minlength=entries.shape[0]) for column in entries.indices.T)
     q = np.asarray(degrees, float) ** power
     return np.asarray(q / q.mean())
@@ -134,7 +138,7 @@ def positive_start(size: int, rank: int, rng: np.random.Generator) -> NDArray[np
 
 
 def given_start(given: NDArray[Any], size: int, *, rank: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return given factors, (size, r), extended to ``rank`` by random columns a tenth as long."""
+    """Return given factors, shape (size, r), extended to ``rank`` by random columns a tenth as long."""
     given = np.asarray(given)
     if given.ndim != 2 or given.shape[0] != size or not 0 < given.shape[1] <= rank:
         raise InputError(f"start must have {size} rows, one per word, and 1 to {rank} columns; got shape {given.shape}")
@@ -145,7 +149,7 @@ def given_start(given: NDArray[Any], size: int, *, rank: int, rng: np.random.Gen
 
 
 def zero_unlisted(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray[np.float32]:
-    """Set the rows of indices without an entry to zero, where a symmetric decomposition leaves them."""
+    """Set the rows of indices without entries to zero, as in the optimum of a symmetric decomposition."""
     listed = np.zeros(len(u), bool)
     for entries in lists:
         for column in entries.indices.T:
@@ -154,7 +158,7 @@ def zero_unlisted(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray[n
 
 
 def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | None = None) -> NDArray[np.float32]:
-    """Scale a start so that the total loss of symmetric terms is minimal.
+    """Scale initial factors so that the total loss of symmetric terms is minimal.
 
     Predictions of order n scale with :math:`t^n` if ``u`` scales with t, so a squared loss is
     :math:`f(0) - b t^n + c t^{2n}`, and one gradient gives b and c. Other losses are evaluated during the search.

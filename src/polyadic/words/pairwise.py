@@ -75,7 +75,7 @@ class PPMISVD(WordModel):
         """
         self.check()
         if entries.order != 2:
-            raise InputError(f"PPMI-SVD factorizes a matrix; got entries of order {entries.order}")
+            raise InputError(f"PPMI-SVD requires a matrix, that is, entries of order 2; got order {entries.order}")
         self._check_memory(entries)
         if entries.symmetric:
             X = symmetric_matrix(entries.indices, entries.values, entries.shape[0])
@@ -88,7 +88,7 @@ class PPMISVD(WordModel):
         return self
 
     def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if the sorted matrix and a basis of six times the rank do not fit into memory."""
+        """Raise InputError if the sorted matrix and a basis with six times the rank do not fit into memory."""
         itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
         check_memory(
             48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank,

@@ -1,4 +1,4 @@
-r"""Vectors of two-word phrases from the triples that contain both words.
+r"""Vectors of two-word phrases, computed from the triples that contain both words.
 
 The words that occur with both words of a phrase are a row of the tensor of triples. In the space of word vectors of any
 model, the phrase vector is
@@ -53,7 +53,8 @@ def phrase_vectors(
     names = embedding.words if words is None else words
     if triples.order != 3 or not triples.symmetric or triples.shape[0] != len(names):
         raise InputError(
-            f"phrase vectors need symmetric triples of {len(names):,} words; got order {triples.order}, {triples.shape}"
+            f"phrase vectors require symmetric triples of {len(names):,} words; got order {triples.order} and shape"
+            f" {triples.shape}"
         )
     check_number("blend", blend)
     index = {word: row for row, word in enumerate(names)}
@@ -69,13 +70,13 @@ def phrase_vectors(
 
 
 def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: float = BLEND) -> NDArray[np.float64]:
-    """Return phrase vectors from the pairs, (n, 2), their rows of triples, (n, V), and unit vectors, (V, R)."""
+    """Compute phrase vectors from pairs (n, 2), their rows of triples (n, V) and unit vectors (V, R)."""
     both = unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]])
     return np.asarray(unit_rows(rows @ unit) + blend * both)
 
 
 def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
-    """Return the values of the triples that contain each pair, by their third word: a sparse matrix of shape (n, V)."""
+    """Return the values of triples that contain each pair, by third word, as a sparse matrix of shape (n, V)."""
     from scipy.sparse import csr_array
 
     size, held = triples.shape[0], triples.holding(pairs)

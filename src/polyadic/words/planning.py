@@ -1,4 +1,4 @@
-"""Estimates of time, memory and traffic of encoding, counting and training on a cluster."""
+"""Estimate time, memory and network traffic of encoding, counting and training on a cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORD = 6.0
 
 
 class StepCost(NamedTuple):
-    """Estimated cost of a step: wall-clock time with the network, time of the network, peak memory and traffic."""
+    """Estimated cost of a step: wall-clock time including the network, network time, peak memory and traffic."""
 
     step: str
     minutes: float
@@ -68,12 +68,12 @@ def planned(
         check_int("rank", rank, low=1)
         return [_learning(source, workers, speed, rank, check_int("max_iter", max_iter, low=1))]
     if kind != "text":
-        raise InputError(f"{source} contains {kind!r:.60}; the plan needs text, a corpus or counts")
+        raise InputError(f"{source} contains {kind!r:.60}; a plan requires text, a corpus or counts")
     return [_encoding(source, workers, speed)]
 
 
 def serial_copies(workers: int) -> int:
-    """Return the number of copies of the factors that an evaluation sends one after another.
+    """Return the number of copies of the factors that an evaluation sends sequentially.
 
     The factors are broadcast along a binary tree; the gradients are reduced along a tree, and sent back.
 

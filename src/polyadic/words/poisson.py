@@ -1,4 +1,4 @@
-r"""Non-negative CP decomposition of counts with the Poisson likelihood.
+r"""Non-negative CP decomposition of counts with Poisson likelihood.
 
 CP-APR (alternating Poisson regression) with multiplicative updates. If the columns of all other modes sum to one,
 :math:`B = A_n \Lambda` of mode n minimizes the convex function :math:`\sum B - \sum_e x_e \log m_e`, and the update
@@ -130,7 +130,7 @@ class PoissonCP(WordModel):
     def components(
         self, words: Sequence[str], *, top: int = 10, mode: int | None = None
     ) -> list[list[tuple[str, float]]]:
-        """Return the most probable words of each component with their probabilities, the heaviest component first.
+        """Return the most probable words of each component with their probabilities, heaviest component first.
 
         Parameters
         ----------
@@ -167,14 +167,14 @@ class PoissonCP(WordModel):
         return Embedding(words, np.sqrt(self._factor(words, mode) * self.weights_).astype(np.float32), counts=counts)
 
     def _factor(self, words: Sequence[str], mode: int | None) -> NDArray[np.float64]:
-        """Return the probabilities of words in one mode, or their mean over all modes."""
+        """Return the word probabilities in a mode, or their mean over all modes."""
         if mode is not None:
             check_int("mode", mode, low=0, high=len(self.factors_) - 1)
         chosen = self.factors_ if mode is None else [self.factors_[mode]]
         if any(len(A) != len(words) for A in chosen):
             raise InputError(
-                f"words must be the vocabulary of the mode; got {len(words)} words for modes of"
-                f" {[len(A) for A in chosen]}; choose one with mode=",
+                f"words must be the vocabulary of the mode; got {len(words)} words for modes with"
+                f" {[len(A) for A in chosen]} rows; select one with mode=",
                 "words",
             )
         return np.mean(chosen, axis=0, dtype=float)
@@ -249,7 +249,7 @@ def apr(
 
 
 class _Model:
-    """Modes whose columns sum to one, the weights of the components, and the counts."""
+    """Modes with columns that sum to one, the weights of the components, and the counts."""
 
     def __init__(self, term: Term, start: Factors, threads: int) -> None:
         self.term, self.threads = term, threads
@@ -262,7 +262,7 @@ class _Model:
             self.weights = self.weights * self.normalized(n)
 
     def normalized(self, n: int) -> NDArray[np.float64]:
-        """Scale the columns of a mode to sum one, and return their previous sums."""
+        """Scale the columns of a mode to sum to one; return their previous sums."""
         u = self.modes[n]
         u[u < GONE * u.sum(axis=0)] = 0
         sums = u.sum(axis=0, dtype=float)
@@ -288,7 +288,7 @@ class _Model:
         )
 
     def measured(self) -> tuple[Sweep, NDArray[Any]]:
-        r"""Return the factors with their objective, and :math:`\Phi` of the first mode, which holds the weights."""
+        r"""Return the factors with their objective, and :math:`\Phi` of the first mode, which contains the weights."""
         share = (self.weights ** (1 / len(self.modes))).astype(self.U.dtype)
         factors = [u * share for u in self.modes]
         self.weigh(0)
@@ -297,7 +297,7 @@ class _Model:
         return Sweep([factors[self.term.slots.index(s)] for s in range(len(factors))], value), phi
 
     def lift(self, n: int, phi: NDArray[Any], kappa: float) -> None:
-        """Raise elements that are stuck at zero to a share of their column."""
+        """Raise elements that are stuck at zero to a fraction of their column sum."""
         B = self.modes[n]
         floor = (kappa * self.weights).astype(B.dtype)
         np.copyto(B, floor, where=(floor > B) & (phi > 1))
@@ -315,30 +315,33 @@ class _Model:
 
 
 def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
-    """Return the start as one new matrix, and the offsets of its modes."""
+    """Return a copy of the initial factors as one matrix, and the offsets of its modes."""
     U, offsets = stacked(slot_factors([term], start), term.slots)
     if not (U >= 0).all():
-        raise InputError(f"the start of CP-APR must not be negative; its smallest element is {U.min()}")
+        raise InputError(f"the initial factors for CP-APR must be non-negative; the smallest element is {U.min()}")
     return np.array(U, order="C"), offsets
 
 
 def _checked(objective: Objective) -> Term:
-    """Return the term of an objective that CP-APR can fit, or raise InputError."""
+    """Return the term of the objective; raise InputError if CP-APR cannot fit it."""
     terms, penalties = objective.terms, objective.penalties
     if len(terms) != 1 or not (isinstance(terms[0].form, CP) and isinstance(terms[0].loss, Poisson)):
-        raise InputError("CP-APR needs one term with a CP form and a Poisson loss; quasi_newton takes others")
+        raise InputError("CP-APR supports only a single CP term with Poisson loss; use quasi_newton for other models")
     term = terms[0]
     if len(set(term.slots)) < len(term.slots) or term.side_by_side:
         raise InputError(
-            "CP-APR needs a factor for each mode: its updates of a shared factor may raise the objective; use"
+            "CP-APR requires a separate factor for each mode, because updating a shared factor may increase the"
+            " objective; use"
             " quasi_newton with the Poisson loss, as SymmetricCP does"
         )
     if term.zero_weight != 1 or term.entries.weights is not None or term.importance:
         raise InputError(
-            "CP-APR counts every cell once; use zero_weight=1 and no weights, or quasi_newton", "zero_weight"
+            "CP-APR gives every cell weight 1; use zero_weight=1 and no weights, or quasi_newton", "zero_weight"
         )
     if any(penalty != NonNegative() for penalty in penalties):
-        raise InputError("CP-APR needs the penalty NonNegative() for each factor; quasi_newton takes others")
+        raise InputError(
+            "CP-APR requires the penalty NonNegative() for each factor; use quasi_newton for other penalties"
+        )
     if len(term.entries) and term.entries.values.min() < 0:
         at = int(np.argmin(term.entries.values))
         raise InputError(f"counts must not be negative; entry {at} is {term.entries.values[at]}")
@@ -346,7 +349,7 @@ def _checked(objective: Objective) -> Term:
 
 
 def _in_fibres(entries: Entries, dtype: DTypeLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return indices ordered in long fibres, and values divided by the number of repeated permutations."""
+    """Return indices sorted into long fibres, and values divided by the number of repeated permutations."""
     if not entries.symmetric:
         order = np.lexsort(entries.indices.T[::-1])
         return entries.indices.T[:, order].T, entries.values[order].astype(dtype)
@@ -357,7 +360,7 @@ def _in_fibres(entries: Entries, dtype: DTypeLike) -> tuple[NDArray[Any], NDArra
 
 
 def _of_counts_alone(entries: Entries) -> float:
-    """Return the sum of x log x - x over all cells."""
+    """Return the sum of ``x log x - x`` over all cells."""
     from scipy.special import xlogy
 
     copies = entries.multiplicity() if _repeats(entries) else None
@@ -369,6 +372,6 @@ def _of_counts_alone(entries: Entries) -> float:
 
 
 def _repeats(entries: Entries) -> bool:
-    """Return whether a tuple of a symmetric list repeats an index, so that it has fewer permutations."""
+    """Return whether any tuple of a symmetric list repeats an index and so has fewer distinct permutations."""
     columns = entries.indices.T
     return entries.symmetric and any((columns[d] == columns[d - 1]).any() for d in range(1, entries.order))

@@ -1,4 +1,4 @@
-"""Random word vectors, the chance level of every evaluation."""
+"""Random word vectors, which give the chance level of an evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RandomVectors(WordModel):
-    r"""Random word vectors: the chance level of every evaluation, with the same vocabulary.
+    r"""Random word vectors, which give the chance level of an evaluation with the same vocabulary.
 
     .. math:: U_{ir} \sim \mathcal{N}(0, \tfrac12) \quad \text{or} \quad U_{ir} \sim \mathrm{Uniform}[-1, 1]
 

@@ -1,4 +1,4 @@
-"""Word senses as a given number of clusters of associated words, or of contexts.
+"""Word senses as a given number of clusters of associated words or of contexts.
 
 The vector of a phrase, :math:`u_w * u_c`, is the sense of the word :math:`w` that the word :math:`c` selects. Words
 :math:`c` that select the same sense have phrase vectors of similar direction, so the senses of :math:`w` are clusters
@@ -35,7 +35,7 @@ COMMON = 1e-3
 
 
 class Sense(NamedTuple):
-    """A sense of a word: the words that select it, nearest first, and the direction of their phrase vectors."""
+    """Sense of a word: the words that select it, nearest first, and the direction of their phrase vectors."""
 
     words: tuple[str, ...]
     vector: NDArray[np.float64]
@@ -59,7 +59,7 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
     phrases = unit_rows(embedding.unit[near] * unit_rows(u[None]))
     near, phrases = near[phrases.any(axis=1)], phrases[phrases.any(axis=1)]
     if len(near) < check_int("number", number, low=1):
-        raise InputError(f"{word!r} shares a theme with only {len(near)} words; that is too few for {number} senses")
+        raise InputError(f"{word!r} shares a theme with only {len(near)} words, too few for {number} senses")
     labels = _clusters(phrases, number, seed)
     clusters = []
     for label in range(labels.max() + 1):
@@ -78,7 +78,7 @@ def induce(
     rule: str = "sum",
     seed: int = 0,
 ) -> NDArray[np.int64]:
-    """Cluster the contexts of a word, lists of the other words, by sense; -1 for contexts without a known word.
+    """Cluster the contexts of a word, given as lists of words, by sense; -1 for contexts without known words.
 
     A context is represented by the sum of the unit vectors of its words, or (``"product"``) of their phrase vectors
     with the word. Frequent words have less weight if there are counts.

@@ -96,7 +96,9 @@ class NNSE(WordModel):
         """
         self.check()
         if entries.order != 2 or not entries.symmetric:
-            raise InputError("NNSE needs a symmetric matrix of associations, such as ppmi of counts of order 2")
+            raise InputError(
+                "NNSE requires a symmetric matrix of associations, such as the result of ppmi for counts of order 2"
+            )
         check_listed(entries)
         size = entries.shape[0]
         check_int("rank", self.rank, low=1, high=size)
@@ -121,7 +123,7 @@ class NNSE(WordModel):
 
 
 def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
-    """Alternate between codes and dictionary, starting from random words as dictionary and zero codes."""
+    """Alternate between codes and dictionary; start with random words as the dictionary and zero codes."""
     D = X[rng.choice(len(X), rank, replace=False)].copy()
     A = np.zeros((len(X), rank), np.float32)
     while True:

@@ -1,4 +1,4 @@
-"""Commands of word vectors: look at them, evaluate and convert them, and count the tuples they are trained on."""
+"""Commands for word vectors: explore, evaluate and convert them, and count the tuples for training."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def given(words: list[str]) -> list[str]:
 
 
 def text_of(embedding: Embedding, named: Path | None) -> Corpus:
-    """Open the corpus that is named, or the one from which the vectors were trained, if it was kept."""
+    """Open the given corpus or, if it was kept, the corpus from which the vectors were trained."""
     from polyadic.text.corpus import Corpus
 
     known = [place for place in made_of(embedding, "corpus") if (place / "ids.npy").is_file()]
     if named is None and not known:
         raise InputError(
-            "corpus is needed, the text in which words stand: name the one that the vectors were made of, or make it,"
+            "corpus is required: pass the encoded text from which the vectors were trained, or create it with"
             " `polyadic corpus TEXT --out CORPUS --keep-text`",
             "corpus",
         )
@@ -95,13 +95,13 @@ def text_of(embedding: Embedding, named: Path | None) -> Corpus:
 
 
 def made_of(embedding: Embedding, kept: str) -> list[Path]:
-    """List the places where the input of the training of vectors may be, from their metadata."""
+    """Return the folders where the training input of vectors may be, according to their metadata."""
     trained = embedding.meta.get("trained", {})
     return [Path(trained[name]) / below for name, below in (("source", ""), ("kept", kept)) if name in trained]
 
 
 def draw(embedding: Embedding, groups: dict[str, Any], picture: Path | None) -> None:
-    """Draw a map of groups of words, if a picture is wanted and there are groups."""
+    """Draw a map of the word groups if a plot was requested and there are any groups."""
     if picture is not None and groups:
         from polyadic.plots import word_map
         from polyadic.plots.axes import save_figure
@@ -119,13 +119,13 @@ def print_neighbours(result: dict[str, Any]) -> None:
 
 
 class Trained(Saved):
-    """Result of ``polyadic train``; ``looks`` are commands to try, each with what it shows."""
+    """Result of ``polyadic train``; ``looks`` contains commands to try, each with a description of its output."""
 
     looks: Sequence[tuple[str, str]] = ()
 
 
 def _print_trained(result: Trained) -> None:
-    """Print where the vectors are, and commands to try on them."""
+    """Print the location of the vectors and commands to try on them."""
     output.wrote(result["out"])
     if result.looks:
         typer.echo()
@@ -163,7 +163,7 @@ def train(
 
     check_replaceable(out, "embedding", overwrite=force)
     if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
-        raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")
+        raise InputError(f"--keep {keep} is inside --out {out}, which is replaced as a whole; choose another folder")
     settings = dict(given)
     if "weights" in settings:
         settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))
@@ -183,7 +183,7 @@ def train(
 
 
 def entry_weights(text: str) -> str | tuple[float, float]:
-    """Read the name of entry weights, or the two numbers of GloVe's, as in ``100,0.75``."""
+    """Parse the name of entry weights, or the two numbers of GloVe weights, such as ``100,0.75``."""
     if text in {"log", "count", "uniform"}:
         return text
     try:
@@ -193,7 +193,7 @@ def entry_weights(text: str) -> str | tuple[float, float]:
             f"weights must be log, count, uniform or two numbers such as 100,0.75; got {text!r}", "weights"
         ) from None
     if not (0 < largest < math.inf and 0 <= power < math.inf):
-        raise InputError(f"weights X,A must have X above 0 and A of at least 0; got {text!r}", "weights")
+        raise InputError(f"weights X,A must have X > 0 and A >= 0; got {text!r}", "weights")
     return largest, power
 
 
@@ -202,7 +202,7 @@ FREQUENT = 200
 
 
 def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str, str]]:
-    """Return commands to try on vectors, with words whose neighbours are near but unlike one another."""
+    """Return commands to try on vectors, with words whose neighbours are near but differ from each other."""
     import numpy as np
 
     from polyadic.embedding import components
@@ -246,7 +246,7 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
 
 @TASK.verb(example="polyadic neighbours vectors window", show=print_neighbours)
 def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Picture = None) -> dict[str, Any]:
-    """List the words whose vectors have the largest cosine with that of each word."""
+    """List the nearest words of each word by cosine similarity."""
     from polyadic.embedding import read_vectors
 
     output.check_picture(picture)
@@ -257,7 +257,7 @@ def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Pictur
 
 
 def _print_components(result: dict[str, Any]) -> None:
-    """Print the words of each component in a line, and below them their lines."""
+    """Print the words of each component on one line, followed by its lines from the corpus."""
     found = result["components"]
     rows = [(each["column"], each["share"], " ".join(word for word, _ in each["words"])) for each in found]
     output.table(["column", "share", "words"], rows)
@@ -291,7 +291,7 @@ def components(
     from polyadic.embedding import components_of, read_vectors
 
     if corpus is not None and not lines:
-        raise InputError("corpus is used by lines only; give both or neither", "corpus", "lines")
+        raise InputError("corpus is used only with lines; pass both or neither", "corpus", "lines")
     embedding = read_vectors(vectors)
     text = text_of(embedding, corpus).lines if lines else None
     if words:
@@ -308,7 +308,7 @@ def components(
 
 
 def _print_written(result: dict[str, Any]) -> None:
-    """Print what was written."""
+    """Print a description of the written files."""
     output.wrote(result["out"])
 
 
@@ -347,9 +347,9 @@ def convert(
     from polyadic.embedding import read_vectors, write_projector, write_vectors
 
     if to not in ("native", "static", "projector") and out.exists() and not force:
-        raise InputError(f"{out} exists already; choose another name or --force")
+        raise InputError(f"{out} exists already; choose another name or use --force")
     if licence is not None and to != "static":
-        raise InputError(f"licence is for the format static only; leave it out for {to}", "licence")
+        raise InputError(f"licence applies only to the format static; omit it for {to}", "licence")
     embedding = read_vectors(vectors, format=from_, limit=limit, encoding=encoding, errors=errors)
     if to == "native":
         embedding.save(out, overwrite=force)
@@ -366,7 +366,7 @@ def convert(
 
 
 def _print_senses(result: dict[str, Any]) -> None:
-    """Print a line for each sense of each word, or for each line that was assigned to a sense."""
+    """Print one line for each sense of each word, or for each line that was assigned a sense."""
     if "lines" in result:
         named = [" ".join(sense["words"][:4]) for sense in result["senses"]]
         cells = [(k, named[k - 1] if k else None, text) for k, text in (each.values() for each in result["lines"])]
@@ -399,7 +399,7 @@ def senses(
     assign: File | None = None,
     picture: Picture = None,
 ) -> dict[str, Any]:
-    """List the senses of words with their shares of the occurrences, substitutes, and lines.
+    """List the senses of words with their shares of the occurrences, substitutes and lines.
 
     What is learned from the corpus is stored in its folder for the next time.
 
@@ -418,7 +418,7 @@ def senses(
     embedding = read_vectors(vectors)
     if assign is not None and (len(words) != 1 or number is not None):
         raise InputError(
-            "assign takes one word and its senses in a corpus; leave out number and other words", "assign", "number"
+            "assign requires exactly one word and a corpus; omit number and all other words", "assign", "number"
         )
     if number is not None:
         return _clusters(embedding, given(words), number, top, picture)
@@ -431,7 +431,7 @@ def senses(
     for answer in answers.values():
         if not answer.sure:
             times = f"{answer.occurrences} {'time' if answer.occurrences == 1 else 'times'}"
-            errors.say(f"{answer.word!r} occurs only {times}, so that a sense of it may be missed", "warning")
+            errors.say(f"{answer.word!r} occurs only {times}, so some of its senses may be missed", "warning")
     shares = {
         f"{each.word} {k}, {sense.share:.0%}": sense.substitutes
         for each in answers.values()
@@ -454,7 +454,7 @@ def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, 
 
 
 def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any]:
-    """Predict in which sense each line of a file has the word."""
+    """Predict the sense of a word in each line of a file."""
     from itertools import chain
 
     from polyadic.text.streams import blocks, lines, open_bytes
@@ -469,7 +469,7 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     assigned = [next(numbers) if at is not None else -1 for at in places]
     absent = places.count(None)
     if absent:
-        errors.say(f"{absent:,} of {len(texts):,} lines do not have {word!r}", "warning")
+        errors.say(f"{absent:,} of {len(texts):,} lines do not contain {word!r}", "warning")
     senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
     rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(assigned, texts, strict=True)]
     return {"word": word, "senses": senses, "lines": rows}
@@ -524,8 +524,9 @@ def phrase(
     else:
         if not embedding.has_nonnegative_components:
             errors.say(
-                "these vectors have no themes (non-negative components), which are needed for what words share: the"
-                " words nearest to the sum of the vectors are shown. The methods jcp and cp-sn learn components",
+                "these vectors have no themes (non-negative components), which are needed to find what words have in"
+                " common; the words nearest to the sum of the vectors are shown instead. The methods jcp and cp-sn"
+                " learn such components",
                 "warning",
             )
         nearest = output.Answers(asked, by_vectors)
@@ -533,13 +534,17 @@ def phrase(
 
 
 def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> Nearest:
-    """Make a function that returns the neighbours of phrases by the vectors of their words."""
+    """Return a function that finds the neighbours of phrases from the vectors of their words."""
 
     def nearest(phrase: str) -> list[tuple[str, float]]:
         words = asked[phrase]
         answers = embedding.neighbours(*words, top=top)
         if embedding.has_nonnegative_components and not embedding.product(*words).any():
-            errors.say(f"{' and '.join(words)} share no theme: words near their sum are shown", "warning")
+            errors.say(
+                f"{' and '.join(words)} have no theme in common; the words nearest to the sum of their vectors"
+                " are shown instead",
+                "warning",
+            )
         return answers
 
     return nearest
@@ -553,7 +558,7 @@ def _by_triples(
     *,
     otherwise: Nearest | None = None,
 ) -> Nearest:
-    """Make a function that returns the neighbours of phrases of two words by the triples that contain them."""
+    """Return a function that finds the neighbours of two-word phrases from the triples that contain them."""
     from polyadic.text.weighting import ppmi
     from polyadic.words.phrases import phrase_vectors
 
@@ -575,7 +580,7 @@ def _by_triples(
 
 
 def _triples_of(embedding: Embedding) -> tuple[Path, Counts] | None:
-    """Open the triples from which vectors were trained, or that were counted and kept with them, if available."""
+    """Open the triples from which vectors were trained, or which were kept with them, if available."""
     from polyadic.text.counts import Counts
 
     for place in made_of(embedding, "counts-3"):
@@ -591,12 +596,12 @@ def _opened(folder: Path) -> Counts:
 
     counted = Counts.open(folder)
     if counted.entries.order != 3:
-        raise InputError(f"--counts must be of order 3; {folder} holds tuples of {counted.entries.order}")
+        raise InputError(f"--counts must have order 3; {folder} contains tuples of {counted.entries.order}")
     return counted
 
 
 def phrases(words: list[str]) -> list[list[str]]:
-    """Split arguments into phrases: the plain words are one, each ``a*b`` is another, and so is each line of stdin."""
+    """Split arguments into phrases: the plain words form one phrase; each ``a*b`` and each stdin line another."""
     lines = sys.stdin.read().split("\n") if "-" in words else []
     words = [word for word in words if word != "-"]
     plain = [word for word in words if "*" not in word.strip("*")]
@@ -645,7 +650,7 @@ Questions = (
 
 
 def _print_figures(result: dict[str, Any]) -> None:
-    """Print a line for each test, and on standard error what could not be tested."""
+    """Print a line for each test; print on standard error what could not be tested."""
     rows = result["figures"]
     output.table(
         ["test", "value", "95 %", "chance", "cases", "of"],
@@ -704,7 +709,7 @@ def compare(
     groups: Groups = None,
     questions: Questions = None,
 ) -> dict[str, Any]:
-    """Evaluate several word vectors on the words that all of them have, with paired 95 % intervals of the differences.
+    """Compare several sets of word vectors on their shared words, with paired 95 % intervals of the differences.
 
     Parameters
     ----------
@@ -715,7 +720,7 @@ def compare(
     from polyadic.words import evaluation
 
     if len(vectors) < 2:
-        raise InputError(f"comparing needs at least two vectors; got {len(vectors)}")
+        raise InputError(f"a comparison requires at least two embeddings; got {len(vectors)}")
     paths = [Path(each) for each in vectors]
     names = _names(paths)
     tests = _tests(kind, data, made, pairs, groups, questions)
@@ -725,7 +730,7 @@ def compare(
 
 
 def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, questions: Questions) -> dict[str, Test]:
-    """Read the tests that are asked for (default: the quick published ones)."""
+    """Load the requested tests; the default is the quick published tests."""
     from polyadic.words import evaluation
 
     own = evaluation.own_tests(pairs=pairs or (), groups=groups or (), questions=questions or ())
@@ -736,24 +741,24 @@ def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, qu
         wanted = evaluation.PUBLISHED if kinds == ["all"] else kinds or evaluation.QUICK
         tests = evaluation.published_tests(wanted, root=data) | tests
     elif data is not None:
-        raise InputError("data has no effect: no published test set is asked for; add --kind", "data")
+        raise InputError("data has no effect because no published test set was requested; add --kind", "data")
     return tests
 
 
 def _print_left_out(result: dict[str, Any]) -> None:
-    """Print on standard error what could not be tested, and why; raise InputError if that is everything."""
+    """Print on standard error what could not be tested, and why; raise InputError if no test was run."""
     for name, why in result["left_out"].items():
         typer.echo(f"left out: {name}: {why}", err=True)
     if not result["figures"]:
-        raise InputError("no test covers any case")
+        raise InputError("no test could be run; the reasons are listed above")
 
 
 def _names(paths: list[Path]) -> list[str]:
-    """Name vectors by the last part of their path, or by the whole path where that is not unique."""
+    """Name vectors by the last part of their paths, or by the full path if that is not unique."""
     short = [path.name for path in paths]
     named = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
     if len(set(named)) < len(named):
-        raise InputError("the same vectors are named twice")
+        raise InputError("the same vectors are given more than once")
     return named
 
 

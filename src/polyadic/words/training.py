@@ -173,7 +173,7 @@ class TrainingPlan:
         return model
 
     def described(self, model: Any) -> Options:
-        """Return all settings that were used as JSON values, with those of the fitted model."""
+        """Return all settings as JSON values, including those of the fitted model."""
         names = RENAMED.get(METHODS[self.method].model, {})
         mine = {names.get(field.name, field.name): getattr(model, field.name) for field in dataclasses.fields(model)}
         chosen = {name: value for name, value in mine.items() if name in METHODS[self.method].options - {"start"}}
@@ -183,7 +183,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class Builder:
-    """Build the steps before the model, reported by a progress callback and cached in a store if there is one."""
+    """Builder of the steps before the model; reports progress and caches results if there is a cache."""
 
     store: StageCache | None
     steps: StepTimer
@@ -202,7 +202,7 @@ class Builder:
 
 
 def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]:
-    """Return the dimension of word vectors for a text of this size, and the number of non-negative components.
+    """Return the dimension of word vectors supported by a text of this size, and the number of components.
 
     The dimension is a sixth of the square root of the number of tokens, limited by the vocabulary; more dimensions cost
     time without better vectors, from 1 to 50 MB of Wikipedia. Half of them are non-negative components, but a quarter
@@ -219,7 +219,7 @@ def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]
 def _going_on(
     model: Any, data: Any, plan: TrainingPlan, keep: str | Path | None, *, overwrite: bool
 ) -> Iterator[Result | None]:
-    """Save a checkpoint every minute if the model has a start, and resume one of the same fit."""
+    """Save a checkpoint every minute if the model accepts a start; resume from a checkpoint of the same fit."""
     if keep is None or "start" not in METHODS[plan.method].options:
         yield None
         return
@@ -303,7 +303,7 @@ def counted(corpus: Corpus, *, steps: StepTimer = no_steps, **settings: Any) -> 
 
 
 def _contexts(corpus: Corpus, plan: TrainingPlan, builder: Builder) -> Any:
-    """Count words with the context words on one side, or at each position."""
+    """Count words with their context words on one side or at each position."""
     training = plan.training
     with builder.steps("contexts") as facts:
         (width,) = plan.by_order["width"]
@@ -341,7 +341,7 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
     if missing:
         raise InputError(
             f"start must have a vector for every word; {len(missing):,} of {len(words):,} words have none, such as"
-            f" {missing[0]!r}: train both on one corpus, saved with keep",
+            f" {missing[0]!r}: train both on the same corpus, saved with keep",
             "start",
             "keep",
         )
@@ -349,12 +349,12 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
 
 
 def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
-    """Return the orders that a method is fitted to, or raise InputError."""
+    """Return the orders to which a method is fitted; raise InputError if they are invalid."""
     chosen = METHODS[method]
     if isinstance(source, Counts):
         if chosen.joint or chosen.fitted_to == "corpus":
             needed = "counts of several orders" if chosen.joint else "running text"
-            raise InputError(f"{method} needs {needed}, but the counts are of one order; use text or a corpus")
+            raise InputError(f"{method} requires {needed}, but the counts have only one order; use text or a corpus")
         order = source.entries.order
     order = order or chosen.order
     if order not in chosen.orders:
@@ -363,7 +363,7 @@ def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
 
 
 def _each(name: str, value: Any, chosen: WordMethod, orders: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return a value for each order."""
+    """Return one value for each order."""
     if value is None:
         return tuple(chosen.default(name, order) for order in orders)
     several = isinstance(value, tuple | list)
@@ -371,7 +371,10 @@ def _each(name: str, value: Any, chosen: WordMethod, orders: tuple[int, ...]) ->
         several = False
     values = tuple(value) if several else (value,)
     if len(values) not in (1, len(orders)):
-        raise InputError(f"{name} must be one value, or one for each of the orders {orders}; got {len(values)}", name)
+        raise InputError(
+            f"{name} must be a single value or one value for each of the orders {orders}; got {len(values)} values",
+            name,
+        )
     return values if len(values) == len(orders) else values * len(orders)
 
 
@@ -399,14 +402,17 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
             what = f"is an option of {', '.join(others)}" if others else "is not an option of any method"
             raise InputError(f"{name} {what}; {method} has {', '.join(sorted(chosen.options))}", name)
     if training.positional and settings.get("side") == "columns":
-        raise InputError("side 'columns' with positional gives vectors of words at a position, not of words")
+        raise InputError(
+            "side 'columns' cannot be combined with positional, because it would give vectors of words"
+            " at a position, not of words"
+        )
 
 
 def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: WordMethod) -> None:
     """Raise InputError if ``keep`` or ``keep_text`` would have no effect."""
     if training.keep_text and keep is None:
         raise InputError(
-            "keep_text needs keep, the folder in which the corpus is saved with its text", "keep_text", "keep"
+            "keep_text requires keep, the folder in which the corpus is saved with its text", "keep_text", "keep"
         )
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
         raise InputError("keep has no effect: the source is already counts, and this method cannot be resumed", "keep")

@@ -182,7 +182,9 @@ class Tucker(TensorModel):
         factors = max(slots) + 1
         ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * factors
         if len(ranks) != factors:
-            raise InputError(f"rank must be one number, or one for each of {factors} factors; got {self.rank}", "rank")
+            raise InputError(
+                f"rank must be a single number or one number for each of {factors} factors; got {self.rank}", "rank"
+            )
         return [check_int("rank", r, low=1, high=entries.shape[slots.index(s)]) for s, r in enumerate(ranks)]
 
     def _check_memory(self, entries: Entries, ranks: list[int], slots: tuple[int, ...]) -> None:
@@ -201,7 +203,7 @@ class Tucker(TensorModel):
 def _principal_axes(
     factors: list[NDArray[Any]], core: NDArray[np.float64], slots: tuple[int, ...]
 ) -> tuple[list[NDArray[np.float32]], NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Rotate factors and core such that slices of the core are orthogonal, largest first."""
+    """Rotate factors and core so that slices of the core are orthogonal, largest first."""
     turned, singular_values = [], []
     for s, u in enumerate(factors):
         unfolding = np.moveaxis(core, slots.index(s), 0).reshape(u.shape[1], -1)
@@ -226,7 +228,7 @@ POWERS = 3
 def hooi(
     entries: Entries, start: Factors, *, slots: Sequence[int] | None = None, threads: int | None = None
 ) -> Iterator[Sweep]:
-    """Maximize the norm of the core over orthonormal factors; one sweep updates each factor once.
+    """Maximize the norm of the core over orthonormal factors; a sweep updates each factor once.
 
     Weights of entries are not used. ``slots`` names the factor of each mode; by default one per mode, or one for all
     modes of symmetric entries. A sweep has the core as its last factor, and half the squared error over all cells,
@@ -259,7 +261,7 @@ def hosvd(
     slots: Sequence[int] | None = None,
     threads: int | None = None,
 ) -> Factors:
-    r"""Return approximate leading left singular vectors of the unfolding of each factor's mode, shape (size, rank).
+    r"""Return approximate leading left singular vectors of each factor's unfolding, shape (size, rank).
 
     A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
     the mode, ``x x'Q`` is added. A factor that modes share is computed from the first of them.
@@ -282,21 +284,21 @@ def hosvd(
 
 
 class _Tensor:
-    """Products of all cells of entries with factors."""
+    """Products of all cells with factors."""
 
     def __init__(self, entries: Entries, slots: Sequence[int] | None, threads: int | None) -> None:
         if entries.unlisted == "missing":
             raise InputError('HOOI treats unlisted cells as zeros; use entries with unlisted="zero"')
         if entries.order < 2:
-            raise InputError(f"HOOI needs entries of at least two modes; got order {entries.order}")
+            raise InputError(f"HOOI requires entries with at least two modes; got order {entries.order}")
         default = (0,) * entries.order if entries.symmetric else range(entries.order)
         self.slots = tuple(default if slots is None else slots)
         if len(self.slots) != entries.order:
             raise InputError(
-                f"slots must have one factor per mode; got {self.slots} for order {entries.order}", "slots"
+                f"slots must name one factor for each mode; got {self.slots} for order {entries.order}", "slots"
             )
         if entries.symmetric and len(set(self.slots)) > 1:
-            raise InputError(f"symmetric entries share one factor; got slots {self.slots}")
+            raise InputError(f"symmetric entries must share a single factor; got slots {self.slots}")
         self.entries = entries if entries.symmetric else _sorted(entries)
         self.threads = (
             resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
@@ -321,7 +323,7 @@ class _Tensor:
         return tucker_pullback(indices, self._values, U, G, slots=slots, threads=self.threads)[s]
 
     def along(self, mode: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the cells sorted into fibres along a mode; one fibre represents its permutations if symmetric."""
+        """Return the cells sorted into fibres along a mode; if symmetric, a fibre represents all its permutations."""
         entries = self.entries
         if not entries.symmetric:
             others = [c for c in range(entries.order) if c != mode]
@@ -349,13 +351,13 @@ def _sorted(entries: Entries) -> Entries:
     order = np.lexsort(entries.indices.T[::-1])
     indices = entries.indices.T[:, order].T
     if (indices[1:] == indices[:-1]).all(axis=1).any():
-        raise InputError("HOOI needs each cell to be listed once; sum the values of duplicate cells")
+        raise InputError("HOOI requires each cell to be listed only once; sum the values of duplicate cells")
     weights = None if entries.weights is None else entries.weights[order]
     return replace(entries, indices=indices, values=entries.values[order], weights=weights)
 
 
 def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
-    """Update factor ``s`` such that the norm of the core increases; without such a step nothing changes."""
+    """Update factor ``s`` so that the norm of the core increases, or leave it unchanged if no step does."""
     size, P = _square(G), tensor.gradient(U, G, s)
     unit = float(np.linalg.norm(U[s].T @ P, 2))
     shift = 0.0

@@ -33,14 +33,14 @@ MAX_WAITING = 2
 
 
 class Sum(NamedTuple):
-    """A number and arrays that are added elementwise; None stands for an array of zeros."""
+    """Number and arrays that are added elementwise; None represents an array of zeros."""
 
     value: float
     arrays: list[NDArray[Any] | None]
 
 
 def added(left: Sum, right: Sum) -> Sum:
-    """Add two sums in place: the arrays of the left one become the result."""
+    """Add two sums in place: the result is stored in the arrays of the left one."""
     arrays: list[NDArray[Any] | None] = []
     for a, b in zip(left.arrays, right.arrays, strict=True):
         arrays.append(b if a is None else a if b is None else np.add(a, b, out=a))
@@ -48,7 +48,7 @@ def added(left: Sum, right: Sum) -> Sum:
 
 
 class SumTree:
-    """Add sums that arrive one after another along the fixed tree; only a logarithmic number is kept."""
+    """Add a stream of sums along a fixed tree, keeping only a logarithmic number of them."""
 
     def __init__(self) -> None:
         self._nodes: list[tuple[int, Sum]] = []
@@ -71,19 +71,19 @@ class SumTree:
 
 
 class Shared:
-    """A value that every worker needs: ``make(*parts)``, built on each and cached until another is needed."""
+    """Value that every worker needs: ``make(*parts)``, built on each worker and cached until it is replaced."""
 
     def __init__(self, make: Callable[..., Any], *parts: Any) -> None:
         self.make, self.parts, self.key = make, parts, uuid.uuid4().hex
 
     @cached_property
     def value(self) -> Any:
-        """The value, built in this process."""
+        """Value, built in this process."""
         return self.make(*self.parts)
 
 
 class Executor:
-    """Threads of this process; processes and Dask clusters override what they do elsewhere, with the same results.
+    """Executor with threads of this process; subclasses use processes or a Dask cluster, with the same results.
 
     ``size`` is the number of workers that hold parts of their own, ``grain`` the size of a piece of work relative to
     that for a thread, larger where sending is expensive.
@@ -97,16 +97,16 @@ class Executor:
 
     @property
     def copies(self) -> int:
-        """Number of sequential transfers until every worker has a broadcast value: two for each level of a tree."""
+        """Number of sequential transfers of a broadcast: two for each level of the tree of workers."""
         return 2 * self.size.bit_length()
 
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
-        """Yield ``work(item)``, or ``work(shared value, item)``, for each item in order; a few are computed ahead."""
+        """Yield ``work(item)`` or ``work(shared value, item)`` for each item in order, computing a few in advance."""
         do = work if shared is None else partial(work, shared.value)
         return imap(do, items, self.threads, ahead=self.threads + MAX_WAITING)
 
     def sees(self, files: Sequence[str]) -> bool:
-        """Whether every worker sees the same files and can read them itself."""
+        """Return whether every worker can read the same files itself."""
         return not any(file.startswith("memory://") for file in files)
 
     def forget(self, shared: Shared) -> None:
@@ -114,14 +114,14 @@ class Executor:
         shared.__dict__.pop("value", None)
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Any:
-        """Keep parts where they are worked on; ``cost`` estimates the work of a part."""
+        """Distribute parts to the workers; ``cost`` estimates the work for a part."""
         del cost
         return parts
 
     def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """Return ``work(part, given, own value of the part, threads)`` for each held part."""
+        """Return ``work(part, given, value for this part, threads)`` for each held part."""
         both = zip(held, [None] * len(held) if own is None else own, strict=True)
         return [work(part, given, mine, self.threads) for part, mine in both]
 
@@ -133,7 +133,7 @@ class Executor:
         *,
         callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """Add ``work(part, given, threads)`` over the held parts; ``callback`` is called once per part."""
+        """Sum ``work(part, given, threads)`` over the held parts; ``callback`` is called once per part."""
         tree, inside = SumTree(), max(1, self.threads // len(held))
         for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
             tree.add(leaf)
@@ -150,7 +150,7 @@ def cluster() -> Executor | None:
 
 
 def spans(starts: NDArray[Any], number: int) -> list[slice]:
-    """Cut items into at most ``number`` runs of similar cost; item ``i`` costs ``starts[i + 1] - starts[i]``."""
+    """Split items into at most ``number`` runs of similar cost; item ``i`` costs ``starts[i + 1] - starts[i]``."""
     shares = np.linspace(0, starts[-1], number + 1)[1:-1]
     nearest = np.searchsorted((starts[1:] + starts[:-1]) / 2, shares).tolist()
     return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))] or [slice(0, 0)]
@@ -162,7 +162,7 @@ def get_executor(threads: int) -> Executor:
 
 
 class ProcessExecutor(Executor):
-    """Processes of this machine for ``imap`` (Python code); threads for compiled work."""
+    """Executor with processes of this machine for ``imap`` (Python code) and threads for compiled work."""
 
     def __init__(self, processes: int | None) -> None:
         from loky import cpu_count
@@ -197,7 +197,7 @@ class ProcessExecutor(Executor):
 
 
 class RowBlock(NamedTuple):
-    """Rows of a sparse table in CSR form; ``listed`` are arrays of values of each entry."""
+    """Rows of a sparse table in CSR format; ``listed`` contains arrays with a value for each entry."""
 
     starts: NDArray[Any]
     columns: NDArray[Any]
@@ -205,7 +205,7 @@ class RowBlock(NamedTuple):
 
 
 class RowBlocks:
-    """Rows cut into one block per worker of the executor, with about as many entries each.
+    """Rows split into one block per worker, with about the same number of entries each.
 
     A block receives the rows of the right factor that its columns need, or all where one broadcast copy is cheaper.
     """
@@ -229,7 +229,7 @@ class RowBlocks:
         given: Any = None,
         before: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """Return the rows of ``work(block, rows of V, given, rows before, threads)``, concatenated over blocks."""
+        """Concatenate ``work(block, rows of V, given, offset of the block, threads)`` over the blocks."""
         own: list[Any] = [None if before is None else before[span] for span in self._spans]
         if self._needed is None:
             parts = self._executor.map(partial(_with_all, work), self._held, (V, given), own)

@@ -50,7 +50,7 @@ MEMORY_SHARE = 0.6
 
 @contextmanager
 def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskExecutor]:
-    """Run encoding, counting and objectives of listed entries on a Dask cluster within the ``with`` block.
+    """Run encoding, counting and objectives of listed entries on a Dask cluster in the ``with`` block.
 
     ``where`` is a client, the address of a scheduler (``"tcp://10.0.0.1:8786"``) or its scheduler file; without one,
     ``workers`` local processes are started. Raises InputError if there is no scheduler, or workers have other versions
@@ -94,11 +94,11 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
 
 
 class WorkerLostError(Exception):
-    """A worker was lost while data was sent to it or a result awaited."""
+    """Worker that was lost during a transfer or while its result was awaited."""
 
 
 def with_retries(work: Callable[[], Any]) -> Any:
-    """Repeat work when a worker is lost, at most ``MAX_ATTEMPTS`` times; then raise InputError."""
+    """Repeat work if a worker is lost; raise InputError after ``MAX_ATTEMPTS`` attempts."""
     for left in reversed(range(MAX_ATTEMPTS)):
         try:
             return work()
@@ -110,7 +110,7 @@ def with_retries(work: Callable[[], Any]) -> Any:
 
 
 class Held(NamedTuple):
-    """Parts, their futures and costs, and the worker of each; parts of one worker are consecutive."""
+    """Parts, with the future, cost and worker of each; the parts of a worker are consecutive."""
 
     parts: Sequence[Any]
     futures: list[Any]
@@ -119,7 +119,7 @@ class Held(NamedTuple):
 
 
 class DaskExecutor(Executor):
-    """The workers of a Dask cluster, and whether any work was sent (``used``)."""
+    """Executor with the workers of a Dask cluster; ``used`` states whether any work was sent."""
 
     grain = 16
 
@@ -147,7 +147,7 @@ class DaskExecutor(Executor):
         self.client.run(_forget, shared.key, on_error="ignore")  # some workers may be lost
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Held:
-        """Distribute parts evenly by cost; those of the previous call, perhaps of the same entries, are reused."""
+        """Distribute parts evenly by cost; reuse the parts of the previous call if they are the same."""
         from dask.base import tokenize
 
         self.used = True
@@ -159,8 +159,8 @@ class DaskExecutor(Executor):
             size = sum(n for n, other in zip(sizes, owners, strict=True) if other == owner)
             if limits.get(owner) and size > MEMORY_SHARE * limits[owner]:
                 raise InputError(
-                    f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; use more workers,"
-                    " or workers with more memory"
+                    f"worker {owner} has {limits[owner] >> 20:,} MiB of memory, but {size >> 20:,} MiB are required;"
+                    " use more workers, or workers with more memory"
                 )
         marks = [(tokenize(part), owner) for part, owner in zip(parts, owners, strict=True)]
         futures = [self._known.get(mark) or self.put(part, [mark[1]]) for mark, part in zip(marks, parts, strict=True)]
@@ -205,7 +205,7 @@ class DaskExecutor(Executor):
         return total
 
     def _again(self, held: Held, make: Callable[[], Any]) -> Any:
-        """Compute something from held parts, again after workers are lost."""
+        """Compute a value from held parts; repeat the computation if workers are lost."""
 
         def attempt() -> Any:
             self._repair(held)
@@ -214,21 +214,21 @@ class DaskExecutor(Executor):
         return with_retries(attempt)
 
     def put(self, value: Any, where: list[str] | None = None) -> Any:
-        """Send a value directly to a worker, from which others take it; raise WorkerLostError if it is lost."""
+        """Send a value directly to a worker, which passes it on; raise WorkerLostError if the worker is lost."""
         try:
             return self.client.scatter([_portable(value)], workers=where, hash=False, direct=True)[0]
         except (OSError, TimeoutError, KeyError, ValueError) as error:
             raise WorkerLostError from error
 
     def parts_of(self, shared: Shared) -> Any:
-        """Return the arguments of a shared value on the cluster; send them if no worker has them."""
+        """Return the arguments of a shared value on the cluster, after sending them if no worker has them."""
         known = self._sent.get(shared.key)
         if known is None or known.status != "finished":
             known = self._sent[shared.key] = self.put(shared.parts)
         return known
 
     def take(self, future: Any) -> Any:
-        """Wait for a result; raise WorkerLostError if a worker is lost, InputError if the task has killed several."""
+        """Wait for a result; raise WorkerLostError if a worker is lost, InputError if the task killed several."""
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker
@@ -238,10 +238,12 @@ class DaskExecutor(Executor):
         except CancelledError as error:
             raise WorkerLostError from error
         except KilledWorker as error:
-            raise InputError(f"one task has killed several workers, perhaps for lack of memory: {error}") from None
+            raise InputError(
+                f"a task killed several workers, possibly because they ran out of memory: {error}"
+            ) from None
 
     def _total(self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any) -> Sum:
-        """Add the parts within each worker, then pairs of workers, along the tree."""
+        """Add the results within each worker, then across pairs of workers, along the tree."""
         threads, copies = self._threads(), self._copies(given, held.owners)
         sums: dict[tuple[int, int], tuple[Any, str]] = {}
         for owner, first, last in _runs(held.owners):
@@ -253,7 +255,7 @@ class DaskExecutor(Executor):
         return Sum(total.value, [_own(array) for array in total.arrays])
 
     def _node(self, sums: Mapping[tuple[int, int], tuple[Any, str]], low: int, high: int) -> tuple[Any, str]:
-        """Return the sum of a tree node and its owner; an inner node is added where its left child is."""
+        """Return the sum of a tree node and its owner; an inner node is summed on the worker of its left child."""
         if (low, high) in sums:
             return sums[low, high]
         middle = low + half(high - low)
@@ -272,7 +274,7 @@ class DaskExecutor(Executor):
         return self.client.submit(function, *arguments, workers=[owner], pure=False)
 
     def _repair(self, held: Held) -> None:
-        """Send parts without a worker to workers that are connected."""
+        """Send parts that have lost their worker to connected workers."""
         lost = [k for k, future in enumerate(held.futures) if future.status != "finished"]
         there = self.workers()
         lost = sorted({*lost, *(k for k, owner in enumerate(held.owners) if owner not in there)})
@@ -290,13 +292,13 @@ class DaskExecutor(Executor):
         return [address for address, run in zip(addresses, runs, strict=False) for _ in range(run.start, run.stop)]
 
     def workers(self) -> dict[str, Any]:
-        """Return the scheduler's record of each worker; wait for one if there is none."""
+        """Return the scheduler's record of each worker; if there is none, wait for one."""
         workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         if not workers:
             try:
                 self.client.wait_for_workers(1, timeout=JOIN_TIMEOUT)
             except TimeoutError:
-                raise InputError(f"no worker has joined the scheduler in {JOIN_TIMEOUT:.0f} s") from None
+                raise InputError(f"no worker connected to the scheduler within {JOIN_TIMEOUT:.0f} s") from None
             workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return workers
 
@@ -304,19 +306,20 @@ class DaskExecutor(Executor):
         return {address: int(worker["nthreads"]) for address, worker in self.workers().items()}
 
     def _check(self) -> None:
-        """Raise InputError if a worker has other versions of Python, polyadic, numpy or numba."""
+        """Raise InputError if a worker has different versions of Python, polyadic, numpy or numba."""
         self.workers()
         here = _versions()
         for address, there in sorted(self.client.run(_versions).items()):
             if other := next((name for name in here if here[name] != there.get(name)), None):
                 raise InputError(
-                    f"worker {address} has {other} {there.get(other, 'none')}, this machine {here[other]}; install the"
+                    f"worker {address} has {other} {there.get(other, 'none')}, but this machine has {here[other]};"
+                    " install the"
                     " same version"
                 )
 
 
 class _Sent:
-    """An item of an ``imap``, sent to any worker, and again with the shared value if a worker is lost."""
+    """Item of an ``imap`` sent to any worker; sent again with the shared value if the worker is lost."""
 
     def __init__(self, executor: DaskExecutor, work: Callable[..., Any], shared: Shared | None, item: Any) -> None:
         self._executor, self._work, self._shared, self._item = executor, work, shared, item
@@ -348,7 +351,7 @@ def half(n: int) -> int:
 
 
 def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield the largest nodes of a tree of ``leaves`` leaves from ``low`` on that lie within ``first`` to ``last``."""
+    """Yield the largest nodes between ``first`` and ``last`` of a tree of ``leaves`` leaves that starts at ``low``."""
     high = low + leaves
     if first <= low and high <= last:
         yield low, high
@@ -373,12 +376,12 @@ def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts
 
 
 def _as_it_is(value: Any) -> Any:
-    """Return the value: Dask copies it to the worker that runs this."""
+    """Return the value; Dask copies it to the worker that runs this function."""
     return value
 
 
 def _joined(left: Sum, right: Sum) -> Sum:
-    """Add two sums without changing either, as they may be needed again."""
+    """Add two sums without modifying them, because they may be needed again."""
     return added(Sum(left.value, [None if array is None else np.array(array) for array in left.arrays]), right)
 
 
@@ -386,7 +389,7 @@ _MAKING = threading.Lock()
 
 
 def _with_made(work: Callable[..., Any], make: Callable[..., Any], key: str, parts: tuple[Any, ...], item: Any) -> Any:
-    """Apply ``work`` with the shared value, which is built on first use; a worker keeps one shared value."""
+    """Apply ``work`` with the shared value, which is built on first use; a worker keeps only one."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -415,7 +418,7 @@ def _portable(value: Any) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """Copy an array: one in a message is read-only and differently aligned, so that BLAS may round otherwise."""
+    """Copy an array from a message, which is read-only and whose alignment may change how BLAS rounds."""
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 

@@ -1,4 +1,4 @@
-"""Large results: workers that share the file system write them to a folder, others send them."""
+"""Large results: workers write them to a folder if they share the file system, and send them otherwise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Spilled(NamedTuple):
-    """Arrays in a file of a spill folder, by type and shape, or ``sent`` if the worker could not write them."""
+    """Arrays in a file of a spill folder, with types and shapes; ``sent`` if the worker could not write them."""
 
     name: str
     kinds: tuple[tuple[str, tuple[int, ...]], ...]
@@ -27,7 +27,7 @@ class Spilled(NamedTuple):
 
 
 class SpillFile:
-    """A folder of results, created with this object and sent along with the work that produces them.
+    """Folder of results, created with this object and sent together with the work that produces them.
 
     A worker recognises the folder by a file with a random name, so that another folder of the same path is not mistaken
     for it. Work that is repeated after a lost worker leaves a second file, which is not read.
@@ -39,7 +39,7 @@ class SpillFile:
         (self._folder / self._sign).touch()
 
     def leave(self, arrays: Sequence[NDArray[Any]]) -> Spilled:
-        """Write arrays into the folder, or return them with the record where it cannot be written."""
+        """Write arrays to the folder; return them with the record if the folder is not writable."""
         kinds = tuple((array.dtype.str, array.shape) for array in arrays)
         left = Spilled(secrets.token_hex(16), kinds)
         try:
@@ -52,7 +52,7 @@ class SpillFile:
         return left._replace(sent=tuple(arrays))
 
     def take(self, left: Spilled) -> Spilled:
-        """Write arrays that were sent; raise InputError if a file that a worker wrote is incomplete."""
+        """Write arrays that were sent; raise InputError if a file written by a worker is incomplete."""
         path = self._folder / left.name
         if left.sent is not None:
             self._write(left, left.sent)

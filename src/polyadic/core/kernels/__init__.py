@@ -1,4 +1,4 @@
-"""Numba kernels shared by several families; those of one family are in its package.
+"""Numba kernels shared by several model families; the kernels of a single family are in its package.
 
 Each kernel is a Python function that checks shapes and makes arrays contiguous, followed by the compiled loops that it
 calls. The loops release the GIL and run in threads. How work is split and sums are ordered does not depend on the

@@ -54,22 +54,24 @@ def table(*layers: NDArray[Any]) -> NDArray[Any]:
 
 
 def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return indices by column and offsets; check their range, as kernels do not check bounds."""
+    """Return indices by column and offsets, after checking their range; kernels do not check bounds."""
     if indices.ndim != 2:
-        raise ValueError(f"indices must be of two dimensions; got shape {indices.shape}")
+        raise ValueError(f"indices must have two dimensions; got shape {indices.shape}")
     columns = frozen(indices.T)
     at = np.zeros(len(columns), np.int64) if offsets is None else np.asarray(offsets, np.int64)
     if at.shape != (len(columns),):
-        raise ValueError(f"offsets must be one per mode, {len(columns)}; got shape {at.shape}")
+        raise ValueError(f"offsets must have one element for each of {len(columns)} modes; got shape {at.shape}")
     for column, offset in zip(columns, at.tolist(), strict=True):
         size = min([other for other in at.tolist() if other > offset], default=rows) - offset
         if column.size and not 0 <= int(column.min()) <= int(column.max()) < size:
-            raise ValueError(f"indices must be rows of U, from 0 to {size - 1}; got {column.min()} to {column.max()}")
+            raise ValueError(
+                f"indices must be row numbers of U, from 0 to {size - 1}; got {column.min()} to {column.max()}"
+            )
     return columns, at
 
 
 def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) -> Iterator[Any]:
-    """Yield the future ``submit(item)`` of each item in order, of which ``ahead`` wait; cancel those left over."""
+    """Yield the future ``submit(item)`` of each item in order, with ``ahead`` pending; cancel unused futures."""
     waiting: deque[Any] = deque()
     try:
         for item in items:
@@ -84,7 +86,7 @@ def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) ->
 
 
 def imap(work: Callable[[Any], Any], items: Iterable[Any], threads: int, *, ahead: int | None = None) -> Iterator[Any]:
-    """Yield ``work(item)`` for each item in order, computed in threads, of which each holds one result by default.
+    """Yield ``work(item)`` for each item in order, computed in threads; by default, each holds one result.
 
     So the rounding of a sum of the results does not depend on the number of threads.
     """
@@ -112,12 +114,12 @@ def in_spans(work: Callable[[int, int], Any], n: int, threads: int, *, parts: in
 
 
 def thick_parts(n: int, rows: int, *, most: int = PARTS) -> int:
-    """Return the number of parts of ``n`` entries whose sums have ``rows`` rows, so that adding them is cheap."""
+    """Return the number of parts to divide ``n`` entries into so that adding sums with ``rows`` rows is cheap."""
     return max(1, min(most, n // max(MIN_PER_ROW * rows, 1)))
 
 
 def short_parts(n: int) -> int:
-    """Return the number of parts of ``n`` entries, so that the sum of each keeps its precision."""
+    """Return the number of parts to divide ``n`` entries into so that the sum of each part is precise."""
     return max(1, -(-n // MAX_PART))
 
 
@@ -131,7 +133,7 @@ def sum_of_parts(
     parts: int | None = None,
     spare: list[NDArray[Any]] | None = None,
 ) -> tuple[float, NDArray[Any]]:
-    """Add values and gradients of parts of ``n`` entries in order.
+    """Sum the values and gradients of the parts of ``n`` entries in order.
 
     ``work(first, last, T)`` returns a value and adds a gradient, of the shape and type of ``like``, to the last layer
     of a table of ``layers`` and one of zeros. Tables are taken from ``spare`` and returned to it.
@@ -173,8 +175,8 @@ def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.
 
 
 def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:
-    """Return one number per row in the type of the rows, ones by default."""
+    """Return one importance per row, in the data type of the rows; all ones by default."""
     q = frozen(np.ones(len(rows)) if given is None else given, rows.dtype)
     if q.shape != (len(rows),):
-        raise ValueError(f"importance must have shape ({len(rows)},), one per row; got {q.shape}")
+        raise ValueError(f"importance must have shape ({len(rows)},), one value per row; got shape {q.shape}")
     return q

@@ -58,7 +58,9 @@ def cp_squared(
     n = columns.shape[1]
     weights = np.ones(n, U.dtype) if weights is None else weights
     if not (len(values) == len(weights) == n):
-        raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
+        raise ValueError(
+            f"values and weights must have one element for each of {n} entries; got {len(values)} and {len(weights)}"
+        )
     values, weights = frozen(values, U.dtype), frozen(weights, U.dtype)
     z, s, q = U.dtype.type(zero_weight), U.dtype.type(scale), importances(importance, U)
 
@@ -95,7 +97,7 @@ def cp_pullback(
     columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
     if len(derivatives) != n:
-        raise ValueError(f"{n} entries need as many derivatives; got {len(derivatives)}")
+        raise ValueError(f"derivatives must have one element for each of {n} entries; got {len(derivatives)}")
     derivatives = frozen(derivatives, U.dtype)
 
     def work(first: int, last: int, T: NDArray[Any]) -> float:
@@ -108,7 +110,7 @@ def cp_pullback(
 def mttkrp(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
 ) -> NDArray[Any]:
-    r"""Multiply listed entries by the factors of all modes but one (Bader and Kolda 2007, section 5.2.4).
+    r"""Multiply listed entries by the factors of all modes except one (Bader and Kolda 2007, section 5.2.4).
 
     .. math:: M_{i r} = \sum_{e:\, e_{\mathrm{mode}} = i} x_e \prod_{d \ne \mathrm{mode}} U^{(d)}_{e_d r}
 
@@ -135,7 +137,7 @@ def mttkrp(
 def mttkrp_symmetric(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
 ) -> NDArray[Any]:
-    r"""Multiply all permutations of listed entries by the factors of all modes but one, without listing them.
+    r"""Multiply all permutations of listed entries by the factors of all modes except one, without listing them.
 
     .. math:: M_{i r} = \sum_e x_e \sum_{p \in S_n:\, e_{p(\mathrm{mode})} = i} \prod_{d \ne \mathrm{mode}}
               U^{(d)}_{e_{p(d)} r}
@@ -145,7 +147,7 @@ def mttkrp_symmetric(
     """
     columns, values = _fitting(indices, values, factors, mode)
     if len({u.shape for u in factors}) > 1:
-        raise ValueError(f"symmetric entries need factors of one shape; got {[u.shape for u in factors]}")
+        raise ValueError(f"the factors of symmetric entries must have the same shape; got {[u.shape for u in factors]}")
     layers = [u for d, u in enumerate(factors) if d != mode]
     loop = _symmetric_triples if len(factors) == 3 else _symmetric_fibres
 
@@ -159,17 +161,19 @@ def mttkrp_symmetric(
 def _fitting(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], mode: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Check that every index is a row of its factor, as kernels do not check bounds."""
+    """Check that every index is a row number of its factor; kernels do not check bounds."""
     order = len(factors)
     if indices.ndim != 2 or indices.shape[1] != order or order < 2 or not 0 <= mode < order:
         raise ValueError(
-            f"indices must be (n, order) with a factor per mode, two at least, and mode one of them; got shape"
-            f" {indices.shape}, {order} factors, mode {mode}"
+            f"indices must have shape (n, order) with at least two modes, one factor per mode, and a mode below"
+            f" order; got shape {indices.shape}, {order} factors and mode {mode}"
         )
     if len({(u.dtype, u.shape[1:]) for u in factors}) > 1 or factors[0].ndim != 2:
-        raise ValueError(f"factors must be matrices of one rank and type; got {[(u.dtype, u.shape) for u in factors]}")
+        raise ValueError(
+            f"factors must be matrices of the same rank and type; got {[(u.dtype, u.shape) for u in factors]}"
+        )
     if values.shape != indices.shape[:1]:
-        raise ValueError(f"{len(indices)} entries need as many values; got shape {values.shape}")
+        raise ValueError(f"values must have one element for each of {len(indices)} entries; got shape {values.shape}")
     columns = frozen(indices.T)
     for d, (column, u) in enumerate(zip(columns, factors, strict=True)):
         if column.size and not (column.min() >= 0 and column.max() < len(u)):
@@ -181,7 +185,7 @@ def _fitting(
 
 def _matrix(U: NDArray[Any]) -> NDArray[Any]:
     if U.ndim != 2:
-        raise ValueError(f"U must be of two dimensions; got shape {U.shape}")
+        raise ValueError(f"U must have two dimensions; got shape {U.shape}")
     return U
 
 
@@ -203,7 +207,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, inline="always")
 def _prefix_product(indices, offsets, T, e, w):
-    """Multiply the rows of all indices of entry ``e`` but the leaf."""
+    """Multiply the rows of all indices of entry ``e`` except the leaf."""
     for r in range(len(w)):
         w[r] = 1
     for d in range(indices.shape[0] - 1):
@@ -246,7 +250,7 @@ def _add_leaves(T, k, h, g, f, w, s):
 
 @njit(cache=True, inline="always")
 def _add_to_prefix(indices, offsets, T, e, s, rest):
-    """Add ``s`` times the rows of the other indices to the gradient of each index of the prefix of entry ``e``."""
+    """Add ``s`` times the product of the other indices' rows to the gradient of each prefix index of entry ``e``."""
     prefix = indices.shape[0] - 1
     for d in range(prefix):
         for r in range(len(s)):
@@ -300,7 +304,7 @@ def squared_fibres(indices, offsets, values, weights, zero_weight, importance, s
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def squared_triples(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
-    """``squared_fibres`` for order 3, the common case; takes a fifth less time."""
+    """``squared_fibres`` for order 3, the most common case; a fifth faster."""
     rank, leaf, offset = T.shape[2], indices[2], offsets[2]
     w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     value = 0.0
@@ -377,7 +381,7 @@ def pullback_fibres(indices, offsets, derivatives, T, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _rest_product(indices, offsets, T, e, mode, w):
-    """Multiply the rows of all indices of entry ``e`` but the leaf and that of ``mode``."""
+    """Multiply the rows of all indices of entry ``e`` except the leaf and the index of ``mode``."""
     w[:] = 1
     for d in range(indices.shape[0] - 1):
         if d != mode:
@@ -388,7 +392,7 @@ def _rest_product(indices, offsets, T, e, mode, w):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _leaf_mode(indices, offsets, values, T, first, last, M):
-    """Add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` of the leaf of each entry."""
+    """Add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` for the leaf of each entry."""
     leaf = indices.shape[0] - 1
     w = np.empty(M.shape[2], T.dtype)
     start = first
@@ -404,7 +408,7 @@ def _leaf_mode(indices, offsets, values, T, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
-    """Add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` of the index of each entry in ``mode``."""
+    """Add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` for the index in ``mode`` of each entry."""
     leaf = indices.shape[0] - 1
     w, s = np.empty(M.shape[2], T.dtype), np.empty(M.shape[2], T.dtype)
     start = first
@@ -424,7 +428,7 @@ def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _assignments(indices, T, e, skip, table):
-    """Sum over all assignments of the indices of a prefix but one to different factors.
+    """Sum over all assignments of the prefix indices, except one, to different factors.
 
     ``table[S]`` becomes the sum for the set of factors ``S`` (a bit mask), which takes as many of the indices of entry
     ``e``, without index ``skip``, as ``S`` has members.
@@ -487,7 +491,7 @@ def _symmetric_fibres(indices, values, T, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _symmetric_triples(indices, values, T, first, last):
-    """``_symmetric_fibres`` for order 3, the common case.
+    """``_symmetric_fibres`` for order 3, the most common case.
 
     Half of the fibres of word counts have one or two leaves: a single one needs no sums, and two share each pass over
     the sums. Loops are short, as the compiler can prove only few arrays not to overlap.

@@ -23,7 +23,7 @@ def nonnegative_lasso(
     sweeps: int = 100,
     threads: int,
 ) -> int:
-    r"""Improve sparse codes of many rows that share a dictionary, in place.
+    r"""Improve the sparse codes of many rows with a shared dictionary in place.
 
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
@@ -34,9 +34,9 @@ def nonnegative_lasso(
     """
     n, rank = A.shape
     if G.shape != (rank, rank) or B.shape != (n, rank):
-        raise ValueError(f"G and B must be of shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
     if A.dtype != np.float32 or not A.flags.c_contiguous or not A.flags.writeable:
-        raise ValueError("A must be a contiguous, writeable array of float32")
+        raise ValueError("A must be a contiguous, writeable float32 array")
     G, B = frozen(G, np.float32), frozen(B, np.float32)
     small, some = np.float32(tol), np.float32(l1)
     work = in_spans(lambda first, last: _lasso_rows(G, B, some, small, sweeps, first, last, A), n, threads)
@@ -65,7 +65,10 @@ def sparse_activations(
     """
     (K, L, m), (signals, n) = f.shape, y.shape
     if m > n or G.shape != (K, L, L, n) or not signals == len(which) == len(l1):
-        raise ValueError(f"filters {f.shape}, blocks {G.shape} and {len(which)} kinds do not fit signals {y.shape}")
+        raise ValueError(
+            f"filters of shape {f.shape}, blocks of shape {G.shape} and {len(which)} kinds do not match"
+            f" signals of shape {y.shape}"
+        )
     if signals and not 0 <= which.min() <= which.max() < K:
         raise ValueError(f"kinds must be below {K}; got {which.min()} to {which.max()}")
     W = np.empty((signals, L, n))
@@ -86,7 +89,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
-    """Minimize ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows of ``A``; return how many are left."""
+    """Minimize ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows of ``A``; return the number left."""
     rank = G.shape[0]
     q = np.empty(rank, A.dtype)
     zero = A.dtype.type(0)
@@ -137,7 +140,7 @@ def _add(change, g, i, p, c):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _descend(g, w, c, l1, at, number, active):
-    """Optimize activations in turn; list the non-zero ones; return number, largest, largest change, same signs."""
+    """Optimize each activation; list those not zero; return number, maximum, largest change, and if signs stayed."""
     L = g.shape[0]
     kept, largest, moved, same = 0, 0.0, 0.0, True
     for a in range(number):
@@ -163,7 +166,7 @@ def _descend(g, w, c, l1, at, number, active):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(g, w, c, l1, at, number, R, x):
-    """Optimize activations jointly, up to the first that reaches zero, without linearly dependent ones."""
+    """Optimize linearly independent activations jointly until one of them reaches zero."""
     L = g.shape[0]
     size = c.shape[0]
     used = 0

@@ -1,4 +1,4 @@
-"""Non-negative factors of rows, given the factors of columns: all cells, listed cells, or rows on the simplex."""
+"""Update non-negative row factors for given column factors: all cells, listed cells, or rows on the simplex."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hals(
     passes: int = 1,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows with shared normal equations, in place (HALS); no step raises the objective.
+    r"""Improve non-negative rows with shared normal equations, in place (HALS); no step increases the objective.
 
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
@@ -41,7 +41,7 @@ def hals(
     """
     n, rank = _writeable(A)
     if G.shape != (rank, rank) or B.shape != (n, rank):
-        raise ValueError(f"G and B must be of shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
     more = -rank % UNROLLED
     G, B = frozen(np.pad(G, (0, more)), np.float32), frozen(B, np.float32)
     how = (np.float32(l1), np.float32(signed), passes)
@@ -51,7 +51,7 @@ def hals(
 def simplex_rows(
     G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float64], *, tol: float = 1e-9, steps: int = 10_000, threads: int
 ) -> int:
-    r"""Improve rows on the probability simplex with shared normal equations, in place; no step raises the objective.
+    r"""Improve rows on the probability simplex with shared normal equations, in place; no step increases the objective.
 
     .. math:: \min_{a \ge 0,\, a 1 = 1} \tfrac12 \|x - a D\|^2 \quad\text{with}\quad G = D D^\top, \; b = x D^\top
 
@@ -60,9 +60,9 @@ def simplex_rows(
     """
     n, rank = A.shape
     if G.shape != (rank, rank) or B.shape != (n, rank):
-        raise ValueError(f"G and B must be of shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
     if A.dtype != np.float64 or not A.flags.c_contiguous or not A.flags.writeable:
-        raise ValueError("A must be a contiguous, writeable array of float64")
+        raise ValueError("A must be a contiguous, writeable float64 array")
     G, B = frozen(G, np.float64), frozen(B, np.float64)
     return int(_summed(lambda a, b: _simplex_rows(G, B, float(tol), steps, a, b, A), n, threads))
 
@@ -78,7 +78,7 @@ def nonnegative_rows(
     tol: float = 0.0,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows with their own normal equations, in place; no step raises the objective.
+    r"""Improve non-negative rows with their own normal equations, in place; no step increases the objective.
 
     .. math:: \min_{u_i \ge 0} \tfrac12 u_i \Lambda u_i^\top
               + \sum_e \big(\tfrac12 c_e m_e^2 - y_e m_e\big) + \lambda \|u_i\|_1, \qquad m_e = u_i v_e^\top
@@ -92,7 +92,7 @@ def nonnegative_rows(
     n, rank = _writeable(U)
     arrays = _listed(entries, V, U)
     if base.shape != (rank, rank):
-        raise ValueError(f"base must be of shape {(rank, rank)}; got {base.shape}")
+        raise ValueError(f"base must have shape {(rank, rank)}; got {base.shape}")
     rest = (frozen(base, np.float32), np.float32(l1), passes, np.float32(tol))
     return _summed(lambda a, b: _nonnegative_rows(*arrays, *rest, a, b, U), n, threads)
 
@@ -110,7 +110,7 @@ def divergence_rows(
     tol: float = 0.0,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows by multiplicative updates, in place; none raises the :math:`\beta`-divergence.
+    r"""Improve non-negative rows by multiplicative updates, in place; none increases the :math:`\beta`-divergence.
 
     .. math:: u_{ik} \leftarrow u_{ik} \Big(\frac{\sum_e y_e m_e^{\beta - 2} v_{ek}}
               {b_k + \lambda + \sum_e c_e m_e^{\beta - 1} v_{ek}}\Big)^\gamma, \qquad m_e = u_i v_e^\top
@@ -122,7 +122,9 @@ def divergence_rows(
     n, rank = _writeable(U)
     arrays = _listed(entries, V, U)
     if base.shape != (rank,) or not 0 <= beta <= 2:
-        raise ValueError(f"base must be of shape {(rank,)} and beta from 0 to 2; got {base.shape} and {beta}")
+        raise ValueError(
+            f"base must have shape {(rank,)} and beta must be from 0 to 2; got shape {base.shape} and beta {beta}"
+        )
     power = 1 / (2 - beta) if beta < 1 else 1.0
     rest = (frozen(base, np.float64), float(beta), power, np.float32(floor), float(l1), passes, float(tol))
     return _summed(lambda a, b: _divergence_rows(*arrays, *rest, a, b, U), n, threads)
@@ -156,14 +158,16 @@ def _summed(work: Any, n: int, threads: int) -> float:
 
 def _writeable(U: NDArray[np.float32]) -> tuple[int, int]:
     if U.ndim != 2 or U.dtype != np.float32 or not U.flags.c_contiguous or not U.flags.writeable:
-        raise ValueError("the rows to improve must be a contiguous, writeable array of float32, of two dimensions")
+        raise ValueError("the rows to update must be a contiguous, writeable, two-dimensional float32 array")
     return U.shape
 
 
 def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return contiguous arrays of single precision, and check their shapes."""
+    """Return contiguous arrays in single precision, after checking their shapes."""
     if len(entries.starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
-        raise ValueError(f"entries of {len(entries.starts) - 1} rows, V and U do not fit: {V.shape} and {U.shape}")
+        raise ValueError(
+            f"V of shape {V.shape} and U of shape {U.shape} do not match entries with {len(entries.starts) - 1} rows"
+        )
     return by_row(entries, V, np.float32)
 
 
@@ -364,7 +368,7 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Minimize ``a G a' / 2 - b a'`` on the simplex for rows of ``A``; return how many are left.
+    """Minimize ``a G a' / 2 - b a'`` on the simplex for rows of ``A``; return the number left.
 
     Each step moves weight optimally from the largest gradient of a positive element to the smallest gradient.
     """

@@ -1,4 +1,4 @@
-r"""Pólya-Gamma variables, which make a logistic likelihood conditionally normal.
+r"""Sample Pólya-Gamma variables, which make a logistic likelihood conditionally normal.
 
 .. math:: \frac{e^{x m}}{1 + e^m} \propto \int e^{(x - 1/2) m - \omega m^2 / 2}\, p(\omega)\, d\omega, \qquad
           \omega \mid m \sim \mathrm{PG}(1, m)
@@ -30,7 +30,7 @@ def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
     r"""Draw from PG(1, m), which has mean :math:`\tanh(m / 2) / (2 m)`, for each element of ``m``, shape (n,)."""
     tilt = frozen(np.asarray(m, float))
     if tilt.ndim != 1 or not np.isfinite(tilt).all():
-        raise ValueError(f"m must be finite, of shape (n,); got shape {tilt.shape}")
+        raise ValueError(f"m must be a finite array of shape (n,); got shape {tilt.shape}")
     drawn = np.empty(len(tilt))
     _polya_gamma(tilt, rng, drawn)
     return drawn
@@ -51,7 +51,7 @@ def _term(n, x):
 
 @njit(cache=True, nogil=True)
 def _inverse_gaussian(z, rng):
-    """Draw from the inverse Gaussian of mean ``1 / z`` and shape 1, truncated at ``CUT``."""
+    """Draw from the inverse Gaussian distribution with mean ``1 / z`` and shape 1, truncated at ``CUT``."""
     if z < 1 / CUT:
         while True:
             while True:

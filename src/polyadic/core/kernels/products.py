@@ -1,4 +1,4 @@
-"""Product of a sparse matrix (CSR) with dense columns."""
+"""Multiply a sparse matrix (CSR) by dense columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def sparse_product(
     kind = np.result_type(values, X)
     n, work = len(starts) - 1, len(values) * X.shape[1]
     if not (len(columns) == len(values) == starts[-1] and X.ndim == 2):
-        raise ValueError(f"an entry has a column and a value; got {len(columns)}, {len(values)} of {starts[-1]}")
+        raise ValueError(
+            f"each of {starts[-1]} entries must have a column and a value; got {len(columns)} columns"
+            f" and {len(values)} values"
+        )
     # columns are not checked, as that would take a tenth of the time
     rows = [frozen(starts), frozen(columns), frozen(values, kind), frozen(X, kind)]
     Y = np.empty((n, X.shape[1]), kind)

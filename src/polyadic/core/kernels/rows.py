@@ -1,4 +1,4 @@
-r"""Normal equations of each row of a factor, given the others: solutions, posterior samples, or posterior moments.
+r"""Normal equations of each row of a factor, with the other factors fixed: solutions or posterior distributions.
 
 For row :math:`i` with the entries :math:`e` the equations are
 
@@ -27,7 +27,7 @@ PARTS = 8
 
 
 class RowEntries(NamedTuple):
-    """Entries in compressed sparse rows: row ``i`` has the entries ``starts[i]:starts[i + 1]``.
+    """Entries in compressed sparse row format: row ``i`` has the entries ``starts[i]:starts[i + 1]``.
 
     ``columns``, shape (entries,) or (entries, k), are rows of the other factors, which are multiplied; ``c`` and ``y``,
     shape (entries,), are the weights in the matrix and on the right side.
@@ -67,7 +67,7 @@ def posterior_rows(
     right = np.zeros(rank) if linear is None else linear
     drawn = np.zeros((0, rank)) if noise is None else noise
     if precision.shape != (rank, rank) or right.shape != (rank,) or drawn.shape not in {(0, rank), (n, rank)}:
-        raise ValueError(f"precision, linear and noise must fit {n} rows of {rank}")
+        raise ValueError(f"the shapes of precision, linear and noise must match {n} rows of length {rank}")
     prior = [frozen(array, np.float64) for array in (precision, right, drawn)]
     U = np.empty((n, rank)) if out is None else out
     _check_out(U, (n, rank))
@@ -81,7 +81,7 @@ def variational_rows(
     r"""Set ``out`` to the distributions of rows given the expected :math:`v_e v_e^\top` of independent rows of V."""
     arrays, n, rank = _checked(entries, V.mean)
     if precision.shape != (rank, rank) or V.covariance.shape != (*V.mean.shape, rank):
-        raise ValueError(f"precision and covariances must fit rows of {rank}")
+        raise ValueError(f"the shapes of precision and covariances must match rows of length {rank}")
     prior = [frozen(array, np.float64) for array in (precision, np.zeros(rank))]
     S = frozen(V.covariance, np.float64)
     U, C = out
@@ -100,9 +100,11 @@ def conjugate_rows(
     """
     n, rank = len(entries.starts) - 1, V.shape[1]
     if U.shape != (n, rank) or U.dtype.kind != "f" or not U.flags.c_contiguous or precision.shape != (rank, rank):
-        raise ValueError(f"U, contiguous, and precision must fit {n} rows of {rank}")
+        raise ValueError(
+            f"U must be contiguous, and the shapes of U and precision must match {n} rows of length {rank}"
+        )
     if entries.columns.ndim != 1:
-        raise ValueError(f"entries have one column each; got shape {entries.columns.shape}")
+        raise ValueError(f"each entry must have exactly one column; got shape {entries.columns.shape}")
     arrays = [*by_row(entries, V, U.dtype), frozen(precision, U.dtype)]
     kind = np.finfo(U.dtype)
     ends = kind.eps**2, kind.tiny / kind.eps  # rounding errors; denormal numbers
@@ -115,7 +117,7 @@ def row_moments(
     r"""Return mean and expected square of :math:`\sum_r \prod_k v_{kr}` over the rows ``indices`` (n, order) of V."""
     at = frozen(indices, np.int32)
     if at.ndim != 2 or (at.size and not 0 <= at.min() <= at.max() < len(V.mean)):
-        raise ValueError("indices must be rows of V, of shape (n, order)")
+        raise ValueError("indices must be row numbers of V and have shape (n, order)")
     mean, square = np.empty(len(at)), np.empty(len(at))
     arrays = [frozen(array, np.float64) for array in V]
 
@@ -135,15 +137,17 @@ def _in_parts(work: Callable[[int, int], int], n: int, threads: int) -> None:
 
 def _check_out(array: NDArray[Any], shape: tuple[int, ...]) -> None:
     if array.shape != shape or array.dtype != np.float64 or not array.flags.c_contiguous:
-        raise ValueError(f"rows go into a contiguous float64 array of shape {shape}; got {array.dtype} {array.shape}")
+        raise ValueError(
+            f"the output must be a contiguous float64 array of shape {shape}; got {array.dtype} of shape {array.shape}"
+        )
 
 
 def by_row(entries: RowEntries, V: NDArray[Any], kind: DTypeLike) -> list[NDArray[Any]]:
-    """Return contiguous arrays of the entries and of ``V``; check columns, as kernels do not check bounds."""
+    """Return contiguous arrays of the entries and of ``V``, after checking the columns."""
     starts, columns, c, y = entries
     fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
     if not fit or (columns.size and not 0 <= columns.min() <= columns.max() < len(V)):
-        raise ValueError("entries must be by row, with columns that are rows of V")
+        raise ValueError("entries must be sorted by row, and their columns must be row numbers of V")
     return [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(array, kind) for array in (c, y, V))]
 
 
@@ -296,7 +300,7 @@ def _invert(R, X):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, last, U, C):
-    """Set rows of ``U`` to means and ``C`` to covariances, given random ``V``; return the first that fails, or -1."""
+    """Set rows of ``U`` to means and ``C`` to covariances, given random ``V``; return the first failed row, or -1."""
     rank = V.shape[1]
     A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
     for i in range(first, last):

@@ -39,7 +39,7 @@ def sgd_cells(
     """
     _check([(rows, U), (columns, V)], len(values))
     if ridges.shape != (U.shape[1],):
-        raise ValueError(f"ridges must be {U.shape[1]} numbers, one per column; got shape {ridges.shape}")
+        raise ValueError(f"ridges must have one element for each of {U.shape[1]} columns; got shape {ridges.shape}")
     at = [frozen(array, np.int64) for array in (rows, columns)]
     _sgd_cells(*at, frozen(values, np.float64), float(step), frozen(ridges, np.float64), U, V)
 
@@ -99,9 +99,9 @@ def sgd_labels(
     listed = _listed(rows, columns, U, V)
     pairs = [(F, array) for of_each in (sums, ridges) for F, array in zip((U, V), of_each, strict=True)]
     if any(array.shape != (len(F),) or array.dtype != np.float64 for F, array in pairs):
-        raise ValueError(f"sums and ridges must be a double for each row, of {len(U)} and {len(V)}")
+        raise ValueError(f"sums and ridges must have one float64 value for each of {len(U)} and {len(V)} rows")
     if len(labels) != len(rows):
-        raise ValueError(f"{len(rows)} cells need as many labels; got {len(labels)}")
+        raise ValueError(f"labels must have one element for each of {len(rows)} cells; got {len(labels)}")
     labels = frozen(labels, np.float64)
     how = listed.starts, listed.columns, float(negatives), beside, float(step), tuple(ridges), tuple(sums), U, V
 
@@ -113,7 +113,7 @@ def sgd_labels(
 
 
 class _Listed(NamedTuple):
-    """Cells sorted by row, then by column; row ``i`` has ``starts[i]:starts[i + 1]``."""
+    """Cells sorted by row, then by column; row ``i`` has the cells ``starts[i]:starts[i + 1]``."""
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -125,7 +125,7 @@ def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArr
     """Check and index sorted cells."""
     _check([(rows, U), (columns, V)], len(rows))
     if not ((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))).all():
-        raise ValueError("cells must rise by row, then by column, each listed once")
+        raise ValueError("cells must be sorted by row, then by column, without duplicates")
     starts = np.searchsorted(rows, np.arange(len(U) + 1))
     return _Listed(frozen(rows, np.int32), frozen(columns, np.int32), starts, (len(U), len(V)))
 
@@ -135,7 +135,7 @@ def _worthy(threads: int, numbers: float) -> int:
 
 
 class CellBlock(NamedTuple):
-    """Listed cells in random order, their groups of rows and columns, and a random seed."""
+    """Listed cells in random order, with their groups of rows and columns, and a random seed."""
 
     cells: NDArray[np.int64]
     rows: NDArray[np.int32]
@@ -171,7 +171,7 @@ def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[CellBloc
 def absent_columns(
     starts: NDArray[Any], columns: NDArray[Any], rows: NDArray[Any], *, number: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw for each of ``rows`` a column that it does not list, uniformly; -1 where it lists all.
+    """Draw a column uniformly that is not listed in each of ``rows``; -1 if a row lists all columns.
 
     Row ``i`` lists ``columns[starts[i]:starts[i + 1]]``, ascending, of ``number`` columns.
     """
@@ -179,19 +179,22 @@ def absent_columns(
     inside = not len(rows) or 0 <= rows.min() <= rows.max() < n
     listed = not len(columns) or 0 <= columns.min() <= columns.max() < number
     if not inside or not listed or starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
-        raise ValueError(f"columns must be below {number}, by row, and rows below {n}")
+        raise ValueError(f"columns must be below {number} and grouped by row, and rows must be below {n}")
     arrays = [frozen(array, np.int64) for array in (starts, columns, rows)]
     return _absent_columns(*arrays, number, frozen(rng.random(len(rows))))
 
 
 def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
-    """Check indices and factors, as kernels do not check bounds."""
+    """Check indices and factors; kernels do not check bounds."""
     for at, F in pairs:
         alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
         if not alike or F.dtype not in (np.float32, np.float64) or not F.flags.c_contiguous:
-            raise ValueError(f"factors must be contiguous float32 or float64 of one rank; got {F.dtype} {F.shape}")
+            raise ValueError(
+                f"factors must be contiguous float32 or float64 arrays of the same rank; got {F.dtype}"
+                f" of shape {F.shape}"
+            )
         if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
-            raise ValueError(f"{n} cells must be rows and columns of the factors")
+            raise ValueError(f"the indices of {n} cells must be row numbers of the factors")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -222,7 +225,7 @@ def _sgd_cells(rows, columns, values, step, ridges, U, V):
 
 @njit(cache=True, nogil=True, inline="always")
 def _random(state):
-    """Return the next state and its 64 random bits (splitmix64: Steele, Lea, Flood 2014)."""
+    """Return the next state of the generator and 64 random bits (splitmix64: Steele, Lea, Flood 2014)."""
     state += np.uint64(0x9E3779B97F4A7C15)
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -245,7 +248,7 @@ def _lists(starts, columns, i, k):
 
 @njit(cache=True, nogil=True, inline="always")
 def _absent(starts, columns, i, members, state):
-    """Draw one of ``members`` that row ``i`` does not list, uniformly; -1 if it lists all."""
+    """Draw one of ``members`` uniformly that is not listed in row ``i``; -1 if all are listed."""
     for _ in range(MAX_DRAWS):
         state, bits = _random(state)
         k = members[((bits >> np.uint64(32)) * np.uint64(len(members))) >> np.uint64(32)]
@@ -267,7 +270,7 @@ def _absent(starts, columns, i, members, state):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, ridge, U, V):
-    """Take steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, with unlisted ``k`` of ``members``."""
+    """Take steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, with unlisted ``k`` in ``members``."""
     kept = U.dtype.type(1 - step * ridge)
     for e in range(len(rows)):
         u, v = U[rows[e]], V[better[e]]
@@ -309,7 +312,7 @@ def _label(U, V, sums, squares, ridges, step, x, i, j):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, beside, step, ridges, sums, U, V):
-    """Take a step for each listed cell, and zeros among ``members`` of its row, or of rows ``group``."""
+    """Take a step for each listed cell, and for zeros among ``members`` of its row or of the rows ``group``."""
     for e in range(len(rows)):
         i = rows[e]
         _label(U, V, sums[0], sums[1], ridges, step, x[e], i, at[e])
@@ -325,7 +328,7 @@ def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, 
 
 @njit(cache=True, nogil=True)
 def _absent_columns(starts, columns, rows, number, drawn):
-    """Map uniform numbers to columns that each row does not list, without rejection; -1 if it lists all."""
+    """Map uniform numbers to unlisted columns of each row, without rejection; -1 if all are listed."""
     absent = np.empty(len(rows), np.int64)
     for e in range(len(rows)):
         first, last = starts[rows[e]], starts[rows[e] + 1]

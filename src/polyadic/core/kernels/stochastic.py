@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RowPenalties(NamedTuple):
-    """Penalties of each row of the tall matrix, one number per row each."""
+    """Penalties of the tall matrix, each with one number per row."""
 
     ridge: NDArray[Any]
     lasso: NDArray[Any]
@@ -31,7 +31,7 @@ class RowPenalties(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """Rows that a step moves, and the share of an epoch's penalty due at each."""
+    """Rows updated in a step, and the share of an epoch's penalty applied to each."""
 
     rows: NDArray[np.int64]
     shares: NDArray[Any]
@@ -52,7 +52,9 @@ def add_cp_squared(
     columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
     if not (len(values) == len(weights) == n):
-        raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
+        raise ValueError(
+            f"values and weights must have one element for each of {n} entries; got {len(values)} and {len(weights)}"
+        )
     x, w = frozen(values, T.dtype), frozen(weights, T.dtype)
     z, s, q = T.dtype.type(zero_weight), T.dtype.type(scale), importances(importance, T)
     loop = cp.squared_triples if len(columns) == 3 else cp.squared_fibres
@@ -65,14 +67,16 @@ def add_cp_pullback(
     """Add the result of :func:`cp_pullback` to the second layer of a table of rows."""
     columns, at = checked(indices, offsets, len(T))
     if derivatives.shape != (columns.shape[1],):
-        raise ValueError(f"{columns.shape[1]} entries need as many derivatives; got {derivatives.shape}")
+        raise ValueError(
+            f"derivatives must have one element for each of {columns.shape[1]} entries; got shape {derivatives.shape}"
+        )
     cp.pullback_fibres(columns, at, frozen(derivatives, T.dtype), _layers(T, 2), 0, columns.shape[1])
 
 
 def touch_rows(
     indices: NDArray[Any], offsets: Sequence[int], *, stamp: NDArray[np.int64], now: int, rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Append to ``rows`` the rows of the entries that were not yet touched in step ``now``.
+    """Append the rows of the entries that were not yet touched in step ``now`` to ``rows``.
 
     ``stamp``, one number per row of U, holds the last step that touched it; ``now`` increases from step to step.
     """
@@ -82,16 +86,16 @@ def touch_rows(
     room[: len(rows)] = rows
     for column, offset in zip(columns, at, strict=True):
         if column.size and not (int(column.min()) + offset >= 0 and int(column.max()) + offset < len(stamp)):
-            raise ValueError(f"indices must be rows of U, from 0 to {len(stamp) - 1}")
+            raise ValueError(f"indices must be row numbers of U, from 0 to {len(stamp) - 1}")
     return room[: _touch_rows(columns, at, stamp, now, room, len(rows))]
 
 
 def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
-    """Add to the gradient of each touched row its share of ``ridge U + pull``; ``pull`` may be empty."""
+    """Add its share of ``ridge U + pull`` to the gradient of each touched row; ``pull`` may be empty."""
     _check_touched(touched, T)
     _check_rows(T, ridge)
     if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
-        raise ValueError(f"pull must have a row per row of T, {len(T)}, no longer; got {pull.shape}")
+        raise ValueError(f"pull must have {len(T)} rows, as T, and at most as many columns; got shape {pull.shape}")
     _pull_rows(*touched, ridge, pull, _layers(T, 2))
 
 
@@ -105,7 +109,7 @@ def adam_rows(
     decays: tuple[float, float],
     eps: float,
 ) -> None:
-    r"""Move the touched rows by Adam and set their gradient to zero.
+    r"""Update the touched rows with Adam and reset their gradients to zero.
 
     .. math:: m \leftarrow \beta m + (1 - \beta) g, \quad v \leftarrow \gamma v + (1 - \gamma) g^2, \quad
               u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{m / (1 - \beta^t)}{\sqrt{v / (1 - \gamma^t)} +
@@ -122,7 +126,7 @@ def adam_rows(
 
 
 def adagrad_rows(touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, pace: NDArray[Any], eps: float) -> None:
-    r"""Move the touched rows by Adagrad and set their gradient to zero.
+    r"""Update the touched rows with Adagrad and reset their gradients to zero.
 
     .. math:: a \leftarrow a + g^2, \quad u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{g}{\sqrt a + \epsilon}\Big)
 
@@ -154,14 +158,16 @@ def adagrad_whole_rows(
 def absent_cells(
     indices: NDArray[Any], starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which cells are missing from a list in lexicographic order, shape (p, l).
+    """Return whether each cell is missing from a list in lexicographic order; shape (p, l).
 
     A cell has one of ``prefixes`` (p, order - 1) and one of its ``leaves`` (p, l); ``starts`` are the offsets of each
     first index.
     """
     columns, order = frozen(indices.T), indices.shape[1]
     if order < 2 or prefixes.shape != (len(leaves), order - 1):
-        raise ValueError(f"prefixes must have shape ({len(leaves)}, {order - 1}), at least one; got {prefixes.shape}")
+        raise ValueError(
+            f"prefixes must have shape ({len(leaves)}, {order - 1}) with at least one column; got {prefixes.shape}"
+        )
     if prefixes.size and not 0 <= prefixes[:, 0].min() <= prefixes[:, 0].max() < len(starts) - 1:
         raise ValueError(f"first indices must be from 0 to {len(starts) - 2}")
     absent = np.empty(leaves.shape, np.bool_)
@@ -170,21 +176,21 @@ def absent_cells(
 
 
 def _layers(T: NDArray[Any], least: int) -> NDArray[Any]:
-    """Check a table that kernels write into: a contiguous copy would lose the result."""
+    """Check that kernels can write to a table; in a contiguous copy the result would be lost."""
     if T.ndim != 3 or T.shape[1] < least or not T.flags.c_contiguous:
-        raise ValueError(f"a table must be contiguous, of at least {least} layers; got shape {T.shape}")
+        raise ValueError(f"the table must be contiguous and have at least {least} layers; got shape {T.shape}")
     return T
 
 
 def _check_rows(T: NDArray[Any], *columns: NDArray[Any]) -> None:
     if not all(column.shape == (len(T),) for column in columns):
-        raise ValueError(f"penalties, pace and memory must be one number per row of T, {len(T)}")
+        raise ValueError(f"penalties, pace and memory must have one element for each of {len(T)} rows of T")
 
 
 def _check_touched(touched: Touched, T: NDArray[Any]) -> None:
     rows, shares = touched
     if len(rows) != len(shares) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(T)):
-        raise ValueError(f"rows must be from 0 to {len(T) - 1}, each with a share")
+        raise ValueError(f"rows must be from 0 to {len(T) - 1}, and each row must have a share")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -193,7 +199,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True)
 def _touch_rows(indices, offsets, stamp, now, rows, count):
-    """Append each row of the entries whose ``stamp`` is not ``now`` to ``rows``, and stamp it; return the number."""
+    """Append each row of the entries not stamped with ``now`` to ``rows``, and stamp it; return the number."""
     for d in range(indices.shape[0]):
         column, offset = indices[d], offsets[d]
         for e in range(len(column)):
@@ -234,7 +240,7 @@ def _shrink_row(u, steps, lasso, bounded):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
-    """Move rows by Adam; layers of ``T`` are a row, its gradient, and the means of gradients and of their squares."""
+    """Update rows with Adam; layers of ``T``: rows, gradients, and running means of gradients and their squares."""
     beta, gamma = betas[0], betas[1]
     one = T.dtype.type(1)
     steps = np.empty(T.shape[2], T.dtype)
@@ -260,7 +266,7 @@ def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_rows(rows, shares, lasso, bounded, pace, eps, T):
-    """Move rows by Adagrad, each with its own pace; the gradient becomes zero. Layer 2 is the sum of its squares."""
+    """Update rows with Adagrad, each at its own pace, and reset gradients to zero; layer 2 sums their squares."""
     steps = np.empty(T.shape[2], T.dtype)
     for k in range(len(rows)):
         i = rows[k]

@@ -1,4 +1,4 @@
-"""Scores of all candidates: the best of them, softmax and logistic losses, Adagrad steps and sums of rows."""
+"""Kernels for scores of all candidates: largest scores, softmax and logistic losses, Adagrad steps, row sums."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ def adagrad_step(
     ``X`` and ``H`` are (n, d), ``G`` is (m, d); ``rows``, shape (m,), are distinct.
     """
     if X.shape != H.shape or G.shape != (len(rows), X.shape[1]):
-        raise ValueError(f"G must have a row for each of {len(rows)} rows of X; got {G.shape}, {X.shape}, {H.shape}")
+        raise ValueError(
+            f"X and H must have the same shape, and G one row for each of {len(rows)} rows of X; got"
+            f" {X.shape}, {H.shape} and {G.shape}"
+        )
     _inside(rows, len(X))
     work = partial(_adagrad_step, X, H, frozen(G), frozen(rows, np.int64), np.float32(step), np.float32(eps))
     in_spans(work, len(rows), threads)
@@ -71,7 +74,10 @@ def adagrad_step(
 def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
     """Add each of ``rows``, shape (m, d), to the row ``index`` of ``out``, shape (n, d)."""
     if rows.shape != (len(index), out.shape[1]):
-        raise ValueError(f"rows must be one per index, as wide as out; got {rows.shape}, {len(index)}, {out.shape}")
+        raise ValueError(
+            f"there must be one row per index, with as many columns as out; got {rows.shape},"
+            f" {len(index)} and {out.shape}"
+        )
     _inside(index, len(out))
     _add_rows(frozen(index, np.int64), frozen(rows, out.dtype), out)
 
@@ -84,9 +90,9 @@ def summed_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[A
 
 
 def best_of_rows(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return places and values, (rows, n), of the n largest elements of each row, falling; the first of ties."""
+    """Return indices and values, shape (rows, n), of the n largest elements of each row in descending order."""
     if not 1 <= n <= scores.shape[1]:
-        raise ValueError(f"rows have {scores.shape[1]} numbers, of which {n} are wanted")
+        raise ValueError(f"n must be from 1 to the number of columns, {scores.shape[1]}; got {n}")
     places, values = np.zeros((len(scores), n), np.int64), np.zeros((len(scores), n), scores.dtype)
     _best_of_rows(frozen(scores), places, values)
     return places, values
@@ -101,9 +107,11 @@ def _rows(
     threads: int,
 ) -> float:
     if S.dtype != np.float32 or not S.flags.c_contiguous or columns.shape != (S.shape[1],):
-        raise ValueError(f"S must be contiguous and in single precision, with a weight per column; got {S.shape}")
+        raise ValueError(f"S must be a contiguous float32 array with one weight per column; got shape {S.shape}")
     if starts.shape != (len(S) + 1,) or starts[0] != 0 or starts[-1] != len(answers) or (np.diff(starts) < 0).any():
-        raise ValueError(f"starts must rise from 0 to {len(answers)}, one more than {len(S)} rows")
+        raise ValueError(
+            f"starts must increase from 0 to {len(answers)} and have one element more than the {len(S)} rows"
+        )
     _inside(answers, S.shape[1])
     arrays = frozen(columns, np.float32), frozen(starts, np.int64), frozen(answers, np.int64)
     return sum(in_spans(partial(loop, S, *arrays), len(S), threads))
@@ -221,7 +229,7 @@ def _logistic_rows(S, weights, starts, answers, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_step(X, H, G, rows, step, eps, first, last):
-    """Move ``X[rows[i]]`` by Adagrad with gradient ``G[i]``; ``H`` are the sums of squared gradients."""
+    """Update ``X[rows[i]]`` with Adagrad and gradient ``G[i]``; ``H`` contains the sums of squared gradients."""
     for i in range(first, last):
         x, h, g = X[rows[i]], H[rows[i]], G[i]
         for j in range(len(g)):
@@ -241,7 +249,7 @@ def _add_rows(index, rows, out):
 
 @njit(cache=True, nogil=True)
 def _best_of_rows(scores, places, values):
-    """Insert elements into the sorted ``values`` and ``places``; nearly all fail the first comparison."""
+    """Insert elements into the sorted ``values`` and ``places``; fast if most fail the first comparison."""
     n = places.shape[1]
     for i in range(len(scores)):
         held = 0

@@ -1,4 +1,4 @@
-"""Sparse matrices: rows distributed over workers, symmetric ones stored once, and the sum with a low-rank matrix."""
+"""Sparse matrices: rows distributed over workers, symmetric matrices, and sums with a low-rank matrix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def distribute(A: Any) -> Any:
 
 
 class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """A sparse matrix in row blocks, one per worker; products do not depend on the blocks, as rows are independent."""
+    """Sparse matrix in row blocks, one per worker; products do not depend on the blocks."""
 
     def __init__(self, A: Any, executor: Executor) -> None:
         super().__init__(A.dtype, A.shape)
@@ -56,14 +56,14 @@ def _product(block: RowBlock, X: NDArray[Any], given: None, before: None, thread
 
 
 class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no types
-    r"""The operator :math:`S + L M^\top`, such as a sparse table less its expectation from the margins.
+    r"""Linear operator :math:`S + L M^\top`, for example a sparse table minus its expectation.
 
     Shapes (m, n), (m, k) and (n, k); ``S`` is sparse or dense.
     """
 
     def __init__(self, S: Any, L: NDArray[Any], M: NDArray[Any]) -> None:
         if L.shape != (S.shape[0], M.shape[1]) or M.shape != (S.shape[1], L.shape[1]):
-            raise InputError(f"S + L M' needs shapes that fit; got {S.shape}, {L.shape} and {M.shape}")
+            raise InputError(f"the shapes in S + L M' must match; got {S.shape}, {L.shape} and {M.shape}")
         super().__init__(S.dtype, S.shape)
         self.S, self.L, self.M = distribute(S), L.astype(S.dtype), M.astype(S.dtype)
 
@@ -84,7 +84,7 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
 
 
 def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
-    """Return a symmetric csr_array, float32 or float64, from pairs (n, 2) that are listed once and values (n,)."""
+    """Return a symmetric csr_array of float32 or float64 from distinct pairs, shape (n, 2), and values, shape (n,)."""
     i, j = indices.T
     x = values if values.dtype == np.float32 else values.astype(float)
     off = i != j

@@ -1,4 +1,4 @@
-"""Low-rank matrices by their singular vectors, and soft-thresholding of singular values."""
+"""Low-rank matrices in terms of singular vectors, and soft-thresholding of singular values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Spectral(NamedTuple):
 
     @property
     def norm(self) -> float:
-        """Trace norm: the sum of the singular values."""
+        """Trace norm, the sum of the singular values."""
         return float(self.s.sum())
 
     @property
@@ -128,7 +128,7 @@ def soft_threshold_symmetric(operator: Any, threshold: float, *, near: Spectral,
 def top_singular_pair(
     operator: Any, *, near: Array | None = None, tol: float = 1e-3, seed: int = 0
 ) -> tuple[Spectral, float]:
-    r"""Return the largest singular value with its vectors, as a matrix of rank 1, and an upper bound of it.
+    r"""Return the top singular value and vectors, as a matrix of rank 1, and an upper bound on the value.
 
     ``near``, shape (n, k), are starting directions; ``tol`` is the residual :math:`\|A^\top u - s v\|` relative to s.
     """
@@ -153,7 +153,7 @@ def top_singular_pair(
 def _leading(
     A: Any, threshold: float | None, start: Array, *, tol: float, seed: int, roots: bool
 ) -> tuple[Array, Array] | None:
-    """Eigenvalues above a threshold in magnitude, with vectors; the largest alone if there is none.
+    """Return eigenvalues above a threshold in magnitude, with vectors; only the largest if there is none.
 
     With ``roots``, ``tol`` refers to their square roots. Returns None if most of them would be needed.
     """
@@ -199,7 +199,7 @@ def _leading(
 
 
 def _allowed(w: Array, tol: float, n: int, *, relative: bool, roots: bool) -> Array:
-    """Residuals at which eigenvalues have converged."""
+    """Return the residuals at which eigenvalues have converged."""
     scale = np.abs(w) if relative else np.sqrt(np.abs(w)) if roots else np.ones(len(w))
     attainable = 4 * np.finfo(float).eps * np.sqrt(n) * np.abs(w[0])
     return np.maximum(tol * scale, attainable)
@@ -217,7 +217,7 @@ def _orthonormal(X: Array, Q: Array | None) -> Array:
 
 
 def _whole(operator: Any) -> Array:
-    """Return the dense matrix, by products with the identity of the smaller side."""
+    """Return the dense matrix, computed as the product with the identity matrix on the smaller side."""
     if operator.shape[0] < operator.shape[1]:
         return _whole(operator.T).T
     return np.asarray(operator @ np.eye(operator.shape[1]), float)
@@ -226,5 +226,6 @@ def _whole(operator: Any) -> Array:
 def _check_size(n: int) -> None:
     if n > MAX_DENSE:
         raise InputError(
-            f"most singular values of a matrix of {n:,} rows and columns would be needed; raise the penalty"
+            f"most singular values of a matrix with {n:,} rows and columns would have to be computed; increase the"
+            " penalty"
         )

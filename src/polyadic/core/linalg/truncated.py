@@ -70,7 +70,7 @@ def truncated_eigh(
 def _lanczos(
     operator: Any, rank: int, size: int, *, tol: float, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Eigenvalues and vectors of a large symmetric operator; ``size`` is the length of the basis."""
+    """Return eigenvalues and vectors of a large symmetric operator; ``size`` is the length of the basis."""
     n, kind = operator.shape[0], np.dtype(operator.dtype)
     Q = np.empty((size + BLOCK, n), kind)  # rows are the basis and the next block
     T = np.zeros((size, size))  # Q A Q' below the diagonal
@@ -108,7 +108,7 @@ def _lanczos(
 
 
 def finite(A: NDArray[Any]) -> NDArray[Any]:
-    """Return an array, or raise InputError if it is not finite."""
+    """Return the array; raise InputError if it is not finite."""
     if not np.isfinite(A).all():
         raise InputError("products with the matrix are not finite; divide it by its largest element")
     return A
@@ -142,7 +142,7 @@ def _orthogonalize(
 
 
 def one_thread() -> Any:
-    """Limit BLAS to one thread: on small matrices its threads wait for each other, the more so beside another job."""
+    """Limit BLAS to one thread; on small matrices, more threads mostly wait for each other."""
     return _controller().limit(limits=1, user_api="blas")
 
 
@@ -154,7 +154,7 @@ def _controller() -> Any:
 
 
 def _largest(A: NDArray[Any], rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Eigenvalues of largest magnitude; the lower triangle is read."""
+    """Return the eigenvalues of largest magnitude; only the lower triangle is read."""
     with one_thread():
         w, V = np.linalg.eigh(A, UPLO="L")
     falling = np.argsort(-np.abs(w), kind="stable")[:rank]
@@ -203,7 +203,7 @@ def truncated_svd(
 
 
 class Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """The operator A'A."""
+    """Linear operator A'A."""
 
     def __init__(self, A: Any) -> None:
         super().__init__(A.dtype, (A.shape[1], A.shape[1]))

@@ -33,14 +33,14 @@ BLOCK = 1 << 22
 
 
 class Whitening(NamedTuple):
-    r"""Whitening matrix :math:`W = U \Lambda^{-1/2}` and the pseudo-inverse of :math:`W^\top`, both (n, rank)."""
+    r"""Whitening matrix :math:`W = U \Lambda^{-1/2}` and pseudo-inverse of :math:`W^\top`, both of shape (n, rank)."""
 
     W: Array
     back: Array
 
 
 def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6, seed: int = 0) -> Whitening:
-    """Whiten by the largest eigenvalues of second moments, a symmetric matrix (not checked).
+    """Whiten with the largest eigenvalues of second moments, a symmetric matrix (not checked).
 
     With ``magnitudes``, eigenvalues of largest magnitude are taken whatever their sign: directions that noise made
     negative are meaningless, but may do as a start. Otherwise fewer positive eigenvalues than ``rank`` are an
@@ -64,7 +64,7 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
     values, vectors = np.abs(values[order]) if magnitudes else values[order], vectors[:, order]
     positive = int((values > MIN_EIGENVALUE * np.abs(values).max()).sum())
     if positive < rank:
-        raise InputError(f"second moments have {positive} positive eigenvalues among the largest; {rank} are needed")
+        raise InputError(f"the second moments have only {positive} positive eigenvalues; {rank} are required")
     root = np.sqrt(values)
     return Whitening(vectors / root, vectors * root)
 

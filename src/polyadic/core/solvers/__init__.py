@@ -1,1 +1,1 @@
-"""Optimization algorithms. Each is a generator of iterations, which :func:`~polyadic.core.solvers.run.run` draws."""
+"""Optimization algorithms: generators of iterations, run by :func:`~polyadic.core.solvers.run.run`."""

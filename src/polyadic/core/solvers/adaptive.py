@@ -28,7 +28,7 @@ EPS = 1e-12
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam: running means of gradients, divided by the root of those of their squares, of relative rate ``step``.
+    """Adam: running means of gradients divided by the root of running mean squares, with relative rate ``step``.
 
     Each row corrects the bias of its means by its own count of steps; ``decays`` are those of the two means.
     """
@@ -36,7 +36,7 @@ class Adam:
     step: float = 0.05
     decays: tuple[float, float] = (0.9, 0.999)
     layers = 2
-    """Layers of a table needed for the state, after a row and its gradient."""
+    """Number of table layers needed for the state, besides the rows and their gradients."""
 
     def __post_init__(self) -> None:
         check_number("step", self.step)
@@ -58,18 +58,18 @@ class Adam:
         pace: NDArray[Any],
         rank: int,  # noqa: ARG002 # of all rules
     ) -> None:
-        """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
+        """Move touched rows of ``T`` against their gradients by ``pace`` times the step; set the gradients to zero."""
         pace = pace * T.dtype.type(self.step)
         kernels.adam_rows(touched, penalties, T, state, pace=pace, decays=self.decays, eps=EPS)
 
     def forget(self, T: NDArray[Any]) -> None:
-        """Drop the mean of gradients, but not that of their squares."""
+        """Reset the mean of the gradients, but not the mean of their squares."""
         T[:, 2] = 0
 
 
 @dataclass(frozen=True)
 class Adagrad:
-    """Adagrad: gradients divided by the root of the sum of their squares so far, of relative initial rate ``step``.
+    """Adagrad: gradients divided by the root of the sum of their squares, with relative initial rate ``step``.
 
     With ``whole_rows`` all elements of a row share one sum, the mean over the row: a state of one number per row.
     """
@@ -82,7 +82,7 @@ class Adagrad:
 
     @property
     def layers(self) -> int:
-        """Layers of a table needed for the state, after a row and its gradient."""
+        """Number of table layers needed for the state, besides the rows and their gradients."""
         return 0 if self.whole_rows else 1
 
     def start(self, T: NDArray[Any]) -> NDArray[Any]:
@@ -99,7 +99,7 @@ class Adagrad:
         pace: NDArray[Any],
         rank: int,
     ) -> None:
-        """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
+        """Move touched rows of ``T`` against their gradients by ``pace`` times the step; set the gradients to zero."""
         pace = pace * T.dtype.type(self.step)
         if self.whole_rows:
             kernels.adagrad_whole_rows(touched, penalties, T, state, rank=rank, pace=pace, eps=EPS)
@@ -107,7 +107,7 @@ class Adagrad:
             kernels.adagrad_rows(touched, penalties, T, pace=pace, eps=EPS)
 
     def forget(self, T: NDArray[Any]) -> None:
-        """Do nothing: there is no momentum."""
+        """Do nothing, because there is no momentum."""
 
 
 StepRule = Adam | Adagrad

@@ -53,11 +53,11 @@ class Ball:
         check_number("radius", self.radius, above=True)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Return the losses of a matrix; ``m`` are its known cells, if already computed."""
+        """Return the losses of a matrix; ``m`` contains its known cells if already computed."""
         return self.smooth.value(self.pattern.at(M) if m is None else m)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
-        """Return a lower bound of the losses in the ball, which is tight at the solution."""
+        """Return a lower bound on the losses in the ball, which is tight at the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
         _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
         return -self.smooth.conjugate(y) - self.radius * norm
@@ -73,7 +73,7 @@ class Ball:
 
 
 def conditional_gradient(ball: Ball) -> Iterator[Sweep]:
-    """Minimize over a ball from zero; one iteration is one top pair with its corrective steps.
+    """Minimize over a ball, starting at zero; an iteration adds one singular pair and takes corrective steps.
 
     Yields ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral` within the ball. The objective never
     rises, and the solver ends at the optimum.
@@ -113,7 +113,7 @@ def _exact_line(ball: Ball, m: Array, towards: Array) -> float:
 
 
 def _corrected(ball: Ball, start: Spectral) -> tuple[Spectral, Array]:
-    """Improve a matrix within its row and column spaces by FISTA; return it with its known cells."""
+    """Improve a matrix within its row and column spaces with FISTA; return it and its known cells."""
     pattern, smooth = ball.pattern, ball.smooth
     U, left = np.linalg.qr(start.U)
     V, right = np.linalg.qr(start.V)
@@ -140,7 +140,7 @@ def _corrected(ball: Ball, start: Spectral) -> tuple[Spectral, Array]:
 
 
 def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
-    """Project U C V' onto the ball of the trace norm."""
+    """Project U C V' onto the trace-norm ball."""
     P, s, Qt = np.linalg.svd(C, full_matrices=False)
     s = onto_simplex(s, radius) if s.sum() > radius else s
     kept = s > 0
@@ -148,6 +148,6 @@ def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
 
 
 def onto_simplex(s: NDArray[Any], total: float) -> Array:
-    """Project descending numbers onto the non-negative ones with a given sum."""
+    """Project descending numbers onto the simplex of non-negative numbers with a given sum."""
     excess = (np.cumsum(s) - total) / np.arange(1, len(s) + 1)
     return np.asarray(np.maximum(s - excess[np.flatnonzero(s > excess)[-1]], 0))

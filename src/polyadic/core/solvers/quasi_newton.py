@@ -32,18 +32,18 @@ MIN_STEP = 1e-10
 
 
 class Function(Protocol):
-    """An objective function, such as :class:`~polyadic.core.objective.Objective`."""
+    """Objective function, such as :class:`~polyadic.core.objective.Objective`."""
 
     @property
     def penalties(self) -> Sequence[Penalty]:
-        """One per factor; their smooth parts are included in the value and gradient."""
+        """Penalty of each factor; the smooth parts are included in the value and gradient."""
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
         """Return the value, and the gradient of the smooth part."""
 
 
 def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> Iterator[Sweep]:
-    """Minimize from ``start``; one iteration is one accepted step, nearly always one gradient evaluation.
+    """Minimize from ``start``; an iteration is an accepted step, which usually takes one gradient evaluation.
 
     ``memory`` pairs of steps and gradient changes approximate the curvature; each takes two copies of the factors. The
     objective never rises, and the solver ends where no step improves it.
@@ -77,7 +77,7 @@ def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> It
 
 
 def _direction(objective: Function, steepest: Factors, pairs: deque[tuple[Factors, Factors, float]]) -> Factors:
-    """Multiply the negative subgradient by the inverse Hessian that ``pairs`` stand for (two-loop recursion)."""
+    """Multiply the negative subgradient by the inverse Hessian given by ``pairs`` (two-loop recursion)."""
     d = [-g for g in steepest]
     alphas = []
     for s, y, curvature in reversed(pairs):

@@ -1,4 +1,4 @@
-"""Run an iterative solver: record iterations, call back, and stop on convergence."""
+"""Run an iterative solver: record iterations, call the callback, and stop on convergence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ early.
 
 
 class Sweep(NamedTuple):
-    """One iteration of a solver: the factors reached (new arrays each time) and the objective."""
+    """Iteration of a solver: the current factors, as new arrays, and the objective."""
 
     factors: Factors
     objective: float
@@ -31,7 +31,7 @@ class Sweep(NamedTuple):
 
 @dataclass
 class Result:
-    """Record of a solver run; if it is not converged, interrupted or diverged, it ended at ``max_iter``."""
+    """Result of a solver run; unless it converged, diverged or was interrupted, it ended at ``max_iter``."""
 
     factors: Factors  # of iteration ``best``
     history: list[float] = field(default_factory=list)  # objective at the start and after each iteration
@@ -49,11 +49,11 @@ class Result:
 
 
 class NotConvergedWarning(InputWarning):
-    """The iterations ended before convergence."""
+    """Warning that iterations ended before convergence."""
 
 
 class DivergedWarning(UserWarning):
-    """The objective became infinite or NaN."""
+    """Warning that the objective became infinite or NaN."""
 
 
 def run(
@@ -65,7 +65,7 @@ def run(
     measure: Callable[[Factors], float] | None = None,
     patience: int = 5,
 ) -> Result:
-    """Draw iterations from ``solver`` until the objective converges, the solver ends, or ``max_iter`` are done.
+    """Run iterations of ``solver`` until the objective converges, the solver ends, or ``max_iter`` is reached.
 
     The run has converged when three consecutive iterations each changed the objective by at most ``tol`` times the
     total change since the start. (A share of the first value would stop at once where a start near a saddle moves
@@ -123,7 +123,7 @@ def _resumed(reached: Result, first: Sweep) -> Result:
 
 
 def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Factors], float] | None) -> None:
-    """Record an iteration; keep its factors if they are the latest or, with a measure, the best."""
+    """Record an iteration; keep the latest factors or, if there is a measure, the best."""
     if measure is not None:
         result.measured.append(measure(sweep.factors))
     result.history.append(sweep.objective)

@@ -1,4 +1,4 @@
-r"""Stochastic gradient descent over known cells, or pairs of a listed and an unlisted cell, one at a time.
+r"""Stochastic gradient descent over single known cells, or single pairs of a listed and an unlisted cell.
 
 Epoch :math:`t` visits all in a new random order, with learning rate :math:`\eta / (1 + d t)`. Both factors of a cell
 are updated from their values before it.
@@ -53,7 +53,7 @@ def descend_cells(
     steps: LearningRate,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
-    r"""Minimize :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` plus penalties due at each cell; yield each epoch.
+    r"""Minimize :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` plus penalties for each cell; yield each epoch.
 
     ``cells`` are rows, columns and values, ``start`` the factors with biases in the last column, ``ridges`` the penalty
     of each column for each cell, and ``objective`` computes the objective of both factors.
@@ -111,7 +111,7 @@ def descend_labels(
     threads: int,
     step: float = STEP,
 ) -> Iterator[Sweep]:
-    r"""Minimize :math:`\sum \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}` over listed cells and others drawn as zeros.
+    r"""Minimize :math:`\sum \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}` over listed cells and sampled zeros.
 
     The penalty :math:`\tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2)` is divided among the expected number of cells of each
     row in an epoch. ``listed`` is as for :func:`descend_pairs`, ``labels`` are zeros and ones; ``negatives`` unlisted
@@ -148,7 +148,7 @@ def descend_labels(
 def _cells_met(
     listed: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int], negatives: float, *, beside: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the expected number of cells of each row and each column in an epoch, drawn ones included."""
+    """Return the expected number of cells in each row and column per epoch, including sampled cells."""
     rows, columns, starts = listed
     n = np.diff(starts)
     free = shape[1] - n
@@ -159,7 +159,7 @@ def _cells_met(
 
 
 def _triples(listed: tuple[NDArray[Any], ...], number: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Draw rows with a listed and an unlisted column each; rows that list all columns have none."""
+    """Draw rows with a listed and an unlisted column each; rows that list all columns are excluded."""
     rows, columns, starts = listed
     at = rng.permutation(len(rows))[:MAX_MEASURED]
     rows, better = rows[at], columns[at]

@@ -1,4 +1,4 @@
-"""Convex functions of known cells: sums of losses, with optional offsets that are fitted along."""
+"""Convex functions of known cells: sums of losses, with optional offsets that are fitted as well."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ MAX_LENGTH = 4.0
 
 
 class Smooth(Protocol):
-    """A convex function of the known cells with a Lipschitz gradient."""
+    """Convex function of the known cells with a Lipschitz-continuous gradient."""
 
     @property
     def curvature(self) -> float:
         """Lipschitz constant of the gradient."""
 
     def value(self, m: Array) -> float:
-        """Return the function of predictions."""
+        """Return the value of the function at the predictions."""
 
     def gradient(self, m: Array) -> Array:
-        """Return its gradient."""
+        """Return the gradient of the function."""
 
     def conjugate(self, y: Array) -> float:
         r"""Return :math:`\sup_m y \cdot m - f(m)`."""
@@ -74,13 +74,13 @@ class CellLosses:
 
 @dataclass(frozen=True, eq=False)
 class SeparableSum:
-    """Sum of functions of disjoint sets of cells, which together have each cell once."""
+    """Sum of functions of disjoint sets of cells that together cover all cells."""
 
     parts: Sequence[tuple[NDArray[np.int64], Smooth]]
 
     @property
     def curvature(self) -> float:
-        """Largest Lipschitz constant."""
+        """Largest Lipschitz constant of the functions."""
         return max(part.curvature for _, part in self.parts)
 
     def value(self, m: Array) -> float:
@@ -88,7 +88,7 @@ class SeparableSum:
         return sum(part.value(m[at]) for at, part in self.parts)
 
     def gradient(self, m: Array) -> Array:
-        """Return the gradients, each in its cells."""
+        """Return the gradients, each at its own cells."""
         slopes = np.empty_like(m)
         for at, part in self.parts:
             slopes[at] = part.gradient(m[at])

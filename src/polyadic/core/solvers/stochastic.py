@@ -1,4 +1,4 @@
-"""Stochastic gradient descent over random batches of entries, from memory or disk, and sampled zeros.
+"""Stochastic gradient descent on random batches of entries, from memory or disk, and sampled zeros.
 
 A step adds up the gradient of a batch and moves only the rows that the batch touches. Penalties and the exact sum over
 zeros reach a row when it is touched, with their share of an epoch since the last time. So the cost of a step is
@@ -54,7 +54,7 @@ LEAVES = 8
 
 
 class Batches:
-    """Random batches of about ``batch`` entries of the parts of an objective, each entry once an epoch."""
+    """Random batches of about ``batch`` entries from the parts of an objective; each entry once per epoch."""
 
     def __init__(self, parts: list[Part], batch: int) -> None:
         self.parts = parts
@@ -64,7 +64,7 @@ class Batches:
         self.steps = max(1, min(chunks, round(self.total / batch)))
 
     def epoch(self, rng: np.random.Generator) -> Iterator[list[Part]]:
-        """Yield the batches of an epoch; each has its share of each part."""
+        """Yield the batches of an epoch; each contains a share of each part."""
         orders = [self._order(-(-len(part.values) // self.chunk), rng) for part in self.parts]
         of = np.repeat(np.arange(len(orders)), [len(order) for order in orders])
         due = np.concatenate([(np.arange(len(order)) + 0.5) / len(order) for order in orders])
@@ -95,7 +95,7 @@ class Batches:
 
 
 class Zeros:
-    r"""Sampler of unlisted cells of a term, each of value zero and weight :math:`w`.
+    r"""Sampler of unlisted cells of a term, each with value zero and weight :math:`w`.
 
     Cells are drawn uniformly (for symmetric entries, among tuples of different indices), and listed ones are dropped.
     Drawn at a rate of :math:`q` per listed entry, :math:`n` of them, they add to the objective in expectation
@@ -113,17 +113,18 @@ class Zeros:
     def __init__(self, term: Term, weight: float, *, beside: bool = False) -> None:
         entries = term.entries
         if entries.unlisted == "missing":
-            raise InputError("zeros must be 0 where unlisted entries are missing")
+            raise InputError("zeros must be 0 if unlisted entries are treated as missing")
         if term.zero_weight:
             raise InputError(
-                "zeros must be 0 where zero_weight already counts every zero; set one of them to 0", "zero_weight"
+                "zeros must be 0 if zero_weight already includes every zero; set one of them to 0", "zero_weight"
             )
         if entries.order < 2 or (entries.symmetric and entries.shape[0] < entries.order):
             raise InputError(
-                f"zeros of shape {entries.shape} cannot be drawn: a cell needs two or more different indices"
+                f"zeros cannot be sampled from entries of shape {entries.shape}: a cell must have at least two"
+                " different indices"
             )
         if not entries.symmetric and not _in_order(entries):
-            raise InputError("zeros need entries in lexicographic order, to look cells up; sort them by np.lexsort")
+            raise InputError("zeros require entries in lexicographic order; sort them with np.lexsort")
         self.entries, self.weight, self.alpha, self.beside = entries, weight, term.weight, beside
         self.arrangements = Counter(permutations(term.slots)) if entries.symmetric else Counter([term.slots])
         first = np.zeros(entries.shape[0], np.int64)
@@ -132,7 +133,7 @@ class Zeros:
         self.starts = np.concatenate([[0], np.cumsum(first)])
 
     def draw(self, number: float, part: Part, rng: np.random.Generator) -> Part:
-        """Draw ``number`` cells in expectation, including those dropped, for a part of the term."""
+        """Draw ``number`` cells in expectation, including discarded ones, for a part of the term."""
         prefixes = int(number / LEAVES + rng.random())  # stochastic rounding: exact in expectation
         cells = self._neighbours(prefixes, part, rng) if self.beside else self._cells(prefixes, rng)
         leaf = rng.random((len(cells), LEAVES))
@@ -147,7 +148,7 @@ class Zeros:
         return part._replace(indices=indices.T, values=values, weights=None, scale=scale)
 
     def _neighbours(self, number: int, part: Part, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw listed entries in order; of symmetric ones, those whose fibre has a tuple of different indices."""
+        """Draw listed entries in order; if symmetric, only those whose fibre has a tuple of distinct indices."""
         cells = part.indices[np.sort(rng.integers(len(part.values), size=number))]
         if not self.entries.symmetric:
             return cells
@@ -155,7 +156,7 @@ class Zeros:
         return cells[(prefixes[:, 1:] < prefixes[:, :-1]).all(axis=1) & (prefixes[:, -1] > 0)]
 
     def _cells(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw cells uniformly; of symmetric entries, tuples of different indices in descending order."""
+        """Draw cells uniformly; if entries are symmetric, tuples of distinct indices in descending order."""
         shape = self.entries.shape
         cells = rng.integers(shape, size=(number, len(shape)))
         if not self.entries.symmetric:
@@ -169,7 +170,7 @@ class Zeros:
 
 
 def _in_order(entries: Entries) -> bool:
-    """Whether rows are in strict lexicographic order."""
+    """Return whether rows are in strict lexicographic order."""
     runs = (slice(max(block.start - 1, 0), block.stop) for block in entries.blocks())
     return all(rising(entries.indices[run].T).all() for run in runs)
 
@@ -206,7 +207,7 @@ def stochastic(
     zeros_beside: bool = False,
     seed: int | np.random.Generator | None = None,
 ) -> Iterator[Sweep]:
-    """Minimize from ``start`` by random batches; one iteration is one epoch, which sees each listed entry once.
+    """Minimize from ``start`` with random batches; an iteration is an epoch, which uses each listed entry once.
 
     An epoch that raises the objective is undone and repeated with a smaller learning rate, so the objective never
     rises; the run ends when failed epochs have reduced the rate to a thousandth. The objective includes the loss of a
@@ -222,17 +223,21 @@ def stochastic(
     check_number("zeros", zeros)
     check_number("zeros_weight", zeros_weight)
     if any(not isinstance(term.form, CP) for term in objective.terms):
-        raise InputError("stochastic descent supports only the CP form; use quasi_newton for others")
+        raise InputError("stochastic descent supports only the CP form; use quasi_newton for other forms")
     for penalty in objective.penalties:
         if penalty.kinked and not isinstance(penalty, L1 | NonNegative):
-            raise InputError(f"stochastic descent supports the kinked penalties L1 and NonNegative; got {penalty}")
+            raise InputError(
+                f"the only non-smooth penalties that stochastic descent supports are L1 and NonNegative; got {penalty}"
+            )
     if len({(u.shape[1:], u.dtype) for u in start}) != 1 or start[0].ndim != 2 or start[0].dtype.kind != "f":
         shapes = [f"{u.dtype} {u.shape}" for u in start]
-        raise InputError(f"start must be matrices of one rank and one floating type; got {shapes}", "start")
+        raise InputError(f"start must contain matrices of the same rank and floating-point type; got {shapes}", "start")
     if not number:
         raise InputError("there are no entries")
     if any(term.side_by_side for term in objective.terms):
-        raise InputError("stochastic descent supports one factor per slot; use quasi_newton for several side by side")
+        raise InputError(
+            "stochastic descent supports only one factor per slot; use quasi_newton for several factors per slot"
+        )
     slot_factors(objective.terms, start)  # validates the shapes
     rng = np.random.default_rng(seed)
     zeros_of = (
@@ -244,7 +249,7 @@ def stochastic(
 
 
 class _Descent:
-    """State of a descent: one table of all factors, and the state of its rows."""
+    """State of a descent: a table of all factors, and the optimizer state of its rows."""
 
     def __init__(
         self,
@@ -287,7 +292,7 @@ class _Descent:
         self.paid, self.clock = np.zeros(rows, np.int64), 0
 
     def sweeps(self) -> Iterator[Sweep]:
-        """Yield the start and the end of each successful epoch."""
+        """Yield the factors at the start and after each successful epoch."""
         state, pace, value = self.rule.start(self.T), 1.0, self.value()
         yield Sweep([u.copy() for u in self.factors], value)
         while pace >= MIN_PACE:
@@ -313,7 +318,7 @@ class _Descent:
             self.rule.move(touched, self.penalties, self.T, state, pace=paces, rank=self.U.shape[1])
 
     def gradient(self, parts: list[Part], *, last: bool) -> kernels.Touched:
-        """Add the gradient of a batch and what is due at the rows it touches, at all rows if ``last``."""
+        """Add the gradient of a batch and the penalties of the rows it touches, or of all rows if ``last``."""
         rows = np.empty(0, np.int64)
         self.now += 1
         self.clock += sum(len(part.values) for part in parts)
@@ -336,12 +341,12 @@ class _Descent:
         return touched
 
     def scales(self) -> NDArray[Any]:
-        """Return for each row the root mean square of the elements of its factor; 1 if all are zero."""
+        """Return the root mean square of the elements of each row's factor; 1 if all are zero."""
         sizes = [float(np.sqrt(np.mean(np.square(u, dtype=float)))) or 1.0 for u in self.factors]
         return np.repeat(np.array(sizes, self.U.dtype), [len(u) for u in self.factors])
 
     def refresh(self) -> None:
-        """Recompute the gradient of the exact zeros."""
+        """Recompute the gradient of the loss over all zero cells."""
         self.pull[:] = 0
         for term in self.exact:
             for slot, gradient in _all_zero(term, self.seen)[1]:
@@ -393,7 +398,7 @@ class _Descent:
 
 
 def _row_penalties(penalties: tuple[Penalty, ...], factors: Factors) -> tuple[kernels.RowPenalties, list[int]]:
-    """Return the penalties that kernels know, by row, and the slots of other smooth ones."""
+    """Return the penalties that kernels support, by row, and the slots of other smooth penalties."""
     numbers, others = [], []
     for slot, penalty in enumerate(penalties):
         ridge, lasso = 0.0, 0.0

@@ -48,7 +48,7 @@ class Components(NamedTuple):
 def tensor_power(
     T: Array, rank: int, *, starts: int = 30, max_iter: int = 100, tol: float = 1e-10, seed: int = 0
 ) -> Components:
-    """Find the components of a symmetric tensor (not checked) of shape (k, k, k), one after another.
+    """Find the components of a symmetric tensor (not checked) of shape (k, k, k), one at a time.
 
     Each is sought from ``starts`` random directions by at most ``max_iter`` steps, until a direction changes by less
     than ``tol``.
@@ -77,7 +77,7 @@ def tensor_power(
 
 
 def _of_array(T: Array) -> tuple[Product, int]:
-    """Return the function :math:`T(I, v, v)` of columns v, and k."""
+    """Return k and the function that maps columns v to :math:`T(I, v, v)`."""
     T = np.asarray(T, float)
     if T.ndim != 3 or len({*T.shape}) > 1:
         raise InputError(f"the tensor must have order 3 and modes of equal length; got shape {T.shape}")
@@ -94,7 +94,7 @@ def _less(apply: Product, weights: Array, vectors: Array) -> Product:
 
 
 def _strongest(apply: Product, V: Array, max_iter: int, tol: float) -> tuple[float, Array]:
-    """Iterate from all columns at once; return the component of largest weight."""
+    """Iterate from all columns simultaneously; return the component with the largest weight."""
     for _ in range(max_iter):
         new = _unit(apply(V))
         moved = np.abs(new - V).max()

@@ -107,7 +107,7 @@ class Pattern:
         return np.asarray(cp_predict(cells, factors, offsets=[0, self.shape[0]], threads=self.threads))
 
     def spread(self, y: Array) -> Any:
-        r"""Return :math:`P^\top y`, dense or sparse; in a symmetric matrix values are divided between two cells."""
+        r"""Return :math:`P^\top y`, dense or sparse; in a symmetric matrix, values are split between two cells."""
         if self.dense:
             dense = np.zeros(self.shape)
             dense.ravel()[self._flat] = y
@@ -117,7 +117,7 @@ class Pattern:
 
     @cached_property
     def reach(self) -> float:
-        """Squared largest singular value of P: in a symmetric matrix each cell is half of two."""
+        """Squared largest singular value of P; smaller for a symmetric matrix, where two cells share a value."""
         return 0.5 if self.symmetric and (self.rows != self.columns).all() else 1.0
 
 
@@ -134,7 +134,7 @@ class Problem:
 
     @property
     def zero(self) -> Spectral:
-        """Zero matrix."""
+        """Zero matrix of the shape of the problem."""
         return zero(*self.pattern.shape)
 
     @property
@@ -143,7 +143,7 @@ class Problem:
         return 1 / (self.smooth.curvature * self.pattern.reach)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Return the objective; ``m`` are the known cells of M, if already computed."""
+        """Return the objective; ``m`` contains the known cells of M if already computed."""
         return self.smooth.value(self.pattern.at(M) if m is None else m) + self.penalty * M.norm
 
     def proximal(self, parts: list[tuple[float, Spectral]], y: Array, *, near: Spectral, tol: float) -> Spectral:
@@ -153,7 +153,7 @@ class Problem:
         return shrink(operator, self.step * self.penalty, near=near, tol=tol)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
-        """Return a lower bound of the optimum, which is tight at the solution."""
+        """Return a lower bound on the optimum, which is tight at the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
         _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
         return -self.smooth.conjugate(y * min(1.0, self.penalty / norm) if norm else y)
@@ -192,7 +192,7 @@ class Certified:
         return sweep
 
     def gap(self, M: Spectral, objective: float) -> float:
-        """Return the gap of a matrix to the best bound."""
+        """Return the gap between the objective of a matrix and the best bound."""
         exact = min(1e-3, max(0.1 * self._tol, 1e-9))
         self.bound = max(self.bound, self._problem.bound(M, tol=exact))
         return max(objective - self.bound, 0.0)
@@ -225,7 +225,7 @@ def solve(
 
 
 def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
-    """Warn if the iterations ended before the gap was closed."""
+    """Warn if the iterations ended before the gap was small enough."""
     if tol and not result.converged and not result.interrupted:
         share = gap / max(abs(result.history[-1]), np.finfo(float).tiny)
         message = f"stopped after {result.n_iter} iterations with a relative duality gap of {share:.1g}, above {tol:g}"
@@ -235,11 +235,11 @@ def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
 def check_start(start: Spectral, shape: tuple[int, int]) -> None:
     """Raise InputError if the start does not have the shape of the problem."""
     if (len(start.U), len(start.V)) != shape:
-        raise InputError(f"the start must be of shape {shape}; got {(len(start.U), len(start.V))}")
+        raise InputError(f"the start must have shape {shape}; got {(len(start.U), len(start.V))}")
 
 
 def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accelerate: bool = True) -> Iterator[Sweep]:
-    """Minimize from ``start``, zero by default; one iteration is one thresholding, or two if the first rose.
+    """Minimize from ``start``, zero by default; an iteration is one thresholding, or two if the first fails.
 
     Uses FISTA with restarts if ``accelerate``, else Soft-Impute. Yields ``U``, ``s`` and ``V`` of a
     :class:`~polyadic.core.linalg.Spectral`. The objective never rises, and the solver ends at rounding precision.

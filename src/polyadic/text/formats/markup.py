@@ -44,7 +44,7 @@ FIRST_FORMS = {"sic", "orig", "abbr"}
 
 
 def read_html(file: File) -> Iterator[Piece]:
-    """Read a page as a document, without scripts, styles, menus and forms; its title becomes a field."""
+    """Read an HTML page as a document, without scripts, styles, menus and forms; its title becomes a field."""
     encoding = None if file.reading.encoding == "utf-8" else file.reading.encoding
     try:
         text, fields = html_text(file.stream.read(), encoding)
@@ -54,7 +54,7 @@ def read_html(file: File) -> Iterator[Piece]:
 
 
 def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict[str, str]]:
-    """Return the text of a page, one paragraph per line, and its title; ValueError if the parser fails."""
+    """Return the text of a page, one paragraph per line, and its title; raise ValueError if the parser fails."""
     if isinstance(page, bytes):
         try:
             from bs4 import UnicodeDammit
@@ -81,7 +81,7 @@ def _closed(page: str) -> str:
 
 
 class _Page(HTMLParser):
-    """Collect the text of a page; an end tag closes the last element of its name and everything inside."""
+    """Collect the text of a page; an end tag closes the last element with its name and everything inside it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class _Page(HTMLParser):
 
 
 def read_epub(file: File) -> Iterator[Piece]:
-    """Read a book as a document, with chapters in the order of its spine."""
+    """Read an EPUB book as a document, with chapters in the order of its spine."""
     try:
         with zipfile.ZipFile(file.archive()) as book:
             container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
@@ -169,7 +169,7 @@ def read_xml(file: File) -> Iterator[Piece]:
 
 
 def _xml_text(root: ET.Element) -> Iterator[str]:
-    """Yield the text of an element, with its line breaks as spaces and its paragraphs between line breaks."""
+    """Yield the text of an element, with line breaks replaced by spaces and paragraphs separated by line breaks."""
     waiting: list[tuple[ET.Element | str, bool]] = [(root, False)]
     while waiting:
         element, inline = waiting.pop()
@@ -194,7 +194,7 @@ def _name(element: ET.Element) -> str:
 
 
 def read_mediawiki(file: File) -> Iterator[Piece]:
-    """Read the articles of a dump (namespace 0) without redirects."""
+    """Read the articles (namespace 0) of a MediaWiki dump, without redirects."""
     try:
         from gensim.corpora.wikicorpus import extract_pages
     except ImportError:

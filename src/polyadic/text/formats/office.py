@@ -53,7 +53,7 @@ def read_docx(file: File) -> Iterator[Piece]:
 
 
 def read_pdf(file: File) -> Iterator[Piece]:
-    """Read the text layer of a PDF; hard-wrapped lines are joined to paragraphs."""
+    """Read the text layer of a PDF; hard-wrapped lines are joined into paragraphs."""
     try:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
@@ -77,7 +77,7 @@ def read_pdf(file: File) -> Iterator[Piece]:
 
 @contextlib.contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """Keep log messages of a library off standard error."""
+    """Suppress log messages of a library on standard error."""
     log, taker = logging.getLogger(name), logging.NullHandler()
     log.addHandler(taker)
     try:
@@ -87,12 +87,12 @@ def _quiet(name: str) -> Iterator[None]:
 
 
 def read_mail(file: File) -> Iterator[Piece]:
-    """Read a message as a document, without quoted text; its headers become fields, the subject as title."""
+    """Read a message as a document without quoted text; its headers become fields, and its subject the title."""
     return _message(file.stream.read(), file)
 
 
 def read_mbox(file: File) -> Iterator[Piece]:
-    """Read a mailbox, one document per message."""
+    """Read a mailbox as one document per message."""
     message: list[bytes] = []
     for line in file.stream:
         if line.startswith(b"From ") and message:

@@ -66,7 +66,7 @@ def is_wrapped(text: str) -> bool:
 
 
 def unwrapped(text: str) -> str:
-    """Join the lines of paragraphs, and words hyphenated at line ends unless they occur with a hyphen elsewhere."""
+    """Join the lines of paragraphs, and words hyphenated at line endings unless they occur hyphenated elsewhere."""
     text = re.sub(r"(?<![ \t])[ \t]++(?=\n)", "", text)
     theirs = set(re.findall(rf"{_LETTERS}-(?=([^\W\d_]+))", text))  # words with a hyphen of their own
 
@@ -80,7 +80,7 @@ def unwrapped(text: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """Return the width of a line; Chinese and Japanese characters take two columns."""
+    """Return the width of a line; Chinese and Japanese characters occupy two columns."""
     return len(text) + len(_WIDE.findall(text))
 
 
@@ -94,14 +94,14 @@ NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 
 
 def read_text(file: File) -> Iterator[Piece]:
-    """Read one document per file; a paragraph is a line, or ends at an empty line if lines are wrapped."""
+    """Read one document per file; a paragraph is a line or, if lines are wrapped, ends at an empty line."""
     return text_pieces(file.texts(), wrapped=file.reading.wrapped)
 
 
 def text_pieces(
     texts: Iterable[str], *, wrapped: bool | None, fields: Mapping[str, str] | None = None
 ) -> Iterator[Piece]:
-    """Split a document into pieces at paragraph ends; if there are none, at line ends or at white space."""
+    """Split a document into pieces at paragraph boundaries or, if there are none, at line breaks or white space."""
     texts = iter(texts)
     first = next(texts, "")
     wrapped = is_wrapped(first) if wrapped is None else wrapped
@@ -131,7 +131,7 @@ def read_lines(file: File) -> Iterator[Piece]:
 
 
 def read_wiki(file: File) -> Iterator[Piece]:
-    """Read ``<doc title="...">``, the title again, paragraphs, ``</doc>``; text between documents is ignored."""
+    """Read ``<doc title="...">``, the repeated title, paragraphs, ``</doc>``; ignore text between documents."""
     part: list[str] = []
     size, inside, starts, title = 0, False, True, None
     fields: dict[str, str] = {}
@@ -195,9 +195,9 @@ def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | No
 
 
 def _word(cells: list[str], column: int, where: str) -> list[str]:
-    """Return the word of a line as a list; empty for contractions, empty nodes and punctuation."""
+    """Return the word of a line as a list; an empty list for contractions, empty nodes and punctuation."""
     if len(cells) != N_COLUMNS:
-        raise InputError(f"{where} must have ten columns between tabs, as CoNLL-U has; got {len(cells)}")
+        raise InputError(f"{where} must have ten tab-separated columns, as in CoNLL-U; got {len(cells)}")
     word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
     word = "_".join(composed(word.lower().replace("’", "'").replace("\u00ad", "")).split())
     return [word] if cells[0].isdecimal() and any(letter.isalnum() for letter in word) else []

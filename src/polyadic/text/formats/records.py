@@ -1,4 +1,4 @@
-"""Tables of documents (JSON lines, CSV, Excel, Parquet): one document per row, one column with its text.
+"""Tables of documents (JSON lines, CSV, Excel, Parquet): one document per row, with its text in one column.
 
 The other columns become metadata, as strings. Rows are streamed with the csv module, openpyxl and pyarrow; pandas would
 load the whole table.
@@ -128,7 +128,7 @@ def names_of(file: File, rows: Iterator[Row]) -> list[str]:
 
 
 def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield rows, and raise InputError if one has more cells than there are columns."""
+    """Yield rows; raise InputError if a row has more cells than there are columns."""
     for number, row in rows:
         if len(row) > len(names):
             raise InputError(
@@ -151,7 +151,7 @@ def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Itera
 
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Return the text column; if it was not given, raise InputError that suggests the one with most text."""
+    """Return the text column; if it is not given, raise an InputError that suggests the column with most text."""
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
     sizes = dict.fromkeys(names, 0)
@@ -182,7 +182,7 @@ def _strings(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def named(names: Iterable[str]) -> str:
-    """Join names for a message."""
+    """Join names for use in a message."""
     names = list(names)
     more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
     return (", ".join(f"{name!r:.80}" for name in names[:MAX_LISTED]) or "none") + more
@@ -193,7 +193,7 @@ BINARY = dict.fromkeys((".parquet", ".arrow", ".feather"), parquet_rows) | {".xl
 
 
 class Fields(NamedTuple):
-    """Line number, from 1, and its fields without surrounding spaces."""
+    """Line number, from 1, and the fields of the line without surrounding spaces."""
 
     line: int
     fields: list[str]
@@ -214,7 +214,7 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             if not first.strip():
-                raise InputError(f"{path}, line 1 is empty; the first line must have the fields")
+                raise InputError(f"{path}, line 1 is empty; the first line must contain the field names")
             mark = next((mark for mark in marks if mark in first), marks[-1])
             file.seek(0)
             lines = csv.reader(
