@@ -40,7 +40,7 @@ Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folde
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace stages that were made with other settings.")]
 
 
-class Benchmarks(errors.Verbs):
+class Benchmarks(errors.CommandGroup):
     """Benchmarks by name; their modules are imported when they are called."""
 
     names = BENCHMARKS
@@ -85,7 +85,7 @@ HELP = (
 BENCH_HELP = "Run a benchmark and print its table.\n\nOptions that take several values take them between commas."
 
 
-def _group(cls: type[errors.Verbs], text: str, **more: Any) -> Any:
+def _group(cls: type[errors.CommandGroup], text: str, **more: Any) -> Any:
     context = {"help_option_names": ["-h", "--help"]}
     group = typer.Typer(
         cls=cls, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, context_settings=context,

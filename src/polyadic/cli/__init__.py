@@ -16,7 +16,7 @@ from polyadic.core.version import __version__
 from polyadic.explore.task import TASK as EXPLORE
 from polyadic.interface.command_line import add_command
 from polyadic.interface.command_line import group as commands_of
-from polyadic.interface.errors import Verbs
+from polyadic.interface.errors import CommandGroup
 from polyadic.interface.task import Task
 from polyadic.ranking.task import TASK as RERANK
 from polyadic.relations.task import TASK as RELATIONS
@@ -73,7 +73,7 @@ PANELS = ("Start", "Words", "Text", "Tables and relations", "Syntax and sequence
 
 app = typer.Typer(
     name="polyadic",
-    cls=Verbs,
+    cls=CommandGroup,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example:\n\npolyadic example\n\npolyadic explore example/holmes",

@@ -30,7 +30,7 @@ def application(workspace: Any, token: str, port: int, *, timeout: float = http.
     return http.application(ANSWERS, workspace, token, port, **how)
 
 
-def _add_page(router: APIRouter, answers: http.Answers) -> None:
+def _add_page(router: APIRouter, answers: http.Responder) -> None:
     """Add the routes of the page and of its export."""
 
     def html(text: str) -> Response:

@@ -14,8 +14,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.resources import MAX_THREADS, MIN_MEMORY, memory_limit
 from polyadic.core.settings import Metavar, Repeated, Within, spelled
 from polyadic.interface import output
-from polyadic.interface.errors import Verb as Command
-from polyadic.interface.errors import say
+from polyadic.interface.errors import Command, say
 from polyadic.interface.task import (
     NONE,
     Parameter,

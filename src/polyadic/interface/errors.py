@@ -52,7 +52,7 @@ WRONG_USAGE: Any = typer.BadParameter.__base__
 _JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 
 
-class Verbs(TyperGroup):
+class CommandGroup(TyperGroup):
     """Command group whose errors become one sentence on standard error, or a JSON object under ``--json``."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **how: Any) -> Any:
@@ -80,7 +80,7 @@ class Verbs(TyperGroup):
             return super().invoke(ctx)
 
 
-class Verb(TyperCommand):
+class Command(TyperCommand):
     """A command; errors and warnings name settings by their options."""
 
     settings: ClassVar[Collection[str]] = ()

@@ -70,7 +70,7 @@ def application(
     title: str,
     timeout: float = TIMEOUT,
     respond: Callable[[Any], Response] = JSONResponse,
-    more: Callable[[APIRouter, Answers], None] | None = None,
+    more: Callable[[APIRouter, Responder], None] | None = None,
 ) -> ASGIApp:
     """Create an application that answers queries about a subject.
 
@@ -94,7 +94,7 @@ def application(
         Adds further routes to the router.
     """
     app = FastAPI(title=title, version=__version__, docs_url=None, redoc_url=None)
-    answers, router = Answers(subject, timeout), APIRouter()
+    answers, router = Responder(subject, timeout), APIRouter()
     for name, function in questions.items():
         endpoint = answers.endpoint(function, respond)
         router.add_api_route(f"/api/{name}", endpoint, operation_id=name, **described(function))
@@ -117,8 +117,8 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     return schema
 
 
-class Answers:
-    """Answers queries about a subject in threads, a few at a time."""
+class Responder:
+    """Responder queries about a subject in threads, a few at a time."""
 
     def __init__(self, subject: Any, timeout: float) -> None:
         self.subject = subject
