@@ -174,7 +174,7 @@ def _signed(function: Any, parameters: list[inspect.Parameter]) -> Any:
 def _command(functions: dict[str, tuple[Any, str]], example: str = "", **group: Any) -> Any:
     alone = typer.Typer(add_completion=False, **group)
     for name, (function, text) in functions.items():
-        alone.command(name, cls=errors.Verb, help=text, epilog=example and f"Example:\n\n{example}")(function)
+        alone.command(name, cls=errors.Command, help=text, epilog=example and f"Example:\n\n{example}")(function)
     return typer.main.get_command(alone)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.explanation import Explanation
 
-    Command = Sequence[object]
+    Words = Sequence[object]
 
 
 GROUP = 1 << 16
@@ -168,12 +168,12 @@ def facts(values: Mapping[str, Any]) -> None:
     table([*values], [tuple(values.values())])
 
 
-def wrote(out: Path | str, *, hint: Command = ()) -> None:
+def wrote(out: Path | str, *, hint: Words = ()) -> None:
     """Print where the result was written, and a command to try next."""
     typer.echo(f"wrote {out}" + (f"; next: {command(hint)}" if hint else ""))
 
 
-def command(words: Command) -> str:
+def command(words: Words) -> str:
     """Format a command of this program for a shell."""
     return shlex.join(["polyadic", *map(str, words)])
 
