@@ -92,7 +92,7 @@ def test_parts_are_told(tmp_path, file):
     apart = file("a,x,1\nb,x,2\nb,y,3\nc,z,4\n")
     done = run("train", apart, "--out", tmp_path / "model", "--rank", "1")
     assert done.exit_code == 0
-    assert "falls into 2 parts" in done.output
+    assert "splits into 2 parts" in done.output
     assert "the largest has 2 rows and 2 columns; the others have 1 and 1 in total" in done.output.replace("\n", " ")
 
 
@@ -405,7 +405,10 @@ def test_intervals_and_unknown_names(halves, file):
     """Ends stand beside values; names that the model has not are predicted where it is asked for."""
     folder, _ = halves
     pairs = file('p3,"thing, 4"\nnobody,"thing, 4"\n')
-    assert "line 2: the model has no row 'nobody'; see --unknown" in run("predict", folder / "m", pairs).output
+    assert (
+        "line 2: the model has no row 'nobody'; choose another value of --unknown"
+        in run("predict", folder / "m", pairs).output
+    )
     wanted = ["predict", folder / "m", pairs, "--unknown", "mean", "--interval", "0.8", "--json"]
     for one in json.loads(run(*wanted).stdout)["predictions"]:
         assert one["low"] < one["value"] < one["high"]

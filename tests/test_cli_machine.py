@@ -234,7 +234,7 @@ def test_a_folder_of_another_kind_is_refused(files, tmp_path):
                       ["train", files["regression"][0], "--out", tmp_path / "other", "--force"]):  # fmt: skip
         done = run(*arguments)
         assert done.exit_code == 1
-        assert "other holds Corpus; " in done.stderr or "exists but is not a folder of kind 'model'" in done.stderr
+        assert "other contains Corpus, " in done.stderr or "exists but is not a folder of kind 'model'" in done.stderr
 
 
 def test_ctrl_c_keeps_whole_sweeps_or_nothing(files, tmp_path, monkeypatch):

@@ -194,7 +194,7 @@ def test_rules(schema):
     rules.write_text('# who leads is employed\n", head of"(x, y) => employs(y, x)\n')
     assert "employs(y, x)" in run("rules", "check", rules)
     assert "line 2, column" in refused("rules", "check", rules, "--facts", facts)
-    assert "--add needs --facts" in refused("rules", "check", rules, "--add", "employs")
+    assert "--add can be used only with --facts" in refused("rules", "check", rules, "--add", "employs")
     added = ["--add", "owns, also", "--add", "employs"]
     tried = as_json("rules", "check", rules, "--facts", facts, *added)["rules"]
     assert (tried[0]["line"], tried[0]["premises"], tried[0]["right"]) == (2, 29, 0)
@@ -256,7 +256,7 @@ def test_reasons_of_triples(triples):
     assert f"{' '.join(expected[0][:3])} {expected[0][3]:+.3g}" in shown
     scored = as_json("predict", out, triples / "test.tsv", "--why", 1)["predictions"]
     assert all(len(one["why"]) == 1 for one in scored)
-    assert "--rules needs --why" in refused(*asked[:-2], "--rules", rules)
+    assert "--rules can be used only with --why" in refused(*asked[:-2], "--rules", rules)
     rules.write_text("lies(x, y) => speaks(x, y)\n")
     assert "did you mean 'lies_in'" in refused(*asked, "--rules", rules)
 
@@ -316,7 +316,9 @@ def test_patterns(tmp_path):
     lines = [line.split("\t") for line in out.read_text().splitlines()]
     assert told["facts"] == len(lines)
     assert ["Ann", "Acme"] in [line[:2] for line in lines]
-    assert "no pattern has 9 pairs; lower --min-count" in refused("patterns", parsed, "--out", out, "--min-count", 9)
+    assert "no pattern has at least 9 pairs; lower --min-count" in refused(
+        "patterns", parsed, "--out", out, "--min-count", 9
+    )
     parsed.write_text("")
     assert "no sentence contains two names" in refused("patterns", parsed, "--out", out)
     assert len(out.read_text().splitlines()) == len(lines)

@@ -269,9 +269,9 @@ def folder(tmp_path):
     [
         ({"kind": "corpus"}, "of kind .corpus., but a folder of kind .counts. is required"),
         ({"version": 99}, "version 99 of the counts format"),
-        ({"shape": [5, 5, 5]}, "4 words, 4 marginals"),
+        ({"shape": [5, 5, 5]}, "4 words and 4 marginals"),
         ({"shape": [3, 3, 3]}, "index 3 of entry .* is out of range"),
-        ({"shape": [4, 4]}, "3 modes do not fit"),
+        ({"shape": [4, 4]}, "one length for each of the 3 columns"),
     ],
 )
 def test_folders_of_other_kinds(folder, change, message):

@@ -120,7 +120,7 @@ def test_things_of_this_library_come_back(value):
 )
 def test_what_is_not_ours_is_refused(value):
     """A function or an object of elsewhere is refused, and nothing is pickled."""
-    with pytest.raises(TypeError, match="it holds"):
+    with pytest.raises(TypeError, match="it contains"):
         Writer()(value)
 
 
@@ -135,7 +135,7 @@ class Keeper(Model):
 
 def test_errors_name_what_cannot_be_saved(tmp_path):
     """The attribute that cannot be written is named, and no folder is left."""
-    with pytest.raises(InputError, match=r"^value_ cannot be saved: it holds .*lambda"):
+    with pytest.raises(InputError, match=r"^value_ cannot be saved: it contains .*lambda"):
         Keeper().fit(lambda x: x).save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match="is not a polyadic folder"):

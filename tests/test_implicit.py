@@ -96,7 +96,7 @@ def test_the_loop_is_guarded():
     entries, V, U, precision = equations(6, 9, 3, 0, np.float64)
     with pytest.raises(ValueError, match="their columns must be row numbers of V"):
         conjugate_rows(entries, V[:1], U, precision=precision, steps=1, threads=1)
-    with pytest.raises(ValueError, match="must fit 6 rows of 3"):
+    with pytest.raises(ValueError, match="must match 6 rows of length 3"):
         conjugate_rows(entries, V, U[:5], precision=precision, steps=1, threads=1)
     with pytest.raises(ValueError, match="is not positive definite"):
         conjugate_rows(entries, V, U, precision=-9 * precision, steps=3, threads=1)

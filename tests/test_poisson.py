@@ -336,9 +336,7 @@ def test_modes_of_different_vocabularies():
     likeliest = [best[0][0] for best in model.components(words, top=1, mode=1)]
     assert likeliest == [words[k] for k in model.factors_[1].argmax(axis=0)]
     for ask in (model.components, model.embedding):
-        with pytest.raises(
-            InputError, match=r"got 10 words for modes with \[12, 10, 11\] rows; select one with mode=="
-        ):
+        with pytest.raises(InputError, match=r"got 10 words for modes with \[12, 10, 11\] rows; select one with mode="):
             ask(words)
         with pytest.raises(InputError, match="mode must be a whole number from 0 to 2; got 3"):
             ask(words, mode=3)

@@ -181,7 +181,7 @@ def test_descent_ends_at_the_singular_value_decomposition():
     (line, nothing), above = ax.lines, np.array(model.history_) / best - 1
     np.testing.assert_allclose(line.get_ydata(), above)
     assert np.isnan(nothing.get_ydata()).all()
-    with pytest.raises(InputError, match="positive numbers"):
+    with pytest.raises(InputError, match="must be positive"):
         descent({"none": []}, best)
 
 

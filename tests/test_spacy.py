@@ -164,7 +164,7 @@ def test_what_is_wrong_is_told(spacy, models):
     with pytest.raises(InputError, match="must be a LowRankParser; got a TextTagger"):
         component.model = models[0]
     component.path = str(models[-1] / "tagger")
-    with pytest.raises(InputError, match="holds TextTagger; LowRankParser is needed"):
+    with pytest.raises(InputError, match="contains TextTagger, but LowRankParser is required"):
         nlp("Servus")
 
 

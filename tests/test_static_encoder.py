@@ -86,7 +86,7 @@ def test_folders_are_replaced_only_by_their_kind(folder, tmp_path):
     Embedding(["other"], [[1.0]]).save_pretrained(folder, overwrite=True)
     assert load_file(folder / "model.safetensors")["embedding.weight"].shape == (2, 1)
     VECTORS.save(tmp_path / "words")
-    with pytest.raises(InputError, match="is no static-encoder"):
+    with pytest.raises(InputError, match="is not a folder of kind 'static-encoder'"):
         VECTORS.save_pretrained(tmp_path / "words", overwrite=True)
 
 

@@ -238,7 +238,7 @@ def test_full_rank_is_no_rank():
     ("change", "message"),
     [
         ({"columns": np.array([12], np.int32)}, "columns must be rows"),
-        ({"edges": np.array([0, 3, 2, 10])}, "edges must rise"),
+        ({"edges": np.array([0, 3, 2, 10])}, "edges must increase"),
         ({"starts": np.array([0, 5])}, "starts must increase"),
     ],
 )
@@ -250,7 +250,7 @@ def test_doors_refuse_what_does_not_fit(change, message):
         sentences = CodedSentences(sentences.columns, np.array([0, 1]), np.array([0, 1]))
     with pytest.raises(ValueError, match=message):
         tag_paths(sentences, parts)
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="do not match"):
         tag_paths(case(2)[0], parts._replace(T=np.zeros((3, 3), np.float32)))
 
 
@@ -430,7 +430,9 @@ def test_some_tag_must_come_first():
     """Where all tags go on with a span, none can be predicted with ``bio``; without it they can."""
     X, y = [[["a"], ["b"]]], [["I-A", "I-B"]]
     assert SequenceTagger(max_iter=20).fit(X, y).predict(X) == y
-    with pytest.raises(InputError, match="some tag must be able to come first, such as B-X or O; got only I-A, I-B"):
+    with pytest.raises(
+        InputError, match="at least one tag must be able to begin a sentence, such as B-X or O; got only I-A, I-B"
+    ):
         SequenceTagger(bio=True).fit(X, y)
 
 
@@ -438,17 +440,17 @@ def test_rare_features_are_left_out():
     """Those seen less often than ``min_count`` are not known."""
     X = [[["a", "b"], ["a"]]]
     assert list(SequenceTagger(min_count=2, max_iter=1).fit(X, [["x", "y"]]).features_) == ["a"]
-    with pytest.raises(InputError, match="no feature occurs 3 times or more; lower min_count"):
+    with pytest.raises(InputError, match="no feature occurs at least 3 times; lower min_count"):
         SequenceTagger(min_count=3).fit(X, [["x", "y"]])
 
 
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[["a"]]], [], "each sentence needs tags; got 1 sentences and 0 lists of tags"),
-        ([[["a"]], [["a"], ["b"]]], [["x"], ["x"]], "sentence 2: each of its 2 tokens needs a tag; got 1"),
+        ([[["a"]]], [], "each sentence must have a list of tags; got 1 sentences and 0 lists"),
+        ([[["a"]], [["a"], ["b"]]], [["x"], ["x"]], "sentence 2: each of its 2 tokens must have a tag; got 1"),
         ([[["a"]]], ["x"], "sentence 1: tags must be a list of strings; got 'x'"),
-        ([["a"]], [["x"]], "features of a token must be a list of strings; got 'a'"),
+        ([["a"]], [["x"]], "the features of a token must be a list of strings; got 'a'"),
         ([[["a"]]], [[1]], "tags must be strings; got 1"),
         ([[[7]]], [["x"]], "features must be strings; got 7"),
         ([], [], "at least one token"),

@@ -306,8 +306,8 @@ def cut(name, size):
         (cut("ids.npy", 2), "ids.npy is damaged"),
         (cut("sentences.npy", 8), "sentences.npy is damaged"),
         (lambda folder: os.truncate(folder / "ids.npy", 1000), "ids.npy is damaged: it contains more than"),
-        (change("ids.npy", lambda a: a.astype(np.float32)), "ids.npy must hold a vector of uint16 or uint32"),
-        (change("ids.npy", lambda a: a[:, None]), "ids.npy must hold a vector"),
+        (change("ids.npy", lambda a: a.astype(np.float32)), "ids.npy must contain a vector of type uint16 or uint32"),
+        (change("ids.npy", lambda a: a[:, None]), "ids.npy must contain a vector"),
         (change("ids.npy", put(3, 60_000)), "ids.npy is damaged: it contains the id 60000"),
         (change("ids.npy", put(3, 0)), "ids.npy does not match vocabulary.txt"),
         (change("ids.npy", lambda a: a[:-1]), "sentences.npy is damaged: its last offset"),
@@ -437,7 +437,7 @@ def test_titles_of_another_number_are_refused(tmp_path):
     """A file of titles and other fields that lost a line, or holds none, is damaged."""
     (tmp_path / "wiki.txt").write_text(WIKI)
     corpus = Corpus.build(tmp_path / "wiki.txt", tmp_path / "corpus", min_count=1)
-    for content, fault in (('{"title": "Pearl Harbor"}\n', "1 lines for 3 documents"), ("{\n" * 3, "Expecting")):
+    for content, fault in (('{"title": "Pearl Harbor"}\n', "it has 1 lines for 3 documents"), ("{\n" * 3, "Expecting")):
         (tmp_path / "corpus" / "documents.jsonl").write_text(content)
         with pytest.raises(InputError, match=f"documents.jsonl is damaged: {fault}"):
             _ = corpus.titles

@@ -149,7 +149,7 @@ def test_stop_words_by_name():
     assert stop_words("none") == stop_words(None) == frozenset()
     with pytest.raises(InputError, match="file klingon does not exist"):
         stop_words("klingon")
-    with pytest.warns(UserWarning, match="no stop list for the language la"):
+    with pytest.warns(UserWarning, match="no stop word list for the language la"):
         assert stop_words("language", "la") == frozenset()
 
 

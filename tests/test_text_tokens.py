@@ -111,7 +111,7 @@ def test_stop_words_from_anywhere(tmp_path):
     path = tmp_path / "stop.txt"
     path.write_text("\ufeffund\r\noder\n\n", encoding="utf-8")
     assert stop_words(path) == stop_words(str(path)) == stop_words(iter(["und", "oder"])) == {"und", "oder"}
-    with pytest.raises(InputError, match="no file"):
+    with pytest.raises(InputError, match="does not exist"):
         stop_words(tmp_path / "absent")
     with pytest.raises(InputError, match="cannot read"):
         stop_words(tmp_path)

@@ -275,9 +275,9 @@ def test_refusals(arguments, message):
     ("change", "message"),
     [
         ({"text": replace(some_text(), digest="other")}, "of order 2 in `lower` have a different corpus"),
-        ({"width": 4}, "another width"),
-        ({"window": "chunk"}, "another window"),
-        ({"repeats": True}, "another repeats"),
+        ({"width": 4}, "a different width"),
+        ({"window": "chunk"}, "a different window"),
+        ({"repeats": True}, "a different repeats"),
         ({"min_count": 22}, "specific interaction requires the count of every 2-tuple"),
     ],
 )

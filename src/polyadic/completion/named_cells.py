@@ -102,8 +102,8 @@ def read_pairs(
         for line in lines:
             if (name := getattr(line, what)) not in names:
                 raise InputError(
-                    f"{path}, line {line.number}: the model has no {what} {name!r}; set unknown to control how"
-                    " unknown names are handled",
+                    f"{path}, line {line.number}: the model has no {what} {name!r}; choose another value of"
+                    " unknown to predict such cells",
                     "unknown",
                 )
     return lines
