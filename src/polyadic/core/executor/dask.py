@@ -133,7 +133,7 @@ class DaskExecutor(Executor):
         """See :class:`~polyadic.core.executor.Executor`; the shared value is built once on each worker."""
         self.used = True
         ahead = MAX_WAITING * max(sum(self._threads().values()), 1) + MAX_WAITING
-        for sent in in_window(partial(_Sent, self, work, shared), items, ahead):
+        for sent in in_window(partial(_Sent, self, work, shared), items, ahead, cancel=True):
             yield sent.result()
 
     def sees(self, files: Sequence[str]) -> bool:

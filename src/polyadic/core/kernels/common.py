@@ -70,8 +70,11 @@ def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> 
     return columns, at
 
 
-def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) -> Iterator[Any]:
-    """Yield the future ``submit(item)`` of each item in order, with ``ahead`` pending; cancel unused futures."""
+def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int, *, cancel: bool = False) -> Iterator[Any]:
+    """Yield the future ``submit(item)`` of each item in order, with ``ahead`` pending; ``cancel`` those left unused.
+
+    Pools cancel their own futures when they shut down; loky's would report those that were cancelled before.
+    """
     waiting: deque[Any] = deque()
     try:
         for item in items:
@@ -81,7 +84,7 @@ def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) ->
         while waiting:
             yield waiting.popleft()
     finally:
-        for future in waiting:
+        for future in waiting if cancel else ():
             future.cancel()
 
 
