@@ -532,6 +532,6 @@ def test_names_that_pairs_cannot_tell():
     ],
 )
 def test_cases_of_different_kinds_are_refused(measure, cases, message):
-    """And those without words given, without an association, or without anything to be told from."""
+    """Cases without given words, without an association, or without alternatives are refused."""
     with pytest.raises(InputError, match=message):
         measure(Embedding(LETTERS, np.eye(8)), cases)

@@ -134,7 +134,7 @@ class Runner(doctest.DocTestRunner):
         self.found.append((where, f">>> {example.source}", example.want, got, fits))
 
     def report_start(self, _out, test, example):
-        """Say nothing before an example."""
+        """Print nothing before an example."""
 
     def report_success(self, _out, test, example, got):
         """Keep an output as expected."""

@@ -449,7 +449,7 @@ def test_planted_rules_hold_as_often_as_asked():
 
 def test_there_must_be_something_to_plant():
     """So few pairs that no pattern is found are refused."""
-    refuses("no fact would be told", planted_schema, 40, relations=1, patterns=1, recall=0.001, seed=0)
+    refuses("no fact would be in the training data", planted_schema, 40, relations=1, patterns=1, recall=0.001, seed=0)
 
 
 def test_mined_rules_are_counted():

@@ -264,7 +264,7 @@ def _schema(pairs: list[tuple[str, str]], columns: dict[str, NDArray[np.int64]],
             pair = pairs[row][::-1] if name in swapped else pairs[row]
             cells.append((rows.setdefault(pair, len(rows)), column))
     if not cells:
-        raise InputError("no fact would be told; make more pairs, or raise recall")
+        raise InputError("no fact would be in the training data; use more pairs or a higher recall")
     at = np.array(cells, np.int64).T
     shape = len(rows), len(columns)
     matrix = csr_array((np.ones(len(cells)), (at[0], at[1])), shape=shape)

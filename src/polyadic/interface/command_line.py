@@ -122,11 +122,14 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
     shown = [each for each in own if each.positional or each.default is NONE or not verb.options]
     shown += [by_name[name] for name in verb.options]
     settable = {name: each for name, each in by_name.items() if each not in shown or each not in own}
+    named = {name: each for name, each in by_name.items() if not each.positional}  # --set takes listed options, too
     forced = any(each.name == "force" for each in every)
 
     def run(ctx: typer.Context, **values: Any) -> None:
         given = {each.name: _value(each, values[each.name]) for each in shown if _is_given(ctx, each.name)}
-        given |= _set(values.get("set_", ()), settable, given)
+        given |= _set(
+            values.get("set_", ()), {name: each for name, each in by_name.items() if not each.positional}, given
+        )
         if forced:
             given["force"] = values["force"]
         with output.Output():
@@ -206,7 +209,9 @@ def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, 
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or name not in settable:
-            raise InputError(f"--set takes NAME=VALUE, with NAME one of {', '.join(settable)}; got {text!r:.60}")
+            raise InputError(
+                f"--set takes NAME=VALUE, with NAME one of {', '.join(sorted(settable))}; got {text!r:.60}"
+            )
         if name in given or name in read:
             raise InputError(f"{name} must be given only once", name)
         read[name] = read_text(settable[name], value)

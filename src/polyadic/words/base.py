@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class WordModel(Model):
         return self.vectors_
 
 
-class TensorModel(WordModel):
+class TensorModel(WordModel, ABC):
     """Base class for models that predict the association of tuples of words."""
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
@@ -64,8 +65,9 @@ class TensorModel(WordModel):
         """
         return self._predicted(np.asarray(indices))
 
+    @abstractmethod
     def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:
-        raise NotImplementedError
+        """Return the predicted association of each row of indices."""
 
 
 def check_listed(entries: Entries) -> None:

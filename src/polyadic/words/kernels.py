@@ -148,7 +148,7 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
-    """Take the gradient of ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last, in both directions.
+    """Compute the gradient of ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last, in both directions.
 
     ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared
     updates. Returns the sum of the losses before the updates.
