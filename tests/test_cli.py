@@ -325,6 +325,18 @@ def test_corpus_from_files(text, tmp_path):
     assert (tmp_path / "corpus" / "meta.json").is_file()
 
 
+def test_set_takes_listed_options(text, tmp_path):
+    """``--set`` sets an option that --help lists as the option does; it is refused if both are given."""
+    made = [tmp_path / "a", tmp_path / "b"]
+    first, second = (
+        in_json("corpus", text, "--out", out, *options)["steps"]["corpus"]
+        for out, options in zip(made, (["--min-count", "1"], ["--set", "min_count=1"]), strict=True)
+    )
+    assert first["words"] == second["words"] == 16
+    both = invoke("corpus", text, "--out", tmp_path / "c", "--min-count", "1", "--set", "min_count=2")
+    assert "--min-count must be given only once" in sentence(both)
+
+
 def test_corpus_from_standard_input(text, tmp_path):
     """A dash stands for text from standard input."""
     found = in_json("corpus", "-", "--out", tmp_path / "corpus", "--set", "tokenised=true", stdin=text.read_text())

@@ -122,9 +122,9 @@ def check_stopped(left_alone, *rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verb", sorted({*CALLS} - {STAGED}))
+@pytest.mark.parametrize("verb", sorted({*CALLS} - {STAGED, "serve"}))
 def test_every_verb_may_be_stopped(verb, made):
-    """At each of its operations, while it replaces what is there."""
+    """At each of its operations, while it replaces what is there; ``serve`` writes nothing and runs until Ctrl-C."""
     call = CALLS[verb].split()
     force = any("--force" in option.opts for option in COMMANDS[verb if verb in COMMANDS else f"{verb} train"].params)
     check_stopped(*stopped(made, *call, *(["--force"] if force else []), way="each"))

@@ -127,9 +127,7 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
 
     def run(ctx: typer.Context, **values: Any) -> None:
         given = {each.name: _value(each, values[each.name]) for each in shown if _is_given(ctx, each.name)}
-        given |= _set(
-            values.get("set_", ()), {name: each for name, each in by_name.items() if not each.positional}, given
-        )
+        given |= _set(values.get("set_", ()), named, given)
         if forced:
             given["force"] = values["force"]
         with output.Output():
