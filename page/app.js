@@ -7,11 +7,11 @@ import * as overview from "./views/overview.js";
 import * as parts from "./views/parts.js";
 import * as phrase from "./views/phrase.js";
 import * as table from "./views/table.js";
-import * as theme from "./views/theme.js";
+import * as component from "./views/component.js";
 import * as topics from "./views/topics.js";
 import * as word from "./views/word.js";
 
-const VIEWS = { "": overview, document: document_, lines, parts, phrase, table, theme, topics, word, map: { title: () => "Map", show: async (...all) => (await import("./views/map.js")).show(...all) } };
+const VIEWS = { "": overview, document: document_, lines, parts, phrase, table, component, topics, word, map: { title: () => "Map", show: async (...all) => (await import("./views/map.js")).show(...all) } };
 const LINKS = [["Overview", "#/", "overview"], ["Concordance", "#/lines", null], ["Map", "#/map", "places"], ["Topics", "#/topics", "topics"],
   ["Compare", "#/parts", "keywords"], ["Tables", "#/table", "table"]];
 

@@ -46,7 +46,7 @@ def test_rows_are_logistic_regressions():
 
 @pytest.mark.parametrize("within", ["row", "column", "all"])
 def test_true_cells_alone(within):
-    """With zeros drawn, unlisted cells of the right block come before others; more of one side are no hindrance."""
+    """With zeros drawn, unobserved cells of the right block come before others; more of one side are no hindrance."""
     truth, x = blocks(n=60, m=20)
     model = LogisticFactorization(2, ridge=0.5, n_negatives=2, sampling_axis=within, max_iter=40, tol=0, seed=0).fit(x)
     i, j = np.nonzero(x == 0)
@@ -73,7 +73,7 @@ def test_labels(X, how, fault):
 
 
 @pytest.mark.parametrize("within", ["row", "column"])
-def test_listed_before_unlisted(within):
+def test_listed_before_unobserved(within):
     """Of cells never listed those of the right block come first, among columns of a row or rows of a column."""
     truth, x = blocks(n=60, m=20)
     model = PairwiseRanking(2, sampling_axis=within, seed=0).fit(x)

@@ -20,7 +20,7 @@ def films(seed=0, n=60, m=40):
     x = 3 + taste[np.arange(n)[:, None] % 3, np.arange(m) % 3] + 0.3 * rng.standard_normal((n, m))
     known = rng.random(x.shape) < 0.3
     cells = [
-        Entries(np.argwhere(which), np.clip(x, 1, 5)[which], x.shape, unlisted="missing") for which in (known, ~known)
+        Entries(np.argwhere(which), np.clip(x, 1, 5)[which], x.shape, unobserved="missing") for which in (known, ~known)
     ]
     return MovieLens(cells[0], users, items, ["Action", "Drama", "War"]), Fold(*cells)
 

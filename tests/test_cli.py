@@ -472,12 +472,12 @@ def test_products_without_themes_are_warned_of(vectors, tmp_path):
     """Where vectors have negative numbers their products mean little."""
     assert "warning" not in invoke("phrase", vectors, "apollo", "moon").stderr
     Embedding(["a", "b", "c"], [[1.0, -1.0], [1.0, 0.5], [0.5, 0.5]]).save(tmp_path / "dense")
-    assert "have no themes" in invoke("phrase", tmp_path / "dense", "a", "b").stderr
+    assert "have no non-negative components" in invoke("phrase", tmp_path / "dense", "a", "b").stderr
 
 
 @pytest.mark.filterwarnings("default")
 def test_themes_that_a_file_cannot_hold(tmp_path):
-    """Written for another tool, vectors lose which columns are themes; that is said."""
+    """Written for another tool, vectors lose which columns are non-negative; that is said."""
     Embedding(["a", "b"], [[-1.0, 1.0], [1.0, 0.5]], components=1).save(tmp_path / "a")
     done = invoke("convert", tmp_path / "a", tmp_path / "a.vec", "--to", "word2vec")
     assert "only the last 1 of 2 columns are non-negative components" in done.stderr
@@ -624,7 +624,7 @@ def test_train_says_what_it_will_do(text, tmp_path):
     ahead = done["steps"]["model"]
     assert ahead["method"] == "jcp"
     assert ahead["rank"] == done["rank"] < 20
-    assert ahead["themes"] == ahead["rank"] // 2
+    assert ahead["n_nonnegative"] == ahead["rank"] // 2
     assert ahead["about_minutes"] >= 0
     assert ahead["memory_mib"] >= 0
 
@@ -669,14 +669,16 @@ def test_train_from_a_corpus_or_counts(text, tmp_path):
 
 
 def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
-    """Without a method, text is counted by twos and threes, and half of the columns are themes."""
+    """Without a method, text is counted by twos and threes, and half of the columns are non-negative."""
     done = in_json("train", text, "--out", tmp_path / "out", *SMALL, "--width", "4/5")
     assert len(done["steps"]["factors"]["explained"]) == 2
     vectors = Embedding.load(tmp_path / "out")
     assert (vectors.rank, vectors.components.rank) == (4, 2)
     assert (vectors.components.vectors >= 0).all()
     assert vectors.meta["trained"]["method"] == "jcp"
-    three = in_json("train", text, "--out", tmp_path / "three", *SMALL, "--set", "themes=3", "--set", "pair_scale=0.3")
+    three = in_json(
+        "train", text, "--out", tmp_path / "three", *SMALL, "--set", "n_nonnegative=3", "--set", "pair_scale=0.3"
+    )
     assert Embedding.load(tmp_path / "three").components.rank == 3
     assert three["rank"] == 4
     succeed("train", text, "--out", tmp_path / "usual", "--min-count", "1", "--rank", "4")
@@ -688,7 +690,7 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
     ("options", "expected"),
     [
         (["--set", "pair_scale=0"], "--set pair_scale must be a finite number above 0 up to 1; got '0'"),
-        (["--set", "themes=4"], "themes must be a whole number from 1 to 3; got 4"),
+        (["--set", "n_nonnegative=4"], "n_nonnegative must be a whole number from 1 to 3; got 4"),
         (
             ["--set", "order_weights=1/2/3"],
             "--set order_weights must be a single value or one value for each of the orders",
@@ -1122,8 +1124,8 @@ def test_what_is_kept_lies_elsewhere(text, tmp_path):
 
 
 def test_a_product_of_nothing_is_told(tmp_path):
-    """Of words that share no theme only the sum is left; the reader is told so on standard error."""
+    """Of words that share no component only the sum is left; the reader is told so on standard error."""
     Embedding(["sun", "law", "sea"], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).save(tmp_path / "vectors")
     done = invoke("phrase", tmp_path / "vectors", "sun", "law")
     assert done.exit_code == 0
-    assert "have no theme in common" in done.stderr
+    assert "have no component in common" in done.stderr

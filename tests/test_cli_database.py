@@ -25,7 +25,7 @@ table = "genres.tsv"
 entities = ["film", "genre"]
 columns = [1, 2]
 loss = "logistic"
-unlisted = "zero"
+unobserved = "zero"
 
 [entities]
 film = "films.txt"

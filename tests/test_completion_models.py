@@ -127,7 +127,7 @@ def test_kinds_of_matrices():
     full = np.full((3, 2), np.nan)
     full[i, j] = v
     same = [full, coo_array((v, (i, j)), shape=(3, 2)), csr_array((v, (i, j)), shape=(3, 2))]
-    same.append(Entries(np.column_stack([i, j]), v, (3, 2), unlisted="missing"))
+    same.append(Entries(np.column_stack([i, j]), v, (3, 2), unobserved="missing"))
     for X in same:
         cells = cells_of(X)
         assert (cells.rows.tolist(), cells.columns.tolist(), cells.values.tolist()) == ([0, 1, 2], [1, 1, 0], [0, 2, 3])

@@ -292,7 +292,7 @@ SPOILT = {
     "one length": lambda folder: edit_meta(folder, shape=5),
     "broken lengths": lambda folder: edit_meta(folder, shape=[1.5, 2.5, 3.5]),
     "not symmetric": lambda folder: edit_meta(folder, symmetric=False),
-    "missing cells": lambda folder: edit_meta(folder, unlisted="missing"),
+    "missing cells": lambda folder: edit_meta(folder, unobserved="missing"),
     "nested": lambda folder: (folder / "meta.json").write_text("[" * 100_000),
     "a long number": lambda folder: (folder / "meta.json").write_text('{"kind": ' + "1" * 5000 + "}"),
     "a spoilt header": lambda folder: (folder / "values.npy").write_bytes(

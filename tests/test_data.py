@@ -25,7 +25,7 @@ def same(a, b):
     assert a.values.tolist() == b.values.tolist()
     assert (a.weights is None) == (b.weights is None)
     assert a.weights is None or a.weights.tolist() == b.weights.tolist()
-    assert (a.shape, a.unlisted, a.symmetric) == (b.shape, b.unlisted, b.symmetric)
+    assert (a.shape, a.unobserved, a.symmetric) == (b.shape, b.unobserved, b.symmetric)
 
 
 @given(
@@ -87,16 +87,16 @@ def test_blocks_cover_entries(entries, length):
     entries=any_entries,
     indices=st.sampled_from(np.typecodes["AllInteger"]),
     values=st.sampled_from(["float32", "float64", "int16", "uint32", "int64"]),
-    unlisted=st.sampled_from(["zero", "missing"]),
+    unobserved=st.sampled_from(["zero", "missing"]),
 )
-def test_entries_survive_the_disk(entries, indices, values, unlisted, tmp_path_factory):
+def test_entries_survive_the_disk(entries, indices, values, unobserved, tmp_path_factory):
     """What is saved is loaded again, whatever the types of its numbers."""
     path = tmp_path_factory.mktemp("data") / "x"
     small = replace(
         entries,
         indices=entries.indices.astype(indices),
         values=np.trunc(np.abs(entries.values)).astype(values),
-        unlisted=unlisted,
+        unobserved=unobserved,
     )
     small.save(path)
     loaded = Entries.load(path)
@@ -125,7 +125,7 @@ VALUES = np.array([1.0, 2.0, 3.0])
         ({"values": np.array([1.0, 2.0, -np.inf])}, "values must be finite; entry 2 is -inf"),
         ({"weights": np.array([1.0, np.inf, 2.0])}, "weights must be finite; entry 1 is inf"),
         ({"weights": np.ones(2)}, r"weights must have shape \(3,\), one value per entry; got shape \(2,\)"),
-        ({"unlisted": "null"}, "unlisted must be one of 'zero', 'missing'; got 'null'"),
+        ({"unobserved": "null"}, "unobserved must be one of 'zero', 'missing'; got 'null'"),
         ({"indices": ROWS[:, ::-1]}, "order is violated near entry 0"),
         ({"indices": ROWS[[1, 0, 2]]}, "order is violated near entry 0"),
         ({"indices": ROWS[[0, 1, 1]]}, "order is violated near entry 1"),
@@ -189,9 +189,9 @@ def test_damaged_content(folder):
     [
         ({"kind": "embedding"}, "of kind .embedding., but a folder of kind .entries. is required"),
         ({"version": 2}, "version 2 of the entries format, but this version of polyadic reads version 1"),
-        ({"unlisted": "whatever"}, "unlisted must be one of"),
+        ({"unobserved": "whatever"}, "unobserved must be one of"),
         ({"shape": [2, 2, 2]}, "is out of range"),
-        *(({key: None}, f"meta.json has no key '{key}'") for key in ("shape", "unlisted", "symmetric", "weighted")),
+        *(({key: None}, f"meta.json has no key '{key}'") for key in ("shape", "unobserved", "symmetric", "weighted")),
     ],
 )
 def test_damaged_meta(folder, change, message):

@@ -37,7 +37,7 @@ def planted(users=60, films=30, seed=0):
 def relations(ratings, kinds, **how):
     return {
         "ratings": Relation(ratings, ("user", "film"), value="stars", **how),
-        "kinds": Relation(kinds, ("film", "kind"), loss="logistic", unlisted="zero"),
+        "kinds": Relation(kinds, ("film", "kind"), loss="logistic", unobserved="zero"),
     }
 
 
@@ -174,7 +174,7 @@ def test_friends_of_a_new_person():
     same = group[one] == group[other]
     friends = {"one": one[same], "other": other[same]}
     model = CollectiveFactorization(2, ridge=0.3, seed=0)
-    how = {"columns": ("one", "other"), "loss": "logistic", "unlisted": "zero"}
+    how = {"columns": ("one", "other"), "loss": "logistic", "unobserved": "zero"}
     model.fit({"friends": Relation(friends, ("user", "user"), **how)})
     model.update({"friends": {"one": [20, 20, 20], "other": [1, 3, 5]}})
     odd, even = (model.predict("friends", [(20, b) for b in range(start, 20, 2)]).mean() for start in (1, 0))
@@ -241,7 +241,7 @@ def test_parts_by_any_loss_and_order(name):
         "signs": Relation((rng.random((8, 6)) < 0.5).astype(float), ("a", "b"), loss="logistic"),
         "counts": Relation(rng.poisson(2.0, (8, 4)).astype(float), ("a", "c"), loss="poisson"),
         "zeros": Relation(
-            coo_array((rng.random((8, 9)) < 0.4).astype(float)), ("a", "d"), unlisted="zero", zero_weight=0.3
+            coo_array((rng.random((8, 9)) < 0.4).astype(float)), ("a", "d"), unobserved="zero", zero_weight=0.3
         ),
         "cube": Relation(cube, ("a", "e", "f")),
     }

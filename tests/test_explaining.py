@@ -131,10 +131,10 @@ def test_reasons_by_name(method, tmp_path):
     assert [each["column"] for each in first["why"]] == [
         name for name, _ in model.explain("r4", [first["column"]])[0].parts[:2]
     ]
-    (first,) = in_json(*asked, "-n", "1", "--why", "1", "--by", "themes")["recommended"]
-    (theme,) = [each["theme"] for each in first["why"]]
-    told = in_json("complete", "themes", tmp_path / "model")
-    assert theme in [" / ".join(c["column"] for c in each["columns"][:3]) for each in told["themes"]]
+    (first,) = in_json(*asked, "-n", "1", "--why", "1", "--by", "components")["recommended"]
+    (component,) = [each["component"] for each in first["why"]]
+    told = in_json("complete", "components", tmp_path / "model")
+    assert component in [" / ".join(c["column"] for c in each["columns"][:3]) for each in told["components"]]
 
 
 @pytest.mark.parametrize("method", ["als", "implicit", "bayesian", "trace-norm"])
@@ -145,20 +145,21 @@ def test_themes_add_up_whatever_the_method(method):
     U, V = model.model_.augmented()
     P = U @ V.T
     row, columns = "r4", ["c2", "c7"]
-    for column, why in zip(columns, model.explain(row, columns, by="themes"), strict=True):
+    for column, why in zip(columns, model.explain(row, columns, by="components"), strict=True):
         i, j = model.rows_.index(row), model.columns_.index(column)
         assert why.value == pytest.approx(P[i, j], rel=1e-5)
         limit = 1e-5 if method != "bayesian" else 0.2  # whose draws span more axes than its rank
         assert why.base == pytest.approx(P[i].mean() + P[:, j].mean() - P.mean(), rel=limit, abs=limit)
-    themes = model.themes(top=2)
-    assert all(len(theme.columns) <= 2 for theme in themes)
-    assert sum(theme.share for theme in themes) <= 1 + 1e-9
-    assert [theme.share for theme in themes] == sorted((theme.share for theme in themes), reverse=True)
-    assert len(model.themes(1)) == 1
-    rows = frame(themes)
-    assert rows.columns.tolist() == ["theme", "share", "column", "loading"]
+    components = model.components(top=2)
+    assert all(len(component.columns) <= 2 for component in components)
+    assert sum(component.share for component in components) <= 1 + 1e-9
+    shares = [component.share for component in components]
+    assert shares == sorted(shares, reverse=True)
+    assert len(model.components(1)) == 1
+    rows = frame(components)
+    assert rows.columns.tolist() == ["component", "share", "column", "loading"]
     assert frame(model.recommend("r1", 2, seen=True)).columns.tolist() == ["column", "value"]
-    assert frame(model.explain(row, columns, by="themes")[0]).columns.tolist() == ["value", "base", "name", "part"]
+    assert frame(model.explain(row, columns, by="components")[0]).columns.tolist() == ["value", "base", "name", "part"]
     with pytest.raises(InputError, match="by must be"):
         model.explain(row, columns, by="words")
 

@@ -37,7 +37,7 @@ def table(slots, loss, *, seed, share=0.5, weighted=False, zero_weight=0.0, weig
     if isinstance(loss, SoftplusPoisson):
         x = rng.poisson(1.5, len(cells)).astype(float)
     weights = rng.random(len(cells)) + 0.5 if weighted else None
-    entries = Entries(cells, x, shape, weights, unlisted="zero" if zero_weight else "missing")
+    entries = Entries(cells, x, shape, weights, unobserved="zero" if zero_weight else "missing")
     return Term(entries, CP(), loss, tuple(slots), weight=weight, zero_weight=zero_weight)
 
 
@@ -166,7 +166,7 @@ def test_point_estimates_are_stationary():
             x = term.entries
             values = x.values - state[1 + t][0]
             shifted.append(
-                Term(Entries(x.indices, values, x.shape, x.weights, unlisted="missing"), CP(), Squared(), term.slots)
+                Term(Entries(x.indices, values, x.shape, x.weights, unobserved="missing"), CP(), Squared(), term.slots)
             )
     factors = [coupled.factor(state[0], s) for s in range(3)]
     squared = [term for term in shifted if not isinstance(term.loss, Logistic)]
@@ -215,7 +215,7 @@ def test_the_chain_leaves_the_joint_distribution_alone():
         shape = tuple(sizes[s] for s in names)
         cells = np.argwhere(np.ones(shape))
         cells = cells[cells[:, 0] > cells[:, 1]] if names == (0, 0) else cells
-        terms.append(Term(Entries(cells, np.zeros(len(cells)), shape, unlisted="missing"), CP(), loss, names))
+        terms.append(Term(Entries(cells, np.zeros(len(cells)), shape, unobserved="missing"), CP(), loss, names))
     coupled = CoupledTables(terms, sizes, biased=[True, False, False, False])
     chain = gibbs(coupled, Draw(coupled.start(1, rng, scale=1), np.full(4, 1.5)), priors=priors, rng=rng, threads=1)
     kept = []
@@ -408,7 +408,7 @@ def test_components_that_are_not_needed_vanish():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 40)) + 0.3 * rng.standard_normal((60, 40))
     cells = np.argwhere(rng.random(x.shape) < 0.4)
-    entries = Entries(cells, x[tuple(cells.T)], x.shape, unlisted="missing")
+    entries = Entries(cells, x[tuple(cells.T)], x.shape, unobserved="missing")
     coupled = CoupledTables([Term(entries, CP(), Squared(), (0, 1))], x.shape, biased=[False])
     q = Beliefs.of(fitted(coupled, rank=5, sweeps=200).factors, 1, 2)
     squares = np.sort(np.prod([(coupled.factor(q.means[0], s) ** 2).sum(axis=0) for s in (0, 1)], axis=0))
@@ -427,7 +427,7 @@ def test_truth_values_of_a_planted_matrix():
     x = (rng.random(m.shape) < expit(m)).astype(float)
     seen = rng.random(m.shape) < 0.5
     cells = np.argwhere(seen)
-    entries = Entries(cells, x[seen], m.shape, unlisted="missing")
+    entries = Entries(cells, x[seen], m.shape, unobserved="missing")
     coupled = CoupledTables([Term(entries, CP(), Logistic(), (0, 1))], m.shape, biased=[False])
     q = Beliefs.of(fitted(coupled, rank=3, sweeps=60).factors, 1, 2)
     found = coupled.factor(q.means[0], 0) @ coupled.factor(q.means[0], 1).T + q.means[1][0]

@@ -82,8 +82,8 @@ def test_planted_vectors_are_recovered(order):
     assert set(cosines.argmax(axis=0)) == {0, 1}
 
 
-def test_zeros_pull_unlisted_cells_down():
-    """The more weight zeros have, the smaller are predictions of unlisted tuples."""
+def test_zeros_pull_unobserved_cells_down():
+    """The more weight zeros have, the smaller are predictions of unobserved tuples."""
     x = some_entries(size=12, n=40)
     listed = reference.cells(x)
     sums = []
@@ -154,9 +154,9 @@ def joint_entries(seed=0, *, size=30, groups=3):
 
 
 def test_themes_keep_groups_apart():
-    """Where words fall into groups, themes are not negative, and triples of two groups have no association."""
+    """Where words fall into groups, components are not negative, and triples of two groups have no association."""
     lists, group = joint_entries()
-    model = JointCP(12, themes=6, seed=1, max_iter=200).fit(lists)
+    model = JointCP(12, n_nonnegative=6, seed=1, max_iter=200).fit(lists)
     assert (model.factors_[1] >= 0).all()
     rows = np.random.default_rng(2).integers(30, size=(500, 3))
     within = (group[rows] == group[rows[:, :1]]).all(axis=1)
@@ -169,9 +169,9 @@ def test_themes_keep_groups_apart():
 
 
 def test_joint_predictions_are_what_was_fitted():
-    """Pairs are inner products of whole vectors, triples products of themes in the units of the values."""
+    """Pairs are inner products of whole vectors, triples products of non-negative components, in units of the values."""
     lists, _ = joint_entries()
-    model = JointCP(6, themes=3, pair_scale=0.4, seed=1, max_iter=200).fit(lists)
+    model = JointCP(6, n_nonnegative=3, pair_scale=0.4, seed=1, max_iter=200).fit(lists)
     A, C = model.factors_
     U = np.hstack([A, C])
     np.testing.assert_allclose(model.predict(np.array([[3, 5]])), [U[3] @ U[5]], rtol=1e-5)
@@ -191,8 +191,8 @@ def test_joint_objective_never_rises():
 def test_joint_goes_on_where_it_stopped():
     """Given the vectors of a fit that was cut short, the next begins at its objective."""
     lists, _ = joint_entries()
-    first = JointCP(6, themes=2, seed=3, max_iter=5, tol=0).fit(lists)
-    second = JointCP(6, themes=2, start=np.hstack(first.factors_), max_iter=5, tol=0).fit(lists)
+    first = JointCP(6, n_nonnegative=2, seed=3, max_iter=5, tol=0).fit(lists)
+    second = JointCP(6, n_nonnegative=2, start=np.hstack(first.factors_), max_iter=5, tol=0).fit(lists)
     assert second.history_[0] == pytest.approx(first.history_[-1], rel=1e-5)
     assert second.history_[-1] < first.history_[-1]
 
@@ -203,8 +203,8 @@ def test_joint_goes_on_where_it_stopped():
         ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got shape \(30, 5\)"),
         ({"start": -np.ones((30, 6))}, slice(None), "the last 3 must be non-negative"),
         ({"start": np.ones((29, 6))}, slice(None), "start must have 30 rows, one per word"),
-        ({"themes": 6}, slice(None), "themes"),
-        ({"rank": 60}, slice(None), "rank must be below 60, the 30 words and the 30 themes; got 60"),
+        ({"n_nonnegative": 6}, slice(None), "n_nonnegative"),
+        ({"rank": 60}, slice(None), "rank must be below 60, the 30 words and the 30 non-negative components; got 60"),
         ({}, slice(1), r"requires pairs, followed by larger tuples; got entries of orders \[2\]"),
         ({}, slice(None, None, -1), r"got entries of orders \[3, 2\]"),
         ({"order_weights": [1.0]}, slice(None), "order_weights must contain one weight per list"),
@@ -225,7 +225,7 @@ LISTED = Entries(np.array([[1, 0]]), np.ones(1), (2, 2), symmetric=True)
     [
         (SymmetricCP(2), replace(LISTED, symmetric=False), "symmetric CP requires symmetric entries"),
         (SymmetricCP(2), replace(LISTED, indices=LISTED.indices[:0], values=np.empty(0)), "there are no entries"),
-        (SymmetricCP(2, zero_weight=0.1), replace(LISTED, unlisted="missing"), "zero_weight must be 0 if unlisted"),
+        (SymmetricCP(2, zero_weight=0.1), replace(LISTED, unobserved="missing"), "zero_weight must be 0 if unobserved"),
         (PPMISVD(2), some_entries(), "entries of order 2; got order 3"),
         (PPMISVD(20), some_entries(order=2), "rank must be below 20, the smaller side of the matrix; got 20"),
         (NNSE(2), some_entries(), "NNSE requires a symmetric matrix"),

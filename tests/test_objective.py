@@ -318,8 +318,8 @@ class Other:
         ({"weight": -1.0}, "weight must be a finite number of at least 0; got -1"),
         ({"zero_weight": np.nan}, "zero_weight must be a finite number of at least 0; got nan"),
         (
-            {"entries": replace(X, unlisted="missing")},
-            "zero_weight must be 0 if unlisted entries are treated as missing",
+            {"entries": replace(X, unobserved="missing")},
+            "zero_weight must be 0 if unobserved entries are treated as missing",
         ),
         ({"loss": Other()}, "zero_weight requires a squared or Poisson loss and a CP form"),
         ({"form": Other()}, "zero_weight requires a squared or Poisson loss and a CP form"),
@@ -345,7 +345,7 @@ def test_default_zeros_weigh_a_multiple_of_the_listed():
         assert term.importance[0].mean() == pytest.approx(1)
     small = Entries.collect([[0, 1, 2]], [1.0], 3)
     assert symmetric_terms([small], Squared())[0].zero_weight == 1
-    assert symmetric_terms([replace(small, unlisted="missing")], Squared())[0].zero_weight == 0
+    assert symmetric_terms([replace(small, unobserved="missing")], Squared())[0].zero_weight == 0
     (poisson,) = symmetric_terms([small], Poisson())
     assert (poisson.zero_weight, poisson.importance) == (1, {})
     for name in ("zero_weight", "zero_power"):
@@ -391,7 +391,7 @@ def test_fit_is_what_norms_say(slots, entries, seed):
     found = fit(term, factors)
     assert found.listed == pytest.approx(1 - np.linalg.norm(errors[listed]) / size)
     assert found.all_cells == pytest.approx(1 - np.linalg.norm(errors) / size)
-    assert fit(replace(term, entries=replace(entries, unlisted="missing")), factors).all_cells is None
+    assert fit(replace(term, entries=replace(entries, unobserved="missing")), factors).all_cells is None
 
 
 def test_work_counts_entries_and_fibres():

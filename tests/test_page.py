@@ -54,7 +54,7 @@ VIEWS = {
     "map": "#/map",
     "topics": "#/topics",
     "topic": "#/topics/0",
-    "theme": "#/theme/0",
+    "component": "#/component/0",
     "parts": "#/parts?field=kind&value=river",
     "contrast": "#/parts/bank?field=kind&value=river",
     "table": "#/table?rows=kind",
@@ -441,7 +441,7 @@ def test_a_real_text(chromium, tmp_path):
             "#/lines?words=film",
             "#/map/film",
             "#/topics/1",
-            "#/theme/2",
+            "#/component/2",
         ):
             reader.go(address + view)
             assert not reader.page.locator(".fault").count(), view

@@ -353,8 +353,8 @@ def test_modes_of_different_vocabularies():
         ({}, replace(SYMMETRIC, weights=np.ones(2)), "gives every cell weight 1"),
         (
             {},
-            replace(SYMMETRIC, unlisted="missing"),
-            "zero_weight must be 0 if unlisted entries are treated as missing",
+            replace(SYMMETRIC, unobserved="missing"),
+            "zero_weight must be 0 if unobserved entries are treated as missing",
         ),
     ],
 )

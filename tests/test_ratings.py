@@ -90,7 +90,7 @@ def test_folds_have_names():
 def test_movielens(realdata):
     """Ratings, users and films as published; test parts of the five folds are all ratings, each once."""
     found = movielens(root=realdata)
-    assert (found.ratings.shape, found.ratings.unlisted) == ((943, 1682), "missing")
+    assert (found.ratings.shape, found.ratings.unobserved) == ((943, 1682), "missing")
     assert found.ratings.values.mean() == pytest.approx(3.52986)
     assert found.users[0] == (24, "M", "technician", "85711")
     assert found.films[0] == ("Toy Story (1995)", 1995, ("Animation", "Children's", "Comedy"))

@@ -17,7 +17,7 @@ SETTINGS = {"min_count": 1, "rank": 2, "max_iter": 3, "tol": 0.0, "threads": 1, 
 
 @pytest.mark.parametrize("method", ["jcp", "cp-sn", "ppmi-svd", "root-ca"])
 def test_verb_and_function_agree(method, tmp_path):
-    """``polyadic.train`` gives what ``polyadic train`` writes: vectors, counts of words, themes and settings."""
+    """``polyadic.train`` gives what ``polyadic train`` writes: vectors, counts of words, n_nonnegative and settings."""
     settings = {name: value for name, value in SETTINGS.items() if name not in {"max_iter", "tol"}}
     settings |= {"max_iter": 3, "tol": 0.0} if method in {"jcp", "cp-sn"} else {}
     text = tmp_path / "text.txt"
@@ -33,15 +33,15 @@ def test_verb_and_function_agree(method, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "rank", "themes"),
-    [({}, 8, 2), ({"themes": 3}, 8, 3), ({"themes": 5}, 10, 5), ({"rank": 6}, 6, 3)],
+    ("options", "rank", "n_nonnegative"),
+    [({}, 8, 2), ({"n_nonnegative": 3}, 8, 3), ({"n_nonnegative": 5}, 10, 5), ({"rank": 6}, 6, 3)],
 )
-def test_text_says_how_many_columns_are_themes(options, rank, themes, monkeypatch):
+def test_text_says_how_many_columns_are_nonnegative(options, rank, n_nonnegative, monkeypatch):
     """Unless somebody else does."""
     monkeypatch.setattr(words, "supported_rank", lambda *_, **__: (8, 2))
     how = {name: value for name, value in SETTINGS.items() if name != "rank"}
     made = polyadic.train(TEXTS, **how, **options)
-    assert (made.rank, made.components.rank) == (rank, themes)
+    assert (made.rank, made.components.rank) == (rank, n_nonnegative)
 
 
 def test_text_corpus_and_counts_agree():
@@ -59,7 +59,7 @@ def test_text_corpus_and_counts_agree():
     [
         ({"rnak": 3}, "rnak is not an option of any method; jcp has .*rank"),
         ({"method": "jpc"}, "method must be one of 'jcp'"),
-        ({"method": "ppmi-svd", "themes": 3}, "themes is an option of jcp; ppmi-svd has"),
+        ({"method": "ppmi-svd", "n_nonnegative": 3}, "n_nonnegative is an option of jcp; ppmi-svd has"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1; got 0"),
         ({"window": "wide"}, "window must be one of 'span', 'centred', 'chunk'; got 'wide'"),
         ({"width": [5, 10, 15]}, r"width must be a single value or one value for each of the orders \(2, 3\); got 3"),

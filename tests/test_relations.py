@@ -65,7 +65,7 @@ def test_kinds_of_data_say_the_same():
 def test_entities_are_found_across_tables():
     """Names of one type are collected from all tables; those that are declared keep their order."""
     people = Relation(
-        {"user": ["dan", "ann"], "town": ["Rome", "Bath"]}, ("user", "town"), loss="logistic", unlisted="zero"
+        {"user": ["dan", "ann"], "town": ["Rome", "Bath"]}, ("user", "town"), loss="logistic", unobserved="zero"
     )
     database = Database({"likes": likes(), "people": people})
     assert database.names["user"].tolist() == ["ann", "bob", "cid", "dan"]
@@ -136,7 +136,7 @@ def test_entities_are_found_across_tables():
             lambda: {"r": Relation({"a": [1, 1], "b": [2, 2], "w": [1, 9]}, ("a", "b"), weight_by="w")},
             r"r: the cell \('1', '2'\) has several weights",
         ),
-        (lambda: {"r": Relation(LIKES, ("user", "film"), loss="logistic")}, "r: all values are 1; use unlisted="),
+        (lambda: {"r": Relation(LIKES, ("user", "film"), loss="logistic")}, "r: all values are 1; use unobserved="),
     ],
 )
 def test_data_that_contradicts_itself_is_refused(make, message):
@@ -226,7 +226,7 @@ def test_a_type_named_twice_has_unordered_cells():
         )
 
 
-def test_drawn_zeros_are_unlisted_cells():
+def test_drawn_zeros_are_unobserved_cells():
     """Each differs from a listed cell in one entity; none is listed, drawn twice or, in one type, on the diagonal."""
     rng = np.random.default_rng(0)
     for entities, shape in ((("a", "b"), (30, 20)), (("a", "b", "c"), (9, 8, 7)), (("a", "a"), (25, 25))):
@@ -357,7 +357,7 @@ def test_tensors_and_truth_values(model):
     fitted = (
         clone(model)
         .set_params(rank=2)
-        .fit({"says": Relation(entries, ("who", "what", "where"), loss="logistic", unlisted="zero", n_negatives=3)})
+        .fit({"says": Relation(entries, ("who", "what", "where"), loss="logistic", unobserved="zero", n_negatives=3)})
     )
     others = np.argwhere(m <= np.quantile(m, 0.8))
     positive_scores, other_scores = fitted.predict("says", held), fitted.predict("says", others)
@@ -436,7 +436,7 @@ def test_parameters_are_checked():
     with pytest.raises(InputError, match="ridge has an unknown entity type 'town'; types are user, film"):
         CollectiveFactorization(2, ridge={"town": 1.0}).fit(table)
     refuses("ridge has no value for entity type 'film'", CollectiveFactorization(2, ridge={"user": 1.0}).fit, table)
-    zeros = {"r": Relation(np.eye(4), ("a", "b"), unlisted="zero")}
+    zeros = {"r": Relation(np.eye(4), ("a", "b"), unobserved="zero")}
     refuses("count_power must be 0 if zeros are weighted", CollectiveFactorization(2, count_power=1.0).fit, zeros)
 
 
@@ -444,7 +444,7 @@ def test_weighted_zeros_of_all_cells():
     """Zero weight 1 is plain least squares of the whole table: the error is that of the truncated SVD."""
     rng = np.random.default_rng(0)
     x = (rng.random((20, 15)) < 0.2).astype(float)
-    table = {"r": Relation(csr_array(x), ("a", "b"), unlisted="zero", zero_weight=1.0)}
+    table = {"r": Relation(csr_array(x), ("a", "b"), unobserved="zero", zero_weight=1.0)}
     model = CollectiveFactorization(3, ridge=1e-6, max_iter=500, tol=0, seed=0).fit(table)
     found = model.predict("r", np.argwhere(np.ones_like(x))).reshape(x.shape)
     s = np.linalg.svd(x, compute_uv=False)
@@ -459,7 +459,7 @@ def test_loaded_chains_go_on(tmp_path):
     _, known, _, signs = planted()
     tables = {
         "ratings": Relation(known, ("user", "film")),
-        "signs": Relation(coo_array(signs), ("film", "sign"), loss="logistic", unlisted="zero"),
+        "signs": Relation(coo_array(signs), ("film", "sign"), loss="logistic", unobserved="zero"),
     }
     whole = BayesianFactorization(2, burn_in=3, draws=12, n_samples=6, seed=1).fit(tables)
     BayesianFactorization(2, burn_in=3, draws=5, n_samples=6, seed=1).fit(tables).save(tmp_path / "m")

@@ -184,7 +184,7 @@ def test_unusable_input_is_refused():
     refuses("square matrices of the same size", RESCAL(2).fit, [slices[0].toarray()])
     refuses("relations must be finite", RESCAL(2).fit, [slices[0] * np.inf])
     refuses("shape \\(n, K, n\\)", RESCAL(2).fit, Entries(np.array([[0, 0, 0]]), np.ones(1), (3, 3, 4)))
-    refuses("every unobserved triple as zero", RESCAL(2).fit, triples(slices, unlisted="missing"))
+    refuses("every unobserved triple as zero", RESCAL(2).fit, triples(slices, unobserved="missing"))
     refuses("rank must be a whole number from 1 to 14; got 15", RESCAL(15).fit, slices)
     refuses("ridge_A must be", RESCAL(2, ridge_A=-1).fit, slices)
     model = RESCAL(2).fit(slices)

@@ -17,7 +17,7 @@ from polyadic.core.objective import Objective
 from polyadic.core.penalties import L2, NonNegative, PositiveL1
 from polyadic.core.solvers.run import DivergedWarning, Sweep, run
 from polyadic.words.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from polyadic.words.orders import best_scale, given_start, positive_start, symmetric_terms, zero_unlisted
+from polyadic.words.orders import best_scale, given_start, positive_start, symmetric_terms, zero_unobserved
 from polyadic.words.symmetric import SymmetricCP
 
 
@@ -182,7 +182,7 @@ def test_starts():
     assert np.array_equal(u[:, :2], given.astype(np.float32))
     assert 0 < np.abs(u[:, 2:]).max() < np.abs(given).max()
     x = Entries.collect([[0, 1, 2], [2, 3, 1]], [1.0, 2.0], 6)
-    assert np.flatnonzero(zero_unlisted(u, [x]).any(axis=1)).tolist() == [0, 1, 2, 3]
+    assert np.flatnonzero(zero_unobserved(u, [x]).any(axis=1)).tolist() == [0, 1, 2, 3]
     for wrong, message in (
         (given[:5], "6 rows, one per word"),
         (given * np.nan, "start must be finite"),

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent over cells and over pairs: its steps, where it ends, and the draws of unlisted cells."""
+"""Stochastic gradient descent over cells and over pairs: its steps, its end, and the draws of unobserved cells."""
 
 import numpy as np
 import pytest

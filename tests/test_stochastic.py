@@ -276,7 +276,7 @@ def test_zeros_are_drawn_uniformly(symmetric):
 
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_zeros_beside_listed_entries(symmetric):
-    """A fibre is drawn from as often as it has listed entries, and each of its unlisted cells at the same rate."""
+    """A fibre is drawn from as often as it has listed entries, and each of its unobserved cells at the same rate."""
     rng = np.random.default_rng(9)
     x = some_tuples(rng, size=6, number=12, weighted=False) if symmetric else sparse_matrix(rng, (4, 3, 5), 9)
     term = Term(x, CP(), Squared(), (0, 0, 0) if symmetric else (0, 1, 2))
@@ -452,8 +452,8 @@ def refusals():
     yield {"batch": 0}, term, start, L2(), "batch must be a whole number of at least 1; got 0"
     yield {"zeros": -1}, term, start, L2(), "zeros must be a finite number of at least 0; got -1"
     yield {"zeros": 1}, replace(term, zero_weight=1.0), start, L2(), "zeros must be 0 if zero_weight already"
-    missing = replace(term, entries=replace(x, unlisted="missing"))
-    yield {"zeros": 1}, missing, start, L2(), "zeros must be 0 if unlisted entries are treated as missing"
+    missing = replace(term, entries=replace(x, unobserved="missing"))
+    yield {"zeros": 1}, missing, start, L2(), "zeros must be 0 if unobserved entries are treated as missing"
     shuffled = replace(x, indices=np.asfortranarray(x.indices[::-1]))
     yield {"zeros": 1}, replace(term, entries=shuffled), start, L2(), "zeros require entries in lexicographic order"
     yield {}, replace(term, form=object()), start, L2(), "stochastic descent supports only the CP form"

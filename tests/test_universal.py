@@ -164,8 +164,8 @@ def test_a_step_is_the_gradient(loss):
 
 
 @pytest.mark.parametrize("loss", ["logistic", "bpr"])
-def test_drawn_cells_are_unlisted_cells_of_the_column(loss):
-    """An epoch asks about each listed cell, and with it about as many unlisted cells of its column."""
+def test_drawn_cells_are_unobserved_cells_of_the_column(loss):
+    """An epoch asks about each listed cell, and with it about as many unobserved cells of its column."""
     rng = np.random.default_rng(2)
     schema = random_schema(rng)
     full = np.argwhere(np.ones(schema.cells.shape))[:: schema.cells.shape[1]]

@@ -235,7 +235,7 @@ def test_result():
     """The result is symmetric, weighted, in single precision, without zeros, and a valid list in order."""
     counts = count(some_text(), order=3, width=4)
     x = ppmi(counts)
-    assert (x.symmetric, x.unlisted, x.shape) == (True, "zero", counts.entries.shape)
+    assert (x.symmetric, x.unobserved, x.shape) == (True, "zero", counts.entries.shape)
     assert x.values.dtype == x.weights.dtype == np.float32
     assert (x.values > 0).all()
     assert 0 < len(x) < len(counts.entries)

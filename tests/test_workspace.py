@@ -188,7 +188,7 @@ def test_answers_are_json(workspace):
         "word": {"word": "bank"},
         "words": {"start": "b"},
         "senses": {"word": "bank"},
-        "theme": {"column": 0},
+        "component": {"column": 0},
         "topic": {"topic": 0},
     }
     asked["ratios"] = {"field": "kind", "value": "river"}

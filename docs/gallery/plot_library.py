@@ -18,7 +18,7 @@ novels = pd.read_csv("example/novels.csv")
 new = ratings["novel"].isin(novels.groupby("kind").head(2)["novel"])
 place = ratings.groupby("novel").cumcount()  # position among the ratings of its novel
 test = ratings[new & (place >= 16)]
-kinds = Relation(novels, ("novel", "kind"), loss="logistic", unlisted="zero")
+kinds = Relation(novels, ("novel", "kind"), loss="logistic", unobserved="zero")
 
 known, errors = (0, 1, 2, 4, 8, 16), {"ratings alone": [], "ratings and kinds": []}
 for number in known:

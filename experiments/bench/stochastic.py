@@ -21,14 +21,14 @@ from polyadic.core.resources import cores
 from polyadic.core.solvers.adaptive import Adagrad, Adam
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.stochastic import Zeros, _Descent, stochastic
-from polyadic.words.orders import best_scale, positive_start, zero_unlisted
+from polyadic.words.orders import best_scale, positive_start, zero_unobserved
 
 MARKS = (2, 5, 10, 20, 30, 60, 120, 240, 480)
 
 
 def start_of(term: Term, rank: int):
     u = positive_start(term.entries.shape[0], rank, np.random.default_rng(0))
-    return [best_scale([term], zero_unlisted(np.maximum(u, 0), [term.entries]))]
+    return [best_scale([term], zero_unobserved(np.maximum(u, 0), [term.entries]))]
 
 
 def of_epochs(entries, rank: int, number: int, batch: int) -> None:

@@ -206,7 +206,7 @@ def described():
 
 def related(data):
     """Return the relation of each frame."""
-    truths = {"loss": "logistic", "unlisted": "zero"}
+    truths = {"loss": "logistic", "unobserved": "zero"}
     return {
         "ratings": Relation(data["ratings"], ("user", "film"), value="stars"),
         "kinds": Relation(data["kinds"], ("film", "genre"), **truths),

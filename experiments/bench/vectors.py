@@ -282,7 +282,7 @@ def agreement(vectors: Embedding, names: tuple[str, ...]) -> tuple[float, int]:
 def coherence(vectors: Embedding, reference: list[list[str]]) -> float:
     if not vectors.has_themes:
         return float("nan")
-    tops = [[word for word, _ in theme.words] for theme in components(vectors.themes)]
+    tops = [[word for word, _ in each.words] for each in components(vectors.components)]
     tops = [top for top in tops if len(top) > 1]
     counted = in_windows(reference, {word for top in tops for word in top}, window=10)
     return float(np.mean(npmi_coherence(tops, counted)))
@@ -299,10 +299,10 @@ def sizes(
     tagger: Annotated[Path | None, Option("Of `polyadic tag train`; for the form tagged.")] = None,
     threads: int = 1,
 ) -> None:
-    """Rank, themes, spans and thresholds by the size of the text: `polyadic train` on slices; prints JSON lines.
+    """Rank, non-negative components, spans and thresholds of `polyadic train` by text size; prints JSON lines.
 
     Settings are selected on MTurk-771, MTurk-287, WS353 and RG-65; MEN, SimLex-999 and SimVerb-3500 are for reports.
-    All forms are scored on the words that all know, themes by the NPMI of their ten words in 20 MB of other text.
+    All forms are scored on the words that all know, components by the NPMI of their ten words in 20 MB of other text.
     """
     changes: dict[str, Any] = {}
     for setting in filter(None, change.split(";")):
@@ -392,8 +392,8 @@ def studied(study: Study, rank: int) -> list[tuple[str, Any, tuple[str, ...]]]:
             ("JCP, coupling .5", joint(), both),
             ("JCP, coupling .25", joint(coupling=0.25), both),
             ("JCP, equal order weights", joint(order_weights=[1.0, 1.0]), both),
-            ("JCP, a third themes", joint(themes=rank // 3), both),
-            ("JCP, two thirds themes", joint(themes=2 * rank // 3), both),
+            ("JCP, a third non-negative", joint(n_nonnegative=rank // 3), both),
+            ("JCP, two thirds non-negative", joint(n_nonnegative=2 * rank // 3), both),
         ],
     }
     return studies[study]
@@ -431,7 +431,7 @@ def third_order(
             numbers = [filled.auc["sum"], filled.auc["product"], filled.matched["sum"], filled.matched["product"]]
             numbers += [made.selection["product"], max(v for rule, v in made.selection.items() if rule != "product")]
             cells = [f"{number:.3f}".removeprefix("0") for number in (*numbers, made.retrieval["product"])]
-            zeros = f"{vectors.themes.sparsity:.3f}".removeprefix("0")
+            zeros = f"{vectors.components.sparsity:.3f}".removeprefix("0")
             row(name, f"{seconds:.0f}", zeros, *scores(vectors), *cells)
             if study == "blends":
                 blends(vectors, cases)
@@ -447,7 +447,7 @@ def blends(vectors: Embedding, cases: list[Any]) -> None:
     """Print vectors of phrases by geometric mean and sum, less products, over the cases of odd number."""
 
     def figures(make: Callable[..., np.ndarray]) -> list[Any]:
-        return phrases(vectors.themes, cases, make=lambda titles: np.stack([make(*t) for t in titles])).figures()
+        return phrases(vectors.components, cases, make=lambda titles: np.stack([make(*t) for t in titles])).figures()
 
     products = figures(vectors.product)
     print()

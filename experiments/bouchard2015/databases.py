@@ -32,10 +32,10 @@ ZERO_WEIGHTS, RIDGES, WEIGHTS = (0.01, 0.05), (1.0, 3.0), (0.03, 0.1, 0.3)
 def listens(data: LastFM, *, rank: int, seed: int) -> list[Facts]:
     """Return the logarithms of counts of listens, a fifth held out, from the others and from friends and tags.
 
-    Draws, so that nothing is chosen; friends and tags are truth values, one unlisted cell drawn for each listed.
+    Draws, so that nothing is chosen; friends and tags are truth values, one unobserved cell drawn for each listed.
     """
     plays = Entries(_numbers(data.listens), np.log(np.asarray(data.listens.values, float)), data.listens.shape)
-    train, test = parted(replace(plays, unlisted="missing"), 0.2, np.random.default_rng(seed))
+    train, test = parted(replace(plays, unobserved="missing"), 0.2, np.random.default_rng(seed))
     tables = lastfm_tables(data)
     rows = []
     for name, beside in (("listens alone", ()), ("friends", ("friends",)), ("tags", ("tags",)), ("both", (*tables,))):
@@ -113,7 +113,7 @@ def _named(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit, recommend columns for each row, and compare them with the held-out ones."""
     z, ridge, _ = setting
-    main = Relation(train, ("row", "column"), unlisted="zero", zero_weight=z)
+    main = Relation(train, ("row", "column"), unobserved="zero", zero_weight=z)
     model = CollectiveFactorization(rank, ridge=ridge, max_iter=SWEEPS, tol=0, seed=seed)
     model.fit(Database({"main": main, **(beside or {})}))
     U, V = model.factors_["row"], model.factors_["column"]
@@ -136,7 +136,8 @@ def parted(entries: Entries, share: float, rng: np.random.Generator) -> tuple[En
     """Divide entries at random."""
     out = rng.random(len(entries)) < share
     parts = [
-        Entries(_numbers(entries)[k], entries.values[k], entries.shape, unlisted=entries.unlisted) for k in (~out, out)
+        Entries(_numbers(entries)[k], entries.values[k], entries.shape, unobserved=entries.unobserved)
+        for k in (~out, out)
     ]
     return parts[0], parts[1]
 
@@ -147,9 +148,9 @@ def _numbers(entries: Entries) -> NDArray[np.int64]:
 
 def _positive(cells: NDArray[np.int64], shape: tuple[int, ...], entities: tuple[str, ...], weight: float) -> Relation:
     entries = Entries(cells, np.ones(len(cells)), shape)
-    return Relation(entries, entities, loss="logistic", unlisted="zero", weight=weight)
+    return Relation(entries, entities, loss="logistic", unobserved="zero", weight=weight)
 
 
 def _weighed(cells: NDArray[np.int64], shape: tuple[int, ...], entities: tuple[str, ...], weight: float) -> Relation:
     entries = Entries(cells, np.ones(len(cells)), shape)
-    return Relation(entries, entities, unlisted="zero", zero_weight=ZERO_WEIGHTS[0], weight=weight)
+    return Relation(entries, entities, unobserved="zero", zero_weight=ZERO_WEIGHTS[0], weight=weight)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.core.entries import Unlisted
+    from polyadic.core.entries import Unobserved
 
     Root = str | os.PathLike[str] | None
 
@@ -206,15 +206,15 @@ def citeulike(*, root: Root = None) -> CiteULike:
 def _ratings(path: Path, size: int) -> Entries:
     rows = _numbers(path, 4)
     check_count(path, len(rows), size, "ratings")
-    return _entries(rows[:, :2] - 1, rows[:, 2], (USERS, FILMS), unlisted="missing")
+    return _entries(rows[:, :2] - 1, rows[:, 2], (USERS, FILMS), unobserved="missing")
 
 
 def _entries(
-    indices: NDArray[np.int64], values: NDArray[Any], shape: tuple[int, ...], *, unlisted: Unlisted = "zero"
+    indices: NDArray[np.int64], values: NDArray[Any], shape: tuple[int, ...], *, unobserved: Unobserved = "zero"
 ) -> Entries:
     """Sort entries."""
     order = np.lexsort(indices.T[::-1])
-    return Entries(np.asfortranarray(indices[order]), values[order].astype(float), shape, unlisted=unlisted)
+    return Entries(np.asfortranarray(indices[order]), values[order].astype(float), shape, unobserved=unobserved)
 
 
 def _symmetric(pairs: NDArray[np.int64], size: int) -> Entries:

@@ -32,7 +32,7 @@ export async function show(page, what, settings) {
     const part = parts[colour.value];
     view.colour(colour.value, part && (await ask("ratios", part)).ratios);
   } },
-    h("option", { value: "theme" }, "strongest component"), h("option", { value: "count" }, "frequency"),
+    h("option", { value: "component" }, "strongest component"), h("option", { value: "count" }, "frequency"),
     parts.map(({ field, value }, at) => h("option", { value: at }, `more frequent in ${field} ${value}`)));
   const find = h("input", { id: "find", value: what, dir: "auto", autocomplete: "off" });
   page.append(
@@ -88,8 +88,8 @@ function colourOf(points, by, dark, ratios) {
     const part = ratios && Math.max(-1, Math.min(1, ratios[k] / 4));
     const css = ratios
       ? `oklch(${dark ? 0.72 : 0.6} ${(0.17 * Math.abs(part)).toFixed(2)} ${part > 0 ? 40 : 250})`
-      : by === "theme"
-      ? `oklch(${dark ? 0.75 : 0.58} 0.13 ${((points.themes[k] * 137.508) % 360).toFixed(0)})`
+      : by === "component"
+      ? `oklch(${dark ? 0.75 : 0.58} 0.13 ${((points.components[k] * 137.508) % 360).toFixed(0)})`
       : `oklch(${(dark ? 0.45 + 0.4 * points.share[k] : 0.8 - 0.45 * points.share[k]).toFixed(2)} ${(0.05 + 0.12 * points.share[k]).toFixed(3)} ${dark ? 70 : 250})`;
     bytes.set(rgb(css), 4 * k);
   }
@@ -109,7 +109,7 @@ void main() { float r = length(gl_PointCoord - 0.5); if (r > 0.5) discard; float
 /** The picture: what is where under the present transform. */
 class Picture {
   constructor(points, dots, names, stage, told) {
-    Object.assign(this, { points, dots, names, stage, told, transform: zoomIdentity, by: "theme", marked: -1, lasso: null, written: [], budget: points.n });
+    Object.assign(this, { points, dots, names, stage, told, transform: zoomIdentity, by: "component", marked: -1, lasso: null, written: [], budget: points.n });
     this.tree = quadtree(points.order, (k) => points.at[2 * k], (k) => points.at[2 * k + 1]);
     this.dark = matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.colour(this.by, this.ratios));

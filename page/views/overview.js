@@ -73,7 +73,7 @@ function map(answer) {
   });
   return h("a", { href: address("map"), "aria-label": "Map of words" },
     h("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, class: "plot small-map", role: "img", "aria-label": `Map of ${number(answer.words.length)} words` },
-      answer.words.slice(0, 2000).map((_, at) => h("circle", { cx: x[at], cy: y[at], r: 2.5, style: { fill: `oklch(0.65 0.13 ${(answer.themes[at] * 137.508) % 360})` } })),
+      answer.words.slice(0, 2000).map((_, at) => h("circle", { cx: x[at], cy: y[at], r: 2.5, style: { fill: `oklch(0.65 0.13 ${(answer.components[at] * 137.508) % 360})` } })),
       named.map((at) => h("text", { x: x[at], y: y[at], dy: "0.35em" }, answer.words[at]))));
 }
 

@@ -1,4 +1,4 @@
-// A word: how often, its senses with their evidence, nearest words, collocates, themes.
+// A word: how often, its senses with their evidence, nearest words, collocates, components.
 import { ask } from "../ask.js";
 import { address, fill, h, linesOf, linked, number, percent, quote, section, table, word } from "../dom.js";
 import { csv, send, svg } from "../take.js";
@@ -35,8 +35,8 @@ export async function show(page, what) {
           ["PMI", (row) => row.pmi, (row) => number(row.pmi, 1), true],
           ["logDice", (row) => row.log_dice, (row) => number(row.log_dice, 1), true],
         ], answer.collocates, { sorted: 2 }))),
-    section("Components", [], h("ol", { class: "themes" }, answer.themes.map((theme) =>
-      h("li", {}, linked(address("theme", String(theme.column)), ["theme", { column: theme.column }], {}, `Component ${theme.column}`), ": ", theme.words.map((each) => [word(each), " "]))))),
+    section("Components", [], h("ol", { class: "components" }, answer.components.map((component) =>
+      h("li", {}, linked(address("component", String(component.column)), ["component", { column: component.column }], {}, `Component ${component.column}`), ": ", component.words.map((each) => [word(each), " "]))))),
   );
   if (answer.senses) tell(senses, answer.word);
   else fill(senses, h("p", {}, "Too few occurrences for word senses."));

@@ -42,7 +42,7 @@ GENRES = {"film": [0, 1, 2, 3], "genre": ["horror", "satire", "satire", "horror"
 DATABASE = Database(
     {
         "stars": Relation(STARS, ("user", "film")),
-        "genres": Relation(GENRES, ("film", "genre"), loss="logistic", unlisted="zero"),
+        "genres": Relation(GENRES, ("film", "genre"), loss="logistic", unobserved="zero"),
     },
     entities={"film": range(4)},
 )

@@ -40,7 +40,7 @@ EXAMPLES = [
         ask=lambda model: [model.predict(SOME), model.embedding(WORDS).vectors, model.explained_],
     ),
     Example(
-        make=lambda: JointCP(4, themes=2, max_iter=4, tol=0.0, seed=0, threads=1),
+        make=lambda: JointCP(4, n_nonnegative=2, max_iter=4, tol=0.0, seed=0, threads=1),
         fit=lambda model: model.fit([PAIRS, TRIPLES]),
         ask=lambda model: [
             model.predict(SOME),

@@ -226,5 +226,5 @@ class BayesianMatrixFactorization(CompletionModel):
 
 def _linked(known: ObservedEntries, mean: float, scale: float) -> CoupledTables:
     """Arrange standardized observed cells as a table with two factors."""
-    entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unlisted="missing")
+    entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unobserved="missing")
     return CoupledTables([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])

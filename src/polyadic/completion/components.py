@@ -22,7 +22,7 @@ EXACT = 1e-9
 """Share of the largest variance below which an axis is attributed to rounding."""
 
 
-class Theme(NamedTuple):
+class TableComponent(NamedTuple):
     """A component of a completed matrix, described by the columns with the largest positive and negative loadings.
 
     A loading is the increase of predictions per standard deviation of the score; ``share`` is that of the variance of
@@ -34,7 +34,7 @@ class Theme(NamedTuple):
     against: list[tuple[Any, float]]
 
 
-class Themes(NamedTuple):
+class RotatedComponents(NamedTuple):
     """All components of a completed matrix, the largest first."""
 
     scores: NDArray[np.float64]  # shape (rows, r)
@@ -42,7 +42,7 @@ class Themes(NamedTuple):
     shares: NDArray[np.float64]  # shape (r,)
 
 
-def themes_of(U: NDArray[Any], V: NDArray[Any], number: int) -> Themes:
+def rotated_components(U: NDArray[Any], V: NDArray[Any], number: int) -> RotatedComponents:
     """Return the rotated components of the predictions U V^T, at most ``number``."""
     U, V = U - U.mean(axis=0, dtype=float), V - V.mean(axis=0, dtype=float)
     variances, E = np.linalg.eigh(U.T @ U / max(len(U), 1))
@@ -56,7 +56,7 @@ def themes_of(U: NDArray[Any], V: NDArray[Any], number: int) -> Themes:
     signs = np.where((loadings**3).sum(axis=0) < 0, -1.0, 1.0)
     shares = (loadings**2).sum(axis=0) / max(float((s**2).sum()), np.finfo(float).tiny)
     order = np.argsort(-shares, kind="stable")
-    return Themes((scores * signs)[:, order], (loadings * signs)[:, order], shares[order])
+    return RotatedComponents((scores * signs)[:, order], (loadings * signs)[:, order], shares[order])
 
 
 STEPS = 1000

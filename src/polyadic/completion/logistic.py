@@ -101,7 +101,7 @@ class LogisticFactorization(Recommender):
             listed = cells.rows, cells.columns, cells.starts
             solver = descend_labels(listed, cells.values, start, ridge=self.ridge, rng=rng, **how)
         else:
-            entries = Entries(cells.indices, cells.values, cells.shape, unlisted="missing")
+            entries = Entries(cells.indices, cells.values, cells.shape, unobserved="missing")
             term = Term(entries, CP(), Logistic(), (0, 1))
             solver = quasi_newton(Objective([term], [L2(self.ridge)] * 2, threads=self.threads), start)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.bayesian import BayesianMatrixFactorization
 from polyadic.completion.cells import ObservedEntries, Prediction, compared, rmse, split_cells
-from polyadic.completion.components import Theme, Themes, themes_of
+from polyadic.completion.components import RotatedComponents, TableComponent, rotated_components
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.named_cells import NamedCells, joined, named_cells, named_pairs
@@ -53,7 +53,7 @@ ROWS = 1 << 12
 EXACT = 1e-9
 """Relative spread of predictions below which they count as equal."""
 NAMED = 3
-"""Number of columns that name a theme."""
+"""Number of columns that name a component."""
 
 
 class Recommendation(NamedTuple):
@@ -389,7 +389,7 @@ class TableCompletion(Model):
         best = np.argsort(-alike, kind="stable")[:n].tolist()
         return [(names[k], float(alike[k])) for k in best if np.isfinite(alike[k])]
 
-    def themes(self, number: int | None = None, *, top: int = 10) -> list[Theme]:
+    def components(self, number: int | None = None, *, top: int = 10) -> list[TableComponent]:
         """Describe the components of the predictions, the largest first (:mod:`~polyadic.completion.components`).
 
         Parameters
@@ -406,23 +406,23 @@ class TableCompletion(Model):
         """
         check_is_fitted(self)
         check_int("top", top, low=1)
-        found = self._themes(number)
+        found = self._components(number)
         described = []
         for share, loadings in zip(found.shares.tolist(), found.loadings.T, strict=True):
             sides = []
             for signed in (loadings, -loadings):
                 best = np.argsort(-signed, kind="stable")[:top].tolist()
                 sides.append([(self.columns_[j], float(loadings[j])) for j in best if signed[j] > 0])
-            described.append(Theme(share, *sides))
+            described.append(TableComponent(share, *sides))
         return described
 
-    def _themes(self, number: int | None = None) -> Themes:
+    def _components(self, number: int | None = None) -> RotatedComponents:
         rank = max(int(getattr(self.model_, "rank", 0)), 1) if self.method != "trace-norm" else len(self.columns_)
         U, V = self.model_.augmented()
-        return themes_of(U, V, rank if number is None else check_int("number", number, low=1))
+        return rotated_components(U, V, rank if number is None else check_int("number", number, low=1))
 
     def explain(
-        self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "themes"] = "cells"
+        self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "components"] = "cells"
     ) -> list[Explanation]:
         """Decompose predictions for a row into contributions of its observed cells.
 
@@ -432,8 +432,8 @@ class TableCompletion(Model):
         ----------
         row : name
         columns : sequence of names
-        by : {"cells", "themes"}
-            Contributions of known cells (als, implicit), or of components (:meth:`themes`) of any method, named by
+        by : {"cells", "components"}
+            Contributions of known cells (als, implicit), or of components (:meth:`components`) of any method, named by
             their first three columns. The base is then the means of row and column.
 
         Returns
@@ -454,17 +454,18 @@ class TableCompletion(Model):
         (['Heat'], 0.0)
         """
         check_is_fitted(self)
-        check_choice("by", by, ("cells", "themes"))
+        check_choice("by", by, ("cells", "components"))
         if by == "cells" and not isinstance(self.model_, (ImplicitFactorization, MatrixFactorization)):
             raise InputError(
-                f"method {self.method} cannot explain predictions by cells; use by='themes', or method als or implicit",
+                f"method {self.method} cannot explain predictions by cells; use by='components', or method als or"
+                " implicit",
                 "by",
                 "method",
             )
         i, j = _numbers("row", [row], self.rows_), _numbers("column", columns, self.columns_)
         values = self.model_.predict(np.repeat(i, len(j)), j).astype(float)
-        if by == "themes":
-            scores, loadings, _ = self._themes()
+        if by == "components":
+            scores, loadings, _ = self._components()
             first = np.argsort(-loadings, axis=0, kind="stable")[:NAMED]
             names: list[Any] = [" / ".join(str(self.columns_[k]) for k in best) for best in first.T.tolist()]
             parts = scores[i] * loadings[j]

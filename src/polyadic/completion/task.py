@@ -121,7 +121,7 @@ def recommend(
     *,
     top: Count = 10,
     why: Natural = 0,
-    by: Literal["cells", "themes"] = "cells",
+    by: Literal["cells", "components"] = "cells",
     allowed: File | None = None,
     blocked: File | None = None,
     seen: bool = False,
@@ -131,8 +131,8 @@ def recommend(
     """Rank the unknown columns of a row by predicted value, or write the rankings for all rows to a file.
 
     With --why, each prediction is split into the contributions of the row's known cells (als, implicit), or with
-    --by themes into those of the components of any method; they and a base add up to the value. With --out, catalogue
-    coverage, the Gini index and the novelty (bits) of all recommendations are reported.
+    --by components into those of the components of any method; they and a base add up to the value. With --out,
+    catalogue coverage, the Gini index and the novelty (bits) of all recommendations are reported.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def recommend(
     if why:
         reasons = model.explain(row, [name for name, _ in best], by=by)
         for line, reason in zip(found, reasons, strict=True):
-            line.update(output.reasons(reason, why, "column" if by == "cells" else "theme"))
+            line.update(output.reasons(reason, why, "column" if by == "cells" else "component"))
     return {"row": row, "recommended": found}
 
 
@@ -216,8 +216,8 @@ def similar(model: TableCompletion, name: str, *, top: Count = 10, rows: bool = 
     return {"name": name, "similar": [{"name": other, "correlation": round(r, 6)} for other, r in alike]}
 
 
-@TASK.verb(example="polyadic complete themes completed --top 5", question=True)
-def themes(model: TableCompletion, *, top: Count = 10, number: Count | None = None) -> dict[str, Any]:
+@TASK.verb(example="polyadic complete components completed --top 5", question=True)
+def components(model: TableCompletion, *, top: Count = 10, number: Count | None = None) -> dict[str, Any]:
     """Describe the components behind the predictions: the columns that rise and fall with each.
 
     Parameters
@@ -231,9 +231,9 @@ def themes(model: TableCompletion, *, top: Count = 10, number: Count | None = No
     def named(side: list[tuple[Any, float]]) -> list[dict[str, Any]]:
         return [{"column": name, "loading": round(loading, 6)} for name, loading in side]
 
-    found = model.themes(number, top=top)
+    found = model.components(number, top=top)
     return {
-        "themes": [
+        "components": [
             {"share": round(each.share, 6), "columns": named(each.columns), "against": named(each.against)}
             for each in found
         ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-Unlisted = Literal["zero", "missing"]
+Unobserved = Literal["zero", "missing"]
 VERSION = 1
 BLOCK = 1 << 20
 """Entries processed at once where a temporary per entry is needed."""
@@ -56,7 +56,7 @@ class Entries:
         Length of each mode.
     weights : ndarray of shape (n,), optional
         Non-negative weight of each entry in a loss; 1 by default.
-    unlisted : {"zero", "missing"}
+    unobserved : {"zero", "missing"}
         Whether entries that are not listed are zero or missing.
     symmetric : bool
         Whether the array is supersymmetric (invariant under permutations of its modes). Each unordered tuple is then
@@ -80,11 +80,11 @@ class Entries:
     values: NDArray[Any]
     shape: tuple[int, ...]
     weights: NDArray[Any] | None = None
-    unlisted: Unlisted = "zero"
+    unobserved: Unobserved = "zero"
     symmetric: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("unlisted", self.unlisted, get_args(Unlisted))
+        check_choice("unobserved", self.unobserved, get_args(Unobserved))
         if self.indices.ndim != 2 or self.indices.dtype.kind not in "iu":
             raise InputError(
                 f"indices must be an integer array of shape (n, order); got {self.indices.dtype} of shape"
@@ -113,7 +113,7 @@ class Entries:
             self._refuse_disorder()
 
     @classmethod
-    def collect(cls, indices: ArrayLike, values: ArrayLike, size: int, *, unlisted: Unlisted = "zero") -> Entries:
+    def collect(cls, indices: ArrayLike, values: ArrayLike, size: int, *, unobserved: Unobserved = "zero") -> Entries:
         """Build symmetric entries from tuples in any order; the values of repeated tuples are summed.
 
         Parameters
@@ -124,7 +124,7 @@ class Entries:
             Value of each tuple.
         size : int
             Length of every mode.
-        unlisted : {"zero", "missing"}
+        unobserved : {"zero", "missing"}
             Whether entries that are not listed are zero or missing.
 
         Examples
@@ -144,7 +144,7 @@ class Entries:
         unique, inverse = np.unique(tuples, axis=0, return_inverse=True)
         sums = np.bincount(inverse.ravel(), weights=numbers, minlength=len(unique))
         shape = (size,) * unique.shape[1]
-        return cls(np.asfortranarray(unique), sums, shape, unlisted=unlisted, symmetric=True)
+        return cls(np.asfortranarray(unique), sums, shape, unobserved=unobserved, symmetric=True)
 
     @property
     def order(self) -> int:
@@ -365,7 +365,7 @@ class Entries:
         """Return the properties of the arrays, for ``meta.json``."""
         return {
             "shape": list(self.shape),
-            "unlisted": self.unlisted,
+            "unobserved": self.unobserved,
             "symmetric": self.symmetric,
             "weighted": self.weights is not None,
         }
@@ -402,7 +402,7 @@ class Entries:
                 values,
                 tuple(map(index, meta["shape"])),
                 weights,
-                unlisted=meta["unlisted"],
+                unobserved=meta["unobserved"],
                 symmetric=meta["symmetric"],
             )
         except KeyError as error:

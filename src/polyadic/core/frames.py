@@ -77,8 +77,8 @@ def records(answer: Any) -> Iterator[Record]:
     Results are neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense,
     share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
     field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
-    rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); themes of a table
-    (theme, share, column, loading); a table (row, column, count); a correspondence analysis (side, label, mass,
+    rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); components of a
+    table (component, share, column, loading); a table (row, column, count); a correspondence analysis (side, label, mass,
     quality, and coordinate, contribution and squared cosine on each axis). A dict of them has the key in the first
     column.
     """
@@ -118,9 +118,9 @@ def _explanation(why: Any) -> Iterator[Record]:
         yield {"value": why.value, "base": why.base, "name": name, "part": part}
 
 
-def _theme(theme: Any) -> Iterator[Record]:
-    for column, loading in [*theme.columns, *theme.against]:
-        yield {"theme": theme.columns[0][0], "share": theme.share, "column": column, "loading": loading}
+def _table_component(component: Any) -> Iterator[Record]:
+    for column, loading in [*component.columns, *component.against]:
+        yield {"component": component.columns[0][0], "share": component.share, "column": column, "loading": loading}
 
 
 def _senses(found: Any) -> Iterator[Record]:
@@ -194,7 +194,7 @@ ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
     "Recommendation": _recommendation,
     "SensesOfWord": _senses,
     "TextTopics": _topics,
-    "Theme": _theme,
+    "TableComponent": _table_component,
     "tuple": _neighbour,
 }
 """Conversion of each kind of result, by class name."""

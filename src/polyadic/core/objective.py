@@ -49,7 +49,7 @@ class Term:
     r"""Loss of a table of observations that is modelled by some of the factors.
 
     .. math:: \alpha \Big[ \sum_{e\ \mathrm{listed}} w_e\, \ell(x_e, m_e)
-              + \sum_{c\ \mathrm{unlisted}} z_c\, \ell(0, m_c) \Big], \qquad z_c = z \prod_d q_{c_d}
+              + \sum_{c\ \mathrm{unobserved}} z_c\, \ell(0, m_c) \Big], \qquad z_c = z \prod_d q_{c_d}
 
     The second sum, over cells that are not listed and count as zeros, is exact and costs nothing per cell. It is the
     sum over all cells minus that over the listed ones; the former has a closed form for a CP form with squared loss
@@ -101,8 +101,8 @@ class Term:
                 raise InputError(
                     f"the importance of slot {slot} must contain a non-negative number for each row of its factor"
                 )
-        if self.zero_weight and self.entries.unlisted == "missing":
-            raise InputError("zero_weight must be 0 if unlisted entries are treated as missing", "zero_weight")
+        if self.zero_weight and self.entries.unobserved == "missing":
+            raise InputError("zero_weight must be 0 if unobserved entries are treated as missing", "zero_weight")
         if self.zero_weight and not (isinstance(self.form, CP) and self.loss.zeros):
             raise InputError(
                 "zero_weight requires a squared or Poisson loss and a CP form; otherwise, use sampled zeros",
@@ -286,7 +286,7 @@ class Fit(NamedTuple):
     listed: float
     """Over listed cells."""
     all_cells: float | None
-    """Over all cells, unlisted ones as zeros; None where they are missing or there is no closed form."""
+    """Over all cells, unobserved ones as zeros; None where they are missing or there is no closed form."""
 
 
 def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
@@ -308,7 +308,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
     if not size:
         raise InputError("all listed entries are zero, so the fit is not defined")
     total = None
-    if isinstance(term.form, CP) and term.entries.unlisted == "zero":
+    if isinstance(term.form, CP) and term.entries.unobserved == "zero":
         squares, _ = CP().all_cells([seen[s] for s in term.slots])
         total = 1 - math.sqrt(max(size - 2 * product + squares, 0) / size)
     return Fit(1 - math.sqrt(error / size), total)

@@ -75,14 +75,14 @@ table = "novels.csv"
 entities = ["novel", "kind"]
 columns = ["novel", "kind"]
 loss = "logistic"
-unlisted = "zero"
+unobserved = "zero"
 
 [relations.authors]
 table = "novels.csv"
 entities = ["novel", "author"]
 columns = ["novel", "author"]
 loss = "logistic"
-unlisted = "zero"
+unobserved = "zero"
 """
 GROUPS = {
     "family": ("father mother brother sister daughter wife uncle husband", "cab lamp snow"),

@@ -214,7 +214,7 @@ def _slices_of_entries(X: Entries) -> list[Any]:
 
     if X.order != 3 or X.shape[0] != X.shape[2] or X.symmetric:
         raise InputError(f"X must be non-symmetric Entries of shape (n, K, n); got shape {X.shape}")
-    if X.unlisted != "zero" or X.weights is not None:
+    if X.unobserved != "zero" or X.weights is not None:
         raise InputError(
             "RESCAL treats every unobserved triple as zero and weights all triples equally; leave out weights and"
             " 'missing'"

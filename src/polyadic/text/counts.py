@@ -101,7 +101,7 @@ class Counts:
         with checked_in_background(folder):
             entries = Entries.read_from(folder, meta)
             whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
-            if not (entries.symmetric and entries.unlisted == "zero" and whole):
+            if not (entries.symmetric and entries.unobserved == "zero" and whole):
                 raise InputError(
                     f"{folder} is damaged: counts must be symmetric, at least 1, and zero where not listed"
                 )

@@ -1,6 +1,6 @@
 r"""Word vectors by CP decomposition of an n-way association tensor with a separate factor for each mode.
 
-Alternating least squares (ALS) for CP models of sparse tensors whose unlisted cells are exact zeros.
+Alternating least squares (ALS) for CP models of sparse tensors whose unobserved cells are exact zeros.
 
 With the other factors fixed, the optimal factor of a mode solves normal equations of the size of the rank,
 
@@ -105,12 +105,12 @@ class AsymmetricCP(TensorModel):
         Parameters
         ----------
         entries : Entries
-            Associations; unlisted cells are zeros.
+            Associations; unobserved cells are zeros.
 
         Raises
         ------
         InputError
-            If there are no entries, unlisted cells are missing values, or a setting is out of range.
+            If there are no entries, unobserved cells are missing values, or a setting is out of range.
         """
         self.check()
         check_listed(entries)
@@ -179,7 +179,7 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
     .. math:: \min_{U^{(1)}, \dots, U^{(n)}} \tfrac{\alpha}{2} \sum_{\text{all cells}} (x - m)^2
               + \tfrac{\lambda}{2} \sum_d \|U^{(d)}\|_F^2, \qquad m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}
 
-    The objective has one term of CP form and squared loss, a factor for each mode, unlisted cells of weight 1, and
+    The objective has one term of CP form and squared loss, a factor for each mode, unobserved cells of weight 1, and
     :class:`~polyadic.core.penalties.L2` of one strength :math:`\lambda`. After each sweep the columns of a component
     are scaled to equal length in all modes, which changes no prediction and minimizes the ridge. In the first
     ``orthogonal`` sweeps the columns of the other factors are orthonormalized before a factor is solved for, so that no

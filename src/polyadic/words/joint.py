@@ -26,7 +26,7 @@ from polyadic.words.orders import (
     plan,
     positive_start,
     symmetric_terms,
-    zero_unlisted,
+    zero_unobserved,
 )
 from polyadic.words.pairwise import PPMISVD
 
@@ -49,18 +49,18 @@ class JointCP(TensorModel):
     A single factor for all orders, as in JCP-S, has conflicting goals. Pairs ask for bipolar axes, such as the
     eigenvectors of the PPMI matrix. At a negative pole the product of two values is positive but that of three is
     negative, so such an axis cannot explain a triple of these words. Here each order has its own weights of the
-    columns: those of :math:`A` explain pairs only, and those of :math:`C`, the non-negative components (**themes**),
+    columns: those of :math:`A` explain pairs only, and those of :math:`C`, the non-negative components,
     explain all orders. Products of the non-negative components select word senses; inner products of whole vectors
     measure the relatedness of two words.
 
-    The sum over unlisted cells is exact, and weights them by the degrees of their words: see
+    The sum over unobserved cells is exact, and weights them by the degrees of their words: see
     :func:`~polyadic.words.orders.symmetric_terms`.
 
     Parameters
     ----------
     rank : int
         Dimension of the word vectors, the columns of :math:`A` and :math:`C` together.
-    themes : int, optional
+    n_nonnegative : int, optional
         Number of non-negative components, the columns of :math:`C`; by default half of the rank.
     pair_scale : float
         Scale :math:`c` of the non-negative components in the explanation of pairs.
@@ -76,7 +76,7 @@ class JointCP(TensorModel):
 
     Attributes
     ----------
-    factors_ : list of two ndarrays of shape (V, rank - themes) and (V, themes)
+    factors_ : list of two ndarrays of shape (V, rank - n_nonnegative) and (V, n_nonnegative)
         :math:`A` and :math:`C`.
     explained_ : list of Fit
         Explained share of each order: see :func:`~polyadic.core.objective.fit`.
@@ -90,15 +90,15 @@ class JointCP(TensorModel):
     >>> from polyadic.core.entries import Entries
     >>> pairs = Entries.collect([[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]], [1.0] * 6, 6)
     >>> triples = Entries.collect([[0, 1, 2], [3, 4, 5]], [2.0, 2.0], 6)
-    >>> model = JointCP(4, themes=2, seed=0, max_iter=200).fit([pairs, triples])
-    >>> listed, unlisted = model.predict(np.array([[0, 1, 2], [0, 1, 5]]))
-    >>> bool(listed > 100 * abs(unlisted))
+    >>> model = JointCP(4, n_nonnegative=2, seed=0, max_iter=200).fit([pairs, triples])
+    >>> listed, unobserved = model.predict(np.array([[0, 1, 2], [0, 1, 5]]))
+    >>> bool(listed > 100 * abs(unobserved))
     True
     """
 
     rank: Annotated[int, Within(2)] = 300
     _: KW_ONLY
-    themes: Count | None = None
+    n_nonnegative: Count | None = None
     pair_scale: Annotated[float, Within(0, 1, above=True)] = 0.5
     order_weights: Sequence[Amount] | None = None
     l1: Amount = 0.0
@@ -140,9 +140,9 @@ class JointCP(TensorModel):
         lists : sequence of Entries
             Associations, one list per order, pairs first.
         """
-        widths = [self.rank - self._themes, self._themes]
+        widths = [self.rank - self._n_nonnegative, self._n_nonnegative]
         about = plan(self._objective(lists)[2], widths, max_iter=self.max_iter)
-        return {"rank": self.rank, "themes": self._themes, **about}
+        return {"rank": self.rank, "n_nonnegative": self._n_nonnegative, **about}
 
     def _objective(self, lists: Sequence[Entries]) -> tuple[int, list[Term], Objective]:
         """Return the vocabulary size, the terms of larger tuples, and the complete objective."""
@@ -151,10 +151,10 @@ class JointCP(TensorModel):
             raise InputError(
                 f"joint factorization requires pairs, followed by larger tuples; got entries of orders {orders}"
             )
-        size, themes = lists[0].shape[0], self._themes
-        if self.start is None and self.rank >= size + themes:  # before an evaluation, which takes minutes here
-            what = f"the {size:,} words and the {themes:,} themes"
-            raise InputError(f"rank must be below {size + themes:,}, {what}; got {self.rank:,}", "rank")
+        size, n_nonnegative = lists[0].shape[0], self._n_nonnegative
+        if self.start is None and self.rank >= size + n_nonnegative:  # before an evaluation, which takes minutes here
+            what = f"the {size:,} words and the {n_nonnegative:,} non-negative components"
+            raise InputError(f"rank must be below {size + n_nonnegative:,}, {what}; got {self.rank:,}", "rank")
         scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
@@ -164,20 +164,20 @@ class JointCP(TensorModel):
 
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return a start: eigenvectors for unconstrained columns, scaled random numbers for the others."""
-        A = PPMISVD(self.rank - self._themes, seed=self.seed).fit(lists[0]).vectors_
-        C = NonNegative().prox(positive_start(len(A), self._themes, np.random.default_rng(self.seed)), 0.0)
-        return A, best_scale(larger, zero_unlisted(C, lists[1:]), threads=self.threads)
+        A = PPMISVD(self.rank - self._n_nonnegative, seed=self.seed).fit(lists[0]).vectors_
+        C = NonNegative().prox(positive_start(len(A), self._n_nonnegative, np.random.default_rng(self.seed)), 0.0)
+        return A, best_scale(larger, zero_unobserved(C, lists[1:]), threads=self.threads)
 
     def _given(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        given, themes = np.asarray(self.start), self._themes
+        given, n_nonnegative = np.asarray(self.start), self._n_nonnegative
         U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
-        if given.shape != U.shape or (U[:, -themes:] < 0).any():
+        if given.shape != U.shape or (U[:, -n_nonnegative:] < 0).any():
             raise InputError(
-                f"start must have {self.rank} columns, of which the last {themes} must be non-negative; got shape"
-                f" {given.shape}",
+                f"start must have {self.rank} columns, of which the last {n_nonnegative} must be non-negative; got"
+                f" shape {given.shape}",
                 "start",
             )
-        return U[:, :-themes], U[:, -themes:]
+        return U[:, :-n_nonnegative], U[:, -n_nonnegative:]
 
     def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:
         if tuples.ndim == 2 and tuples.shape[1] == 2:
@@ -197,13 +197,13 @@ class JointCP(TensorModel):
         return Embedding(words, np.hstack(self.factors_), counts=counts, components=self.factors_[1].shape[1])
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range or if there are more themes than columns."""
+        """Raise InputError if a setting is out of range or if there are more non-negative components than columns."""
         super().check()
-        check_int("themes", self._themes, low=1, high=self.rank - 1)
+        check_int("n_nonnegative", self._n_nonnegative, low=1, high=self.rank - 1)
 
     @property
-    def _themes(self) -> int:
-        return self.rank // 2 if self.themes is None else self.themes
+    def _n_nonnegative(self) -> int:
+        return self.rank // 2 if self.n_nonnegative is None else self.n_nonnegative
 
 
 def _explained_by(slot: Slot, term: Term) -> Term:

@@ -254,7 +254,7 @@ class MethodOptions:
     ----------
     rank : int, optional
         Number of dimensions of the vectors (default: as many as the text supports, at most 300; tucker 50, cp-apr 100).
-    themes : int, optional
+    n_nonnegative : int, optional
         Number of non-negative dimensions, which explain larger tuples (default: half of the rank; a quarter at 300).
     l1 : float, optional
         Strength of the L1 penalty of cp-sn, jcp-sn, jcp and nnse.
@@ -289,7 +289,7 @@ class MethodOptions:
     """
 
     rank: Count | None = None
-    themes: Count | None = None
+    n_nonnegative: Count | None = None
     l1: Amount | None = None
     l2: Amount | None = None
     zero_weight: Amount | None = None

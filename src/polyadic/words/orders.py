@@ -113,7 +113,7 @@ def symmetric_terms(
 
 def _zero_weight(entries: Entries, loss: Loss) -> float:
     """Return the mean weight of a zero, given the default total weight; 1 if the loss is a likelihood of counts."""
-    if entries.unlisted == "missing":
+    if entries.unobserved == "missing":
         return 0.0
     if loss.zeros != "squares":
         return 1.0
@@ -148,7 +148,7 @@ def given_start(given: NDArray[Any], size: int, *, rank: int, rng: np.random.Gen
     return np.hstack([given, more]).astype(np.float32)
 
 
-def zero_unlisted(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray[np.float32]:
+def zero_unobserved(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray[np.float32]:
     """Set the rows of indices without entries to zero, as in the optimum of a symmetric decomposition."""
     listed = np.zeros(len(u), bool)
     for entries in lists:

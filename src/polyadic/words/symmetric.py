@@ -26,7 +26,7 @@ from polyadic.words.orders import (
     plan,
     positive_start,
     symmetric_terms,
-    zero_unlisted,
+    zero_unobserved,
 )
 
 if TYPE_CHECKING:
@@ -37,22 +37,22 @@ class SymmetricCP(TensorModel):
     r"""Symmetric CP decomposition: one vector per word; products over a tuple approximate its association.
 
     .. math:: \min_U \sum_n \alpha_n \Big[ \sum_{e} w_e\, \ell(x_e, m_e)
-              + \sum_{c\ \text{unlisted}} z_c\, \ell(0, m_c) \Big] + \mathrm{penalty}(U),
+              + \sum_{c\ \text{unobserved}} z_c\, \ell(0, m_c) \Big] + \mathrm{penalty}(U),
               \qquad m_e = \sum_r \prod_d U_{e_d r}, \qquad z_c \propto z \prod_d \deg_{c_d}^\kappa
 
     One order n gives CP-S, or CP-SN with the penalty :class:`~polyadic.core.penalties.NonNegative`; several orders give
     JCP-S and JCP-SN. Each unordered tuple of different words counts once (a tuple that repeats a word by its share of
-    the permutations). The sum over unlisted cells is exact.
+    the permutations). The sum over unobserved cells is exact.
 
     Parameters
     ----------
     loss : Loss
         Loss :math:`\ell` of a cell: squared for associations, ``Poisson()`` for counts.
     zero_weight : float, optional
-        Mean weight :math:`z` of an unlisted cell relative to a listed one of weight 1. By default all unlisted cells
-        together have 6 times the weight of listed pairs, and 50 times the weight of larger listed tuples.
+        Mean weight :math:`z` of an unobserved cell relative to an observed one of weight 1. By default all unobserved
+        cells together have 6 times the weight of observed pairs, and 50 times that of larger observed tuples.
     zero_power : float, optional
-        Exponent :math:`\kappa` of the word degrees in the weights of unlisted cells, by default 0.75; see
+        Exponent :math:`\kappa` of the word degrees in the weights of unobserved cells, by default 0.75; see
         :func:`~polyadic.words.orders.symmetric_terms`.
     order_weights : sequence of float, optional
         Weight of each list of entries relative to its size; see the same function.
@@ -132,7 +132,7 @@ class SymmetricCP(TensorModel):
             start = positive_start(size, self.rank, rng)
         else:
             start = given_start(self.start, size, rank=self.rank, rng=rng)
-        start = zero_unlisted(self.penalty.prox(start, 0.0), lists)
+        start = zero_unobserved(self.penalty.prox(start, 0.0), lists)
         return self._run(terms, best_scale(terms, start, threads=self.threads), held_out if self.validation else ())
 
     def partial_fit(self, entries: Entries | Sequence[Entries]) -> Self:

@@ -225,9 +225,9 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
     looks: list[tuple[tuple[Any, ...], str]] = [(("neighbours", out, word), " ".join(others))]
     if vectors.has_nonnegative_components or vectors.sparsity:
         strongest = np.argsort(-np.linalg.norm(vectors.components.vectors, axis=0))[:3].tolist()
-        themes = [" ".join(word for word, _ in theme.words) for theme in components(vectors, strongest, top=4)]
+        shown = [" ".join(word for word, _ in component.words) for component in components(vectors, strongest, top=4)]
         looks += [
-            (("components", out), "; ".join(themes)),
+            (("components", out), "; ".join(shown)),
             (("phrase", out, word, others[0]), "what the two share"),
         ]
     known = corpus or "CORPUS"
@@ -276,7 +276,7 @@ def components(
     corpus: TextOfVectors | None = None,
     lines: Natural = 0,
 ) -> dict[str, Any]:
-    """List the strongest words of components: readable themes where vectors are non-negative and sparse.
+    """List the strongest words of components: readable topics where vectors are non-negative and sparse.
 
     Parameters
     ----------
@@ -524,7 +524,7 @@ def phrase(
     else:
         if not embedding.has_nonnegative_components:
             errors.say(
-                "these vectors have no themes (non-negative components), which are needed to find what words have in"
+                "these vectors have no non-negative components, which are needed to find what words have in"
                 " common; the words nearest to the sum of the vectors are shown instead. The methods jcp and cp-sn"
                 " learn such components",
                 "warning",
@@ -541,7 +541,7 @@ def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> 
         answers = embedding.neighbours(*words, top=top)
         if embedding.has_nonnegative_components and not embedding.product(*words).any():
             errors.say(
-                f"{' and '.join(words)} have no theme in common; the words nearest to the sum of their vectors"
+                f"{' and '.join(words)} have no component in common; the words nearest to the sum of their vectors"
                 " are shown instead",
                 "warning",
             )

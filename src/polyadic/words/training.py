@@ -73,7 +73,7 @@ def train(
         Progress callback that receives the duration and the sizes of each step, and an estimate before the fit.
     **settings
         Settings of :class:`~polyadic.words.methods.Training` and of the model of the method, such as ``method="jcp",
-        rank=100, themes=50``. By default the rank is chosen by :func:`supported_rank`.
+        rank=100, n_nonnegative=50``. By default the rank is chosen by :func:`supported_rank`.
 
     Returns
     -------
@@ -104,10 +104,10 @@ def train(
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
     elif "rank" not in plan.options:
-        rank, themes = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), max_rank=model.rank)
-        if getattr(model, "themes", 0) is None:
-            model.themes = themes
-        model.rank = max(rank, 2 * (getattr(model, "themes", None) or 0))
+        rank, n_nonnegative = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), max_rank=model.rank)
+        if getattr(model, "n_nonnegative", 0) is None:
+            model.n_nonnegative = n_nonnegative
+        model.rank = max(rank, 2 * (getattr(model, "n_nonnegative", None) or 0))
     if hasattr(model, "words"):
         model.words = vocabulary.words
     if steps:  # one evaluation estimates how long the fit takes

@@ -1,6 +1,6 @@
 r"""Word vectors by Tucker decomposition.
 
-Higher-order orthogonal iteration (HOOI): the Tucker model of a tensor whose unlisted cells are zero.
+Higher-order orthogonal iteration (HOOI): the Tucker model of a tensor whose unobserved cells are zero.
 
 With orthonormal factors the optimal core is :math:`G = X \times_1 U_1^\top \dots \times_n U_n^\top`, and
 
@@ -61,7 +61,7 @@ class Tucker(TensorModel):
     .. math:: \min_{G, U} \tfrac12 \sum_c (x_c - m_c)^2, \qquad
               m_c = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{c_d r_d}, \qquad U^{(d)\top} U^{(d)} = I
 
-    The sum is over all cells; unlisted cells are zeros. Weights of entries are not used. Symmetric entries have one U
+    The sum is over all cells; unobserved cells are zeros. Weights of entries are not used. Symmetric entries have one U
     for all modes and a symmetric core, others a U for each mode. The axes of each U are those of the higher-order
     singular value decomposition of the model: the slices of the core along a mode are mutually orthogonal, and their
     norms, the singular values, decrease.
@@ -129,12 +129,12 @@ class Tucker(TensorModel):
         Parameters
         ----------
         entries : Entries
-            Associations; unlisted cells are zeros.
+            Associations; unobserved cells are zeros.
 
         Raises
         ------
         InputError
-            If there are no entries, unlisted cells are missing values, a setting is out of range, or memory is
+            If there are no entries, unobserved cells are missing values, a setting is out of range, or memory is
             insufficient.
         """
         self.check()
@@ -287,8 +287,8 @@ class _Tensor:
     """Products of all cells with factors."""
 
     def __init__(self, entries: Entries, slots: Sequence[int] | None, threads: int | None) -> None:
-        if entries.unlisted == "missing":
-            raise InputError('HOOI treats unlisted cells as zeros; use entries with unlisted="zero"')
+        if entries.unobserved == "missing":
+            raise InputError('HOOI treats unobserved cells as zeros; use entries with unobserved="zero"')
         if entries.order < 2:
             raise InputError(f"HOOI requires entries with at least two modes; got order {entries.order}")
         default = (0,) * entries.order if entries.symmetric else range(entries.order)

@@ -1,6 +1,6 @@
 r"""Block coordinate descent for factors and biases of coupled tables, with parabolic bounds on the losses.
 
-.. math:: \min \sum_t \sum_{e} w_e\, \ell_t(x_e, m_e) + \tfrac{z_t}{2} \sum_{\mathrm{unlisted}} m^2
+.. math:: \min \sum_t \sum_{e} w_e\, \ell_t(x_e, m_e) + \tfrac{z_t}{2} \sum_{\mathrm{unobserved}} m^2
           + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2
 
 A sweep bounds each loss by a parabola that touches it from above (:func:`parabola`), then solves for the rows of one
@@ -174,8 +174,8 @@ def _objective(
     for t, term in enumerate(coupled.terms):
         total += float(coupled.weights[t] @ term.loss.value(coupled.values[t], m[t]))
         if coupled.zeros[t]:
-            unlisted = coupled.all_squares(t, coupled.grams(stack)) - float(m[t] @ m[t])
-            total += 0.5 * coupled.zeros[t] * unlisted
+            unobserved = coupled.all_squares(t, coupled.grams(stack)) - float(m[t] @ m[t])
+            total += 0.5 * coupled.zeros[t] * unobserved
         for part, slot in zip(coupled.parts(t), coupled.slots(t), strict=False):
             total += 0.5 * bias_ridge * float(powers[slot] @ state[1 + t][part] ** 2)
     for s, ridge in enumerate(ridges):

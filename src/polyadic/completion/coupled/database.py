@@ -56,7 +56,7 @@ class Relation:
         Loss of a cell. Use logistic for values 0 and 1, and poisson for counts (with mean ``log(1 + exp(m))``).
     weight : float
         Weight of the table relative to the others.
-    unlisted : {"missing", "zero"}
+    unobserved : {"missing", "zero"}
         Meaning of unobserved cells.
     zero_weight : float
         Weight of an unobserved zero under squared loss. All of them are included exactly, at no extra cost.
@@ -79,7 +79,7 @@ class Relation:
     weight_by: str | None = None
     loss: Literal["squared", "logistic", "poisson", "huber"] = "squared"
     weight: Positive = 1.0
-    unlisted: Literal["missing", "zero"] = "missing"
+    unobserved: Literal["missing", "zero"] = "missing"
     zero_weight: Positive = 1.0
     n_negatives: Count = 1
     biases: bool = True
@@ -98,7 +98,7 @@ class Relation:
     @property
     def weighs_zeros(self) -> bool:
         """Whether all unobserved cells count as zeros."""
-        return self.unlisted == "zero" and self.loss == "squared"
+        return self.unobserved == "zero" and self.loss == "squared"
 
     @property
     def biased(self) -> bool:
@@ -219,9 +219,9 @@ def _check_informative(name: str, relation: Relation, cells: RelationCells) -> N
     x = cells.values
     if not cells.weights.any():
         raise InputError(f"{name}: all weights are zero")
-    if relation.loss == "logistic" and relation.unlisted == "missing" and (x == x[0]).all():
+    if relation.loss == "logistic" and relation.unobserved == "missing" and (x == x[0]).all():
         raise InputError(
-            f"{name}: all values are {x[0]:g}; use unlisted='zero' to treat unobserved cells as 0", "unlisted"
+            f"{name}: all values are {x[0]:g}; use unobserved='zero' to treat unobserved cells as 0", "unobserved"
         )
     if relation.weighs_zeros and not x.any():
         raise InputError(f"{name}: all cells are zero")
@@ -295,7 +295,7 @@ class Database:
     >>> database = Database(
     ...     {
     ...         "likes": Relation(likes, ("user", "film"), value="stars"),
-    ...         "kinds": Relation(kinds, ("film", "genre"), loss="logistic", unlisted="zero"),
+    ...         "kinds": Relation(kinds, ("film", "genre"), loss="logistic", unobserved="zero"),
     ...     }
     ... )
     >>> database.sizes
@@ -414,7 +414,7 @@ class Database:
         terms = []
         for name, relation in self.relations.items():
             entries = self._cells[name]
-            if relation.unlisted == "zero" and not relation.weighs_zeros:
+            if relation.unobserved == "zero" and not relation.weighs_zeros:
                 entries = with_negatives(entries, relation, rng)
             if fixed is not None:
                 new = np.greater_equal(entries.indices, [fixed[e] for e in relation.entities])
@@ -510,7 +510,7 @@ class Database:
                 raise InputError(f"{name}: the cell {at} has several {what}; merge the duplicates")
         shape = tuple(self.sizes[entity] for entity in relation.entities)
         some = None if (weights == 1).all() else weights
-        return Entries(indices, values, shape, some, unlisted=relation.unlisted)
+        return Entries(indices, values, shape, some, unobserved=relation.unobserved)
 
 
 def in_units(entries: Entries, units: Units) -> Entries:
@@ -611,5 +611,5 @@ def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generato
         np.concatenate([entries.values, np.zeros(len(new))]),
         entries.shape,
         weights,
-        unlisted="missing",
+        unobserved="missing",
     )

@@ -409,7 +409,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
     asked = part_of(entries, out)
-    if table.unlisted == "zero":
+    if table.unobserved == "zero":
         both = with_negatives(entries, replace(table, n_negatives=1), rng)
         zeros = both.indices[len(entries) :]
         zeros = zeros[rng.permutation(len(zeros))[:number]]
@@ -431,7 +431,7 @@ def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
 
     table = cells.database.relations[cells.relation]
     expected = model.predict_numbered(cells.relation, cells.indices)
-    if table.unlisted == "zero":
+    if table.unobserved == "zero":
         return {"auc": float(roc_auc_score(cells.values > 0, expected))}
     if table.loss == "logistic":
         p = np.clip(np.where(cells.values > 0, expected, 1 - expected), np.finfo(float).tiny, None)

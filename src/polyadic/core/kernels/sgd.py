@@ -91,7 +91,7 @@ def sgd_labels(
 ) -> None:
     r"""Update ``U`` and ``V`` by a gradient step for each listed cell and drawn zeros, on :math:`\log(1 + e^m) - x m`.
 
-    Cells are visited as by :func:`sgd_pairs`, each with ``negatives`` unlisted ones on average, of its row if
+    Cells are visited as by :func:`sgd_pairs`, each with ``negatives`` unobserved ones on average, of its row if
     ``beside``, else of any row. The step of a row is :math:`\eta / \sqrt{s}` times its gradient, where :math:`s`, in
     ``sums``, adds the mean squares of its gradients (Duchi, Hazan, Singer 2011, with one number for a row). ``ridges``
     are the penalties of rows and columns at each cell.
@@ -202,7 +202,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 TINY = 1e-8
 """Initial sum of squared gradients."""
 MAX_DRAWS = 20
-"""Draws before all unlisted columns are enumerated: a row may list nearly all."""
+"""Draws before all unobserved columns are enumerated: a row may list nearly all."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -270,7 +270,7 @@ def _absent(starts, columns, i, members, state):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, ridge, U, V):
-    """Take steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, with unlisted ``k`` in ``members``."""
+    """Take steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, with unobserved ``k`` in ``members``."""
     kept = U.dtype.type(1 - step * ridge)
     for e in range(len(rows)):
         u, v = U[rows[e]], V[better[e]]
@@ -328,7 +328,7 @@ def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, 
 
 @njit(cache=True, nogil=True)
 def _absent_columns(starts, columns, rows, number, drawn):
-    """Map uniform numbers to unlisted columns of each row, without rejection; -1 if all are listed."""
+    """Map uniform numbers to unobserved columns of each row, without rejection; -1 if all are listed."""
     absent = np.empty(len(rows), np.int64)
     for e in range(len(rows)):
         first, last = starts[rows[e]], starts[rows[e] + 1]
@@ -337,7 +337,7 @@ def _absent_columns(starts, columns, rows, number, drawn):
             absent[e] = -1
             continue
         k = min(int(drawn[e] * free), free - 1)
-        # the k-th unlisted column is k plus the number of listed columns before it
+        # the k-th unobserved column is k plus the number of listed columns before it
         low, high = first, last
         while low < high:
             middle = (low + high) // 2

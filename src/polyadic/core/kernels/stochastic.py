@@ -1,4 +1,4 @@
-"""Stochastic steps on a table of factors: gradients of batches, step rules, and lookup of unlisted cells.
+"""Stochastic steps on a table of factors: gradients of batches, step rules, and lookup of unobserved cells.
 
 Factors are the rows of a table ``T``, as in ``cp.py``: ``T[i, 0]`` is a row ``U[i]``, ``T[i, 1]`` its gradient, and
 further layers are the state of a step rule. The cost is proportional to the rows that a step touches; their gradients

@@ -1,4 +1,4 @@
-r"""Stochastic gradient descent over single known cells, or single pairs of a listed and an unlisted cell.
+r"""Stochastic gradient descent over single known cells, or single pairs of an observed and an unobserved cell.
 
 Epoch :math:`t` visits all in a new random order, with learning rate :math:`\eta / (1 + d t)`. Both factors of a cell
 are updated from their values before it.
@@ -82,9 +82,9 @@ def descend_pairs(
     r"""Minimize :math:`-\log \sigma(u_i \cdot (v_j - v_k))`, where :math:`(i, j)` is listed and :math:`(i, k)` is not.
 
     The penalty of a triple is :math:`\tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`. ``listed`` are rows and
-    columns of cells in ascending order, and the offset of each row; ``negatives`` unlisted cells of the same row are
+    columns of cells in ascending order, and the offset of each row; ``negatives`` unobserved cells of the same row are
     drawn for each in an epoch. Yields the start and each epoch, in single precision, with an objective estimated from
-    one unlisted cell for each of at most :data:`MAX_MEASURED` listed ones. The result does not depend on ``threads``.
+    one unobserved cell for each of at most :data:`MAX_MEASURED` listed ones. The result does not depend on ``threads``.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
@@ -114,7 +114,7 @@ def descend_labels(
     r"""Minimize :math:`\sum \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}` over listed cells and sampled zeros.
 
     The penalty :math:`\tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2)` is divided among the expected number of cells of each
-    row in an epoch. ``listed`` is as for :func:`descend_pairs`, ``labels`` are zeros and ones; ``negatives`` unlisted
+    row in an epoch. ``listed`` is as for :func:`descend_pairs`, ``labels`` are zeros and ones; ``negatives`` unobserved
     cells are drawn for each listed one, from its row if ``beside``, with Adagrad steps of initial rate ``step``. Yields
     the start and each epoch, in single precision, with an objective estimated from at most :data:`MAX_MEASURED` listed
     cells and zeros. The result does not depend on ``threads``.
@@ -159,7 +159,7 @@ def _cells_met(
 
 
 def _triples(listed: tuple[NDArray[Any], ...], number: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Draw rows with a listed and an unlisted column each; rows that list all columns are excluded."""
+    """Draw rows with an observed and an unobserved column each; rows that list all columns are excluded."""
     rows, columns, starts = listed
     at = rng.permutation(len(rows))[:MAX_MEASURED]
     rows, better = rows[at], columns[at]

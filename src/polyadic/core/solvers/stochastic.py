@@ -95,25 +95,25 @@ class Batches:
 
 
 class Zeros:
-    r"""Sampler of unlisted cells of a term, each with value zero and weight :math:`w`.
+    r"""Sampler of unobserved cells of a term, each with value zero and weight :math:`w`.
 
     Cells are drawn uniformly (for symmetric entries, among tuples of different indices), and listed ones are dropped.
     Drawn at a rate of :math:`q` per listed entry, :math:`n` of them, they add to the objective in expectation
 
-    .. math:: \frac{q\, n\, w}{C} \sum_{c\ \mathrm{unlisted}} \ell(0, m_c), \qquad C \text{ cells.}
+    .. math:: \frac{q\, n\, w}{C} \sum_{c\ \mathrm{unobserved}} \ell(0, m_c), \qquad C \text{ cells.}
 
     Drawn ``beside`` listed entries, a cell shares all indices but the last with one of them, which makes a harder
     negative; a fibre :math:`f` of :math:`C_f` cells, :math:`n_f` of them listed, then adds
 
-    .. math:: \frac{q\, n_f\, w}{C_f} \sum_{c \in f\ \mathrm{unlisted}} \ell(0, m_c).
+    .. math:: \frac{q\, n_f\, w}{C_f} \sum_{c \in f\ \mathrm{unobserved}} \ell(0, m_c).
 
     The entries must be in lexicographic order.
     """
 
     def __init__(self, term: Term, weight: float, *, beside: bool = False) -> None:
         entries = term.entries
-        if entries.unlisted == "missing":
-            raise InputError("zeros must be 0 if unlisted entries are treated as missing")
+        if entries.unobserved == "missing":
+            raise InputError("zeros must be 0 if unobserved entries are treated as missing")
         if term.zero_weight:
             raise InputError(
                 "zeros must be 0 if zero_weight already includes every zero; set one of them to 0", "zero_weight"

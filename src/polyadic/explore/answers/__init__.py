@@ -11,7 +11,7 @@ from polyadic.explore.answers.parts import contrast, keywords, ratios
 from polyadic.explore.answers.tables import table
 from polyadic.explore.answers.text import document, lines, overview
 from polyadic.explore.answers.topics import topic, topics
-from polyadic.explore.answers.words import ambiguous, phrase, places, senses, theme, word, words
+from polyadic.explore.answers.words import ambiguous, component, phrase, places, senses, word, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ ANSWERS: dict[str, Callable[..., Answer]] = {
         lines,
         document,
         places,
-        theme,
+        component,
         topics,
         topic,
         table,

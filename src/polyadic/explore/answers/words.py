@@ -82,7 +82,7 @@ def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, mi
             for at in shown
         ],
         "looked_at": len(looked),
-        "themes": _themes(workspace, word),
+        "components": _components(workspace, word),
         "senses": n >= MIN_OCCURRENCES and workspace.senses is not None,
     }
 
@@ -159,20 +159,20 @@ def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_0
     at = np.asarray(workspace.places[:number], float)
     low, high = at.min(axis=0), at.max(axis=0)
     at = 2 * (at - low) / np.maximum(high - low, 1e-9).max() - (high - low) / np.maximum(high - low, 1e-9).max()
-    themes = vectors.components
-    strength = np.abs(themes.vectors[:number]) / np.maximum(np.linalg.norm(themes.vectors, axis=0), 1e-12)
+    components = vectors.components
+    strength = np.abs(components.vectors[:number]) / np.maximum(np.linalg.norm(components.vectors, axis=0), 1e-12)
     counts = np.zeros(number) if vectors.counts is None else vectors.counts[:number]
     return {
         "words": list(vectors.words[:number]),
         "x": at[:, 0].round(4).tolist(),
         "y": at[:, 1].round(4).tolist(),
         "counts": counts.astype(int).tolist(),
-        "themes": strength.argmax(axis=1).tolist(),
+        "components": strength.argmax(axis=1).tolist(),
         "names": [[c.column, [w for w, _ in c.words]] for c in components(vectors, top=4)],
     }
 
 
-def theme(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
+def component(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
     """Return the words with the highest values in a non-negative component."""
     if column >= workspace.vectors.components.rank:
         raise InputError(
@@ -248,7 +248,7 @@ def _third_words(
     return words[kept], counts[kept], weights[kept]
 
 
-def _themes(workspace: Workspace, word: str) -> list[Answer]:
+def _components(workspace: Workspace, word: str) -> list[Answer]:
     return [
         {"column": each.column, "words": [word for word, _ in each.words]}
         for each in components_of(workspace.vectors, word, n_components=5, top=8)

@@ -1,4 +1,4 @@
-// A theme: a column of the vectors, by the words that have most of it.
+// A component: a column of the vectors, by the words that have most of it.
 import { ask } from "../ask.js";
 import { address, h, linesOf, section, word } from "../dom.js";
 import { csv } from "../take.js";
@@ -6,7 +6,7 @@ import { csv } from "../take.js";
 export const title = (what) => `Component ${what}`;
 
 export async function show(page, what) {
-  const answer = await ask("theme", { column: what });
+  const answer = await ask("component", { column: what });
   const words = answer.words.map(([text]) => text);
   page.append(
     h("h1", {}, `Component ${answer.column}`),
