@@ -169,7 +169,7 @@ def test_themes_keep_groups_apart():
 
 
 def test_joint_predictions_are_what_was_fitted():
-    """Pairs are inner products of whole vectors, triples products of non-negative components, in units of the values."""
+    """Pairs are inner products of whole vectors, triples products of non-negative components in their units."""
     lists, _ = joint_entries()
     model = JointCP(6, n_nonnegative=3, pair_scale=0.4, seed=1, max_iter=200).fit(lists)
     A, C = model.factors_

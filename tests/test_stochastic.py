@@ -480,9 +480,9 @@ def test_bad_input_is_refused(how, term, start, penalty, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Adam(-1), "step must be a finite number of at least 0; got -1"),
+        (lambda: Adam(-1), "learning_rate must be a finite number of at least 0; got -1"),
         (lambda: Adam(decays=(0.9, 1.0)), r"decays must be less than 1; got \(0.9, 1.0\)"),
-        (lambda: Adagrad(math.nan), "step must be a finite number of at least 0; got nan"),
+        (lambda: Adagrad(math.nan), "learning_rate must be a finite number of at least 0; got nan"),
     ],
 )
 def test_rules_refuse(make, message):

@@ -78,9 +78,9 @@ def records(answer: Any) -> Iterator[Record]:
     share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
     field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
     rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); components of a
-    table (component, share, column, loading); a table (row, column, count); a correspondence analysis (side, label, mass,
-    quality, and coordinate, contribution and squared cosine on each axis). A dict of them has the key in the first
-    column.
+    table (component, share, column, loading); a table (row, column, count); a correspondence analysis (side, label,
+    mass, quality, and coordinate, contribution and squared cosine on each axis). A dict of them has the key in the
+    first column.
     """
     if isinstance(answer, Mapping):
         return ({"query": query, **row} for query, one in answer.items() for row in records(one))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-KIND, VERSION = "embedding", 1
+KIND, VERSION = "embedding", 2
 DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}  # of safetensors; bfloat16 has no numpy type
 UNKNOWN = ("raise", "zero", "skip")
 SHOWN = 5
@@ -458,7 +458,7 @@ class Embedding:
         from safetensors.numpy import save
 
         vocabulary = _vocabulary_text(self.words, self.counts)
-        about = {"unknown": self.unknown, "themes": self._n_components, "meta": self.meta}
+        about = {"unknown": self.unknown, "components": self._n_components, "meta": self.meta}
         try:
             json.dumps(about, allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -496,7 +496,7 @@ class Embedding:
         vectors = _map_vectors(folder / "vectors.safetensors")
         try:
             policy = about.get("unknown", "raise") if unknown is None else unknown
-            components, meta = about.get("themes"), about.get("meta")
+            components, meta = about.get("components"), about.get("meta")
             return cls(words, vectors, counts=counts, unknown=policy, components=components, meta=meta)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None

@@ -122,7 +122,7 @@ def _symmetric(method: WordMethod, options: Options) -> Options:
         options.setdefault("zero_weight", 0.0)  # sampled zeros replace exact ones
     options["penalty"] = method.penalty(options.pop(method.strength, 0.0))
     if solver == "online":
-        rule = Adam(step=online["learning_rate"]) if "learning_rate" in online else None
+        rule = Adam(online["learning_rate"]) if "learning_rate" in online else None
         how: Options = {"rule": rule, "batch": online.get("batch"), "zeros": online.get("sampled_zeros")}
         how["seed"] = options.get("seed")
         solver = partial(stochastic, **{name: value for name, value in how.items() if value is not None})

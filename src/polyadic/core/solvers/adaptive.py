@@ -28,18 +28,18 @@ EPS = 1e-12
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam: running means of gradients divided by the root of running mean squares, with relative rate ``step``.
+    """Adam: running means of gradients divided by the root of running mean squares, with a relative ``learning_rate``.
 
     Each row corrects the bias of its means by its own count of steps; ``decays`` are those of the two means.
     """
 
-    step: float = 0.05
+    learning_rate: float = 0.05
     decays: tuple[float, float] = (0.9, 0.999)
     layers = 2
     """Number of table layers needed for the state, besides the rows and their gradients."""
 
     def __post_init__(self) -> None:
-        check_number("step", self.step)
+        check_number("learning_rate", self.learning_rate)
         for decay in self.decays:
             if check_number("decays", decay) >= 1:
                 raise InputError(f"decays must be less than 1; got {self.decays}", "decays")
@@ -58,8 +58,8 @@ class Adam:
         pace: NDArray[Any],
         rank: int,  # noqa: ARG002 # of all rules
     ) -> None:
-        """Move touched rows of ``T`` against their gradients by ``pace`` times the step; set the gradients to zero."""
-        pace = pace * T.dtype.type(self.step)
+        """Move touched rows of ``T`` against their gradients by ``pace`` times the learning rate; set the gradients to zero."""
+        pace = pace * T.dtype.type(self.learning_rate)
         kernels.adam_rows(touched, penalties, T, state, pace=pace, decays=self.decays, eps=EPS)
 
     def forget(self, T: NDArray[Any]) -> None:
@@ -69,16 +69,16 @@ class Adam:
 
 @dataclass(frozen=True)
 class Adagrad:
-    """Adagrad: gradients divided by the root of the sum of their squares, with relative initial rate ``step``.
+    """Adagrad: gradients divided by the root of the sum of their squares, with a relative initial ``learning_rate``.
 
     With ``whole_rows`` all elements of a row share one sum, the mean over the row: a state of one number per row.
     """
 
-    step: float = 0.2
+    learning_rate: float = 0.2
     whole_rows: bool = False
 
     def __post_init__(self) -> None:
-        check_number("step", self.step)
+        check_number("learning_rate", self.learning_rate)
 
     @property
     def layers(self) -> int:
@@ -99,8 +99,8 @@ class Adagrad:
         pace: NDArray[Any],
         rank: int,
     ) -> None:
-        """Move touched rows of ``T`` against their gradients by ``pace`` times the step; set the gradients to zero."""
-        pace = pace * T.dtype.type(self.step)
+        """Move touched rows of ``T`` against their gradients by ``pace`` times the learning rate; set the gradients to zero."""
+        pace = pace * T.dtype.type(self.learning_rate)
         if self.whole_rows:
             kernels.adagrad_whole_rows(touched, penalties, T, state, rank=rank, pace=pace, eps=EPS)
         else:

@@ -34,14 +34,14 @@ MAX_MEASURED = 1 << 16
 
 
 class LearningRate(NamedTuple):
-    r"""Learning rate :math:`\eta / (1 + d t)` of epoch :math:`t`: ``step`` is :math:`\eta`, ``decay`` is :math:`d`."""
+    r"""Learning rate :math:`\eta / (1 + d t)` of epoch :math:`t`: ``initial`` is :math:`\eta`, ``decay`` is :math:`d`."""
 
-    step: float
+    initial: float
     decay: float
 
     def at(self, epoch: int) -> float:
         """Return the learning rate of an epoch."""
-        return self.step / (1 + self.decay * epoch)
+        return self.initial / (1 + self.decay * epoch)
 
 
 def descend_cells(

@@ -159,8 +159,8 @@ def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_0
     at = np.asarray(workspace.places[:number], float)
     low, high = at.min(axis=0), at.max(axis=0)
     at = 2 * (at - low) / np.maximum(high - low, 1e-9).max() - (high - low) / np.maximum(high - low, 1e-9).max()
-    components = vectors.components
-    strength = np.abs(components.vectors[:number]) / np.maximum(np.linalg.norm(components.vectors, axis=0), 1e-12)
+    found = vectors.components.vectors
+    strength = np.abs(found[:number]) / np.maximum(np.linalg.norm(found, axis=0), 1e-12)
     counts = np.zeros(number) if vectors.counts is None else vectors.counts[:number]
     return {
         "words": list(vectors.words[:number]),
