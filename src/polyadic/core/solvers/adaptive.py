@@ -58,7 +58,7 @@ class Adam:
         pace: NDArray[Any],
         rank: int,  # noqa: ARG002 # of all rules
     ) -> None:
-        """Move touched rows of ``T`` against their gradients by ``pace`` times the learning rate; set the gradients to zero."""
+        """Update touched rows of ``T`` with a step of ``pace`` times the learning rate; set the gradients to zero."""
         pace = pace * T.dtype.type(self.learning_rate)
         kernels.adam_rows(touched, penalties, T, state, pace=pace, decays=self.decays, eps=EPS)
 
@@ -99,7 +99,7 @@ class Adagrad:
         pace: NDArray[Any],
         rank: int,
     ) -> None:
-        """Move touched rows of ``T`` against their gradients by ``pace`` times the learning rate; set the gradients to zero."""
+        """Update touched rows of ``T`` with a step of ``pace`` times the learning rate; set the gradients to zero."""
         pace = pace * T.dtype.type(self.learning_rate)
         if self.whole_rows:
             kernels.adagrad_whole_rows(touched, penalties, T, state, rank=rank, pace=pace, eps=EPS)
