@@ -468,7 +468,7 @@ def test_phrases_of_standard_input(vectors):
     assert list(found) == ["apollo moon", "apollo god"]
 
 
-def test_products_without_themes_are_warned_of(vectors, tmp_path):
+def test_products_without_components_are_warned_of(vectors, tmp_path):
     """Where vectors have negative numbers their products mean little."""
     assert "warning" not in invoke("phrase", vectors, "apollo", "moon").stderr
     Embedding(["a", "b", "c"], [[1.0, -1.0], [1.0, 0.5], [0.5, 0.5]]).save(tmp_path / "dense")
@@ -476,7 +476,7 @@ def test_products_without_themes_are_warned_of(vectors, tmp_path):
 
 
 @pytest.mark.filterwarnings("default")
-def test_themes_that_a_file_cannot_hold(tmp_path):
+def test_components_that_a_file_cannot_hold(tmp_path):
     """Written for another tool, vectors lose which columns are non-negative; that is said."""
     Embedding(["a", "b"], [[-1.0, 1.0], [1.0, 0.5]], components=1).save(tmp_path / "a")
     done = invoke("convert", tmp_path / "a", tmp_path / "a.vec", "--to", "word2vec")

@@ -332,7 +332,7 @@ def test_common_words_tell_more_of_components():
     assert components(Embedding(known.words, values), [0])[0].words[0] == ("rare", 1.0)
 
 
-def test_themes_alone_make_phrases(tmp_path):
+def test_components_alone_make_phrases(tmp_path):
     """Phrases, their neighbours and components are of the last columns; cosines of words are of all; files keep it."""
     words = Embedding(["a", "b", "c"], [[5.0, 1.0, 0.0], [-5.0, 1.0, 2.0], [5.0, 0.0, 3.0]], components=2)
     assert words.components.vectors.tolist() == [[1, 0], [1, 2], [0, 3]]
@@ -384,7 +384,7 @@ def test_names_of_gensim_mean_the_same(positive, negative):
     assert ours.similarity("w1", "w2") == pytest.approx(float(theirs.similarity("w1", "w2")), abs=1e-6)
 
 
-def test_themes_are_told_before_they_are_lost():
+def test_components_are_told_before_they_are_lost():
     with pytest.warns(UserWarning, match="last 1 of 2 columns"):
         Embedding(["a"], [[1.0, 2.0]], components=1).to_gensim()
 

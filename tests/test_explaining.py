@@ -138,7 +138,7 @@ def test_reasons_by_name(method, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["als", "implicit", "bayesian", "trace-norm"])
-def test_themes_add_up_whatever_the_method(method):
+def test_components_add_up_whatever_the_method(method):
     """To the value, beside means of rows and columns; they are named by the columns that have most of them."""
     table = [(f"r{i}", f"c{j}", 1.0 + ((i + j) % 3 == 0) + 0.1 * i) for i in range(12) for j in range(9) if (i * j) % 5]
     model = TableCompletion(method, rank=None if method == "trace-norm" else 3, choose=False, seed=0).fit(table)
@@ -164,7 +164,7 @@ def test_themes_add_up_whatever_the_method(method):
         model.explain(row, columns, by="words")
 
 
-def test_themes_do_not_depend_on_how_predictions_are_factorized():
+def test_components_do_not_depend_on_how_predictions_are_factorized():
     """Any other factors of the same matrix give the same, up to rounding; scores have variance one, and are apart."""
     rng = np.random.default_rng(0)
     blocks = np.kron(np.eye(3), np.ones((6, 1))) * rng.uniform(1, 2, (18, 1))

@@ -153,7 +153,7 @@ def joint_entries(seed=0, *, size=30, groups=3):
     return lists, group
 
 
-def test_themes_keep_groups_apart():
+def test_components_keep_groups_apart():
     """Where words fall into groups, components are not negative, and triples of two groups have no association."""
     lists, group = joint_entries()
     model = JointCP(12, n_nonnegative=6, seed=1, max_iter=200).fit(lists)

@@ -43,7 +43,7 @@ def test_pictures_go_where_they_are_told():
     assert plots.senses(VECTORS, "apollo", ["moon"], ax=ax) is ax
 
 
-def test_senses_of_themes():
+def test_senses_of_components():
     """Of vectors with themes the picture shows what phrases select, which are made of these alone."""
     noise = np.random.default_rng(0).normal(size=(len(VECTORS), 4))
     themed = Embedding(VECTORS.words, np.hstack([noise, VECTORS.vectors]), components=VECTORS.rank)
