@@ -34,7 +34,7 @@ MAX_MEASURED = 1 << 16
 
 
 class LearningRate(NamedTuple):
-    r"""Learning rate :math:`\eta / (1 + d t)` in epoch :math:`t`, with ``initial`` :math:`\eta`, ``decay`` :math:`d`."""
+    r"""Learning rate :math:`\eta / (1 + d t)` of epoch :math:`t`: ``initial`` is :math:`\eta`, ``decay`` :math:`d`."""
 
     initial: float
     decay: float
