@@ -388,7 +388,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
             yield chain.from_iterable(cut(content) if isinstance(content, str) else nested(content))
 
     def _known(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """Return the ids of words in the model; -1 for unknown words."""
+        """Return the id of each word in the vocabulary of the model, or -1 for unknown words."""
         return np.array([self._word_index.get(word, -1) for word in words], np.int64)
 
     def _pairs(self, known: NDArray[np.int64], starts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -278,7 +278,7 @@ class HiddenMarkov(Model):
         return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
 
     def _sweeps(self, data: Coded, symbols: int) -> Iterator[Sweep]:
-        """Yield the chain after each iteration of Baum-Welch."""
+        """Yield the hidden Markov chain after each Baum-Welch iteration."""
         chain = self._first(data, symbols)
         while True:
             objective, following = self._step(data, chain)
@@ -286,7 +286,7 @@ class HiddenMarkov(Model):
             chain = following
 
     def _step(self, data: Coded, chain: HiddenChain) -> tuple[float, HiddenChain]:
-        """Return the objective of a chain, and its update by Baum-Welch."""
+        """Return the objective of a hidden Markov chain and the chain after one Baum-Welch update."""
         expected = expected_counts(*data, chain, threads=self._threads)
         objective = -expected.log_probability
         if self.smoothing:

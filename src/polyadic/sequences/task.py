@@ -38,7 +38,7 @@ Sequences = Annotated[
 ]
 Format = Annotated[
     Literal["lines", "pautomac"],
-    Help('Format of the file: lines, or pautomac, a line "strings size" and then lines "length symbol symbol ...".'),
+    Help('Format of the file: lines, or pautomac (first "strings size", then "length symbol symbol ..." per line).'),
 ]
 Missing = Annotated[bool, Help("Treat symbols not seen in training as missing instead of raising an error.")]
 Number = Annotated[Count, Help("Number of sequences to sample.")]

@@ -177,7 +177,9 @@ def check_trees(trees: Sequence[Tree]) -> None:
                 f"sentence {at}: each word must have a head from 0 to {len(tree)}; got {tree.heads.tolist()}"
             )
         if lost := first_lost(tree.heads):
-            raise InputError(f"sentence {at}: the heads above word {lost} do not lead to the root")
+            raise InputError(
+                f"sentence {at}: the heads above word {lost} do not lead to the root; heads must form a tree"
+            )
 
 
 class SeveralRootsWarning(InputWarning):
@@ -195,7 +197,7 @@ def warn_several_roots(trees: Sequence[Tree]) -> None:
     if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
         warnings.warn(
             SeveralRootsWarning(
-                f"{several:,} of {len(trees):,} sentences have several roots; parses have one root unless"
+                f"{several:,} of {len(trees):,} sentences have several roots; predicted trees have one root unless"
                 " one_root=False",
                 "one_root",
             ),

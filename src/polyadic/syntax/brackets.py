@@ -158,7 +158,7 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
                     open_brackets[-1][1].append(TOP)
                 open_brackets.append((number, []))
                 if len(open_brackets) > MAX_DEPTH:
-                    raise InputError(f"{where}: brackets are nested more than {MAX_DEPTH} deep")
+                    raise InputError(f"{where}: brackets are nested more than {MAX_DEPTH} levels deep")
             elif not open_brackets:
                 raise InputError(f"{where}: {piece!r} is outside all brackets")
             elif piece != ")":

@@ -111,7 +111,7 @@ class MarginalParser(Model):
         return self.use(clone(self.grammar).fit(trees))
 
     def use(self, grammar: LatentGrammar) -> Self:
-        """Use a grammar that is already fitted.
+        """Use a fitted grammar for parsing.
 
         Parameters
         ----------

@@ -88,7 +88,7 @@ class PlainSentence(NamedTuple):
 
 
 def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSentence]:
-    """Split English text into sentences and words; sentences end at empty lines, or at each line if ``by_line``.
+    """Split English text into sentences and words; empty lines, or all line ends if ``by_line``, end a sentence.
 
     Examples
     --------

@@ -145,7 +145,7 @@ class TextTagger(Model):
         return self.annotate(plain_trees(texts, by_line=by_line))
 
     def tag(self, forms: Sequence[str]) -> Tree:
-        """Tag one sentence.
+        """Tag the words of one sentence and return the annotated tree.
 
         Parameters
         ----------

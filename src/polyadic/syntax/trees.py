@@ -128,7 +128,7 @@ def check_words(words: Sequence[str], tags: Sequence[str] | None) -> None:
         raise InputError("words must be a list; got a single string: split the text as the treebank does", "words")
     size = len(words if tags is None else tags)
     if not words or len(words) != size:
-        raise InputError(f"a sentence must have words and a tag for each word; got {len(words)} words and {size} tags")
+        raise InputError(f"a sentence must have words and a tag for each word; got lengths {len(words)} and {size}")
 
 
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:

@@ -40,7 +40,7 @@ def follow_automaton(
     """
     symbols, edges, A = _checked(symbols, edges, start, A)
     if again.shape != A.shape[:2] or total.shape != start.shape:
-        raise ValueError(f"again and total must match {A.shape[:2]}; got shapes {again.shape} and {total.shape}")
+        raise ValueError(f"again and total must match the shape {A.shape[:2]}; got {again.shape} and {total.shape}")
     states = np.empty((len(symbols) + len(edges) - 1, len(start)))
     first = (frozen(array, float) for array in (total, again))
     _follow_automaton(symbols, edges, frozen(start, float), A, *first, floor, states)

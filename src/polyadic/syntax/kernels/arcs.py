@@ -43,7 +43,7 @@ def step_arcs(
     _check_sentence(words, tags, weights)
     if len(heads) != len(words) - 2 or sums.shape != weights.shape:
         raise ValueError(
-            f"each word must have a head, and sums the shape of weights; got {len(heads)} heads, sums {sums.shape}"
+            f"heads must match the words, and sums the weights; got {len(heads)} heads and sums of shape {sums.shape}"
         )
     if len(heads) and not 0 <= heads.min() <= heads.max() <= len(heads):
         raise ValueError(f"heads must be from 0 to {len(heads)}; got {heads.min()} to {heads.max()}")

@@ -33,7 +33,7 @@ Parses = Annotated[
     list[str], Metavar("A B..."), Help("Files with parses of the same sentences; all are compared with the first.")
 ]
 Tagger = Annotated[
-    Folder | None, Help("Folder of a saved tagger, whose tags replace those of the file (default: tags of the file).")
+    Folder | None, Help("Folder of a saved tagger to use instead of the tags of the file (default: tags of the file).")
 ]
 Validation = Annotated[Path, Metavar("TREES")]
 Vectors = Annotated[Path, Metavar("VECTORS")]
@@ -41,7 +41,7 @@ Order = Annotated[int, Within(1, 3)]
 Invalid = Annotated[
     Literal["raise", "skip"], Help("Raise an error for sentences whose heads form no tree, or skip them.")
 ]
-Universal = Annotated[bool, Help("Ignore subtypes of relations: nsubj:pass is nsubj.")]
+Universal = Annotated[bool, Help("Ignore the subtypes of relations: count nsubj:pass as nsubj.")]
 
 
 @TASK.verb(

@@ -30,7 +30,8 @@ Sentences = Annotated[
 ]
 Find = Annotated[bool, Help("Find the predicates, instead of reading them from the file.")]
 Parser = Annotated[
-    Folder | None, Help("Folder of a saved parser, whose trees replace those of the file (default: trees of the file).")
+    Folder | None,
+    Help("Folder of a saved parser to use instead of the trees of the file (default: trees of the file)."),
 ]
 
 
