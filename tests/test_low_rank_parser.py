@@ -423,7 +423,7 @@ def test_doors_refuse_what_does_not_fit():
         ((table + np.int32(99), parts, pairs), "feature ids must be"),
         ((table, parts._replace(theta=parts.theta[:20]), pairs), "power of two"),
         ((table, parts._replace(W=parts.W[:3]), pairs), "do not match"),
-        ((table, parts, FeaturePairs(np.array([[0, 6]]), 5)), "columns of the table"),
+        ((table, parts, FeaturePairs(np.array([[0, 6]]), 5)), "column indices of the table"),
         ((table, parts, pairs._replace(tag=6)), "tag must be"),
     ):
         with pytest.raises(ValueError, match=fault):

@@ -223,7 +223,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
 
     def explain(self, document: Content, label: Any = None) -> Explanation:
-        """Attribute the decision value of a class to the words of a document, known or not.
+        """Attribute the decision value of a class to the words of a document, including unknown words.
 
         A bigram contributes half to each word, a character n-gram to the words that contain it. The base is the
         intercept. With two classes the value is the log-odds of the class; with more, the log-odds against the rest
@@ -259,7 +259,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return Explanation.of(value, zip(numbered.words, parts.tolist(), strict=True))
 
     def top_features(self, label: Any, top: int = 10) -> list[tuple[str, float]]:
-        r"""Return the words and bigrams that distinguish a class most from the others, in decreasing order.
+        r"""Return the words and bigrams that best distinguish a class from the other classes, in decreasing order.
 
         The score is the weight times the standard deviation of the binary feature in the training documents,
         :math:`\sqrt{p (1 - p)}`. Weights alone would select features of a single document, and sums over documents

@@ -170,7 +170,7 @@ def _print_evaluation(result: dict[str, Any]) -> None:
     show=_print_evaluation,
 )
 def evaluate(model: TextClassifier, docs: Docs, reading: Reading, *, label: Label | None = None) -> dict[str, Any]:
-    """Compute the accuracy on labelled documents, and the precision, recall and main confusion of each class."""
+    """Compute accuracy on labelled documents, and precision, recall and the most frequent confusion of each class."""
     from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 
     texts, labels, unlabelled = _labelled(docs, label, reading)

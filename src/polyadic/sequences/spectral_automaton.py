@@ -387,7 +387,7 @@ class AutomatonLearner:
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of increasing rank until the held-out likelihood stops rising; also return if interrupted.
+        """Learn automata of increasing rank until the held-out likelihood stops rising, and return all candidates.
 
         Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried.
         """

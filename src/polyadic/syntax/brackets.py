@@ -59,7 +59,7 @@ class Phrase(NamedTuple):
         return () if isinstance(self.children[0], str) else self.children
 
     def walk(self) -> Iterator[Phrase]:
-        """Yield this phrase and all its descendants in pre-order."""
+        """Yield a phrase and all its descendants in pre-order."""
         pending = [self]
         while pending:
             phrase = pending.pop()

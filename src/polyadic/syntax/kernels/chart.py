@@ -222,7 +222,7 @@ class Derivations(NamedTuple):
 
 
 def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivations:
-    """Return up to ``k`` best derivations of a sentence from the symbol ``root``, given a chart of maxima."""
+    """Return up to ``k`` best derivations of a sentence from the symbol ``root``, given a Viterbi chart."""
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}")
     if value_of(rules, filled, root) == -np.inf:

@@ -396,7 +396,7 @@ def _first_like(trees, k):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _mark_all(settled):
-    """Mark all words for another examination."""
+    """Mark all words as unsettled, to be examined again."""
     for m in range(len(settled)):
         settled[m] = False
 
