@@ -77,8 +77,11 @@ def test_the_deepest_tree_is_worked_with():
         ("(S (NN a) b)", "line 1: brackets must contain"),
         ("(S (NN a b))", "brackets must contain"),
         ("()", "brackets must contain"),
-        ("(S " * 151 + "(A b)" + ")" * 151, "line 1: brackets are nested more than 150 deep"),
-        ("(S (A b))\n" + "(A " * 100_000 + "b" + ")" * 100_000, "line 2: brackets are nested more than 150 deep"),
+        ("(S " * 151 + "(A b)" + ")" * 151, "line 1: brackets are nested more than 150 levels deep"),
+        (
+            "(S (A b))\n" + "(A " * 100_000 + "b" + ")" * 100_000,
+            "line 2: brackets are nested more than 150 levels deep",
+        ),
     ],
 )
 def test_faults_are_told_with_their_line(tmp_path, text, fault):

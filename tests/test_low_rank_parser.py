@@ -112,7 +112,7 @@ def test_dense_features_are_more_rows(n, seed):
         np.testing.assert_allclose(S, T, rtol=1e-4, atol=1e-2)
     with pytest.raises(ValueError, match="dense must be"):
         score_tensor_arcs(table, parts, pairs, gamma=0.5, dense=dense[1:])
-    with pytest.raises(ValueError, match="features must be"):
+    with pytest.raises(ValueError, match="feature ids must be"):
         score_tensor_arcs(np.full_like(table, 20), parts, pairs, gamma=0.5, dense=dense)
 
 
@@ -420,10 +420,10 @@ def test_doors_refuse_what_does_not_fit():
     table, parts, pairs, _ = case(3, 0)
     for wrong, fault in (
         ((table.astype(np.int64), parts, pairs), "int32"),
-        ((table + np.int32(99), parts, pairs), "features must be"),
+        ((table + np.int32(99), parts, pairs), "feature ids must be"),
         ((table, parts._replace(theta=parts.theta[:20]), pairs), "power of two"),
         ((table, parts._replace(W=parts.W[:3]), pairs), "do not match"),
-        ((table, parts, FeaturePairs(np.array([[0, 6]]), 5)), "columns of the table"),
+        ((table, parts, FeaturePairs(np.array([[0, 6]]), 5)), "column indices of the table"),
         ((table, parts, pairs._replace(tag=6)), "tag must be"),
     ):
         with pytest.raises(ValueError, match=fault):

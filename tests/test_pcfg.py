@@ -124,7 +124,7 @@ def test_given_tags_are_kept():
     words, tags = ["hats", "see", "the", "man"], ["NNS", "VBP", "DT", "NN"]
     assert [tag.label for tag in parser.parse(words, tags=tags).tags()] == tags
     assert parser.parse(words, tags=["???", "VBP", "DT", "NN"]).words() == words
-    with pytest.raises(InputError, match="a tag for each; got 4 and 1"):
+    with pytest.raises(InputError, match="a tag for each word; got lengths 4 and 1"):
         parser.parse(words, tags=["NN"])
 
 

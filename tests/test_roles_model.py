@@ -371,7 +371,7 @@ def test_senses_are_the_most_frequent():
     other = made(1, 0)[0].tree
     renamed = Tree(*((*map(str.upper, column),) for column in (other.forms, other.lemmas)), *_rest(other))
     assert [sense for _, sense in finder.find(renamed)] == [f"{renamed.lemmas[1]}.01"]
-    with pytest.raises(InputError, match="training requires words that are predicates and words that are not"):
+    with pytest.raises(InputError, match="training requires both predicates and other words"):
         finder.fit([one.with_propositions([]) for one in train])
     assert {sense for one in train for _, sense in finder.find(one.tree)} == {"x.03"}
     bare = [replace(one, tree=replace(one.tree, lemmas=("_",) * len(one))) for one in often]
@@ -398,7 +398,7 @@ def test_faults_are_named():
             SemanticRoles(2, bits=10, **options).fit(sentences)
     model = fitted()
     for place in (0, 99):
-        with pytest.raises(InputError, match="predicates must be word numbers"):
+        with pytest.raises(InputError, match="predicates must be word positions"):
             model.arguments(made(1, 0)[0].tree, [place])
 
 
@@ -413,7 +413,7 @@ def test_a_refused_regression_leaves_the_old_one():
         if len(one) == 2
     ]
     for sentences, options, fault in (
-        (every, {}, "training requires words that are predicates and words that are not"),
+        (every, {}, "training requires both predicates and other words"),
         (made(3, 0), {"min_count": 1000}, "no joint feature occurs at least 1000 times; lower min_count"),
         (made(3, 0), {"bits": 40}, "bits must be a whole number from 4 to 30; got 40"),
     ):

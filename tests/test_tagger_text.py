@@ -154,7 +154,7 @@ def test_columns(tmp_path):
     assert list(read_columns(path)) == [(("He", "ran"), ("PRP", "VBD"), ("B-NP", "B-VP")), (("Yes",), ("UH",), ("O",))]
     path.write_text("He PRP B-NP\n\nran VBD\n")
     with pytest.raises(
-        InputError, match=re.escape(f"{path}, line 3 must have 3 columns separated by blanks, like others; got 2")
+        InputError, match=re.escape(f"{path}, line 3 must have 3 columns separated by spaces or tabs; got 2")
     ):
         list(read_columns(path))
     with pytest.raises(InputError, match="line 1 must have 4 columns"):

@@ -1,4 +1,4 @@
-"""Base class for sentence vectors: from sentences to signals to pooled vectors, in blocks.
+"""Base class for sentence vectors, which pools signals of any length into vectors of fixed length.
 
 Pooling turns signals of any length into a vector of fixed length:
 
@@ -44,11 +44,11 @@ Pooling = Literal["mean", "moments", "largest", "extremes", "all"]
 
 
 class EmptySentencesWarning(UserWarning):
-    """Some sentences have no known word."""
+    """Warning issued when sentences contain no known word."""
 
 
 class SentenceVectors(Transformer, ABC):
-    """Base class for estimators that decode signals of sentences into activations and pool these.
+    """Base class for sentence vectors that decodes word vectors into activations and pools the activations.
 
     A subclass sets ``embedding_`` in ``fit``, and implements ``_decoded``, from signals (S, K, N) to activations (S, K,
     L, N). Signals are followed by ``_margin`` zeros, so that nothing wraps around.
@@ -128,7 +128,7 @@ class SentenceVectors(Transformer, ABC):
         convert_to_numpy: bool = True,
         normalize_embeddings: bool = False,
     ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
-        """Return the vectors of sentences; same name and options as sentence encoders in evaluation libraries.
+        """Return the vectors of sentences, with the interface of sentence encoders in evaluation libraries.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class SentenceVectors(Transformer, ABC):
         return vectors if convert_to_numpy else list(vectors)
 
     def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
-        """Return the activations of one sentence, shape (K, L, positions).
+        """Return the activations of one sentence as an array of shape (K, L, positions).
 
         The positions are those of the known words, followed by those of filters that begin before the first word.
 
@@ -183,7 +183,7 @@ class SentenceVectors(Transformer, ABC):
         return np.concatenate(parts)
 
     def _of_block(self, block: Rows) -> NDArray[np.float32]:
-        """Return the vectors of a block, with sentences of equal length decoded together."""
+        """Return the vectors of a block of sentences, decoding sentences of equal length together."""
         vectors = np.zeros((len(block.lengths), self._n_features_out), np.float32)
         K = self.embedding_.rank
         for words in np.unique(block.lengths[block.lengths > 0]).tolist():
@@ -196,7 +196,7 @@ class SentenceVectors(Transformer, ABC):
         return vectors
 
     def _signals(self, block: Rows, some: NDArray[np.int64], words: int) -> NDArray[np.float64]:
-        """Return the signals of sentences of ``words`` words, padded with zeros; shape (S, K, N)."""
+        """Return the zero-padded signals, of shape (S, K, N), of sentences with ``words`` words each."""
         values = self._values(block.rows[block.edges[:-1][some, None] + np.arange(words)]).astype(float)
         return np.pad(np.swapaxes(values, 1, 2), ((0, 0), (0, 0), (0, self._margin)))
 
@@ -205,11 +205,11 @@ class SentenceVectors(Transformer, ABC):
 
     @abstractmethod
     def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return activations (S, K, L, N) of signals (S, K, N)."""
+        """Decode signals of shape (S, K, N) into activations of shape (S, K, L, N)."""
 
     @property
     def _number(self) -> int:
-        """Number of signals of each coordinate."""
+        """The number of signals for each coordinate of the word vectors."""
         return 1
 
     @property
@@ -223,7 +223,7 @@ class SentenceVectors(Transformer, ABC):
 
 
 def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segments: int = 1) -> NDArray[np.float64]:
-    """Pool signals (S, K, L, N) of sentences of equal length, in ``segments`` equal parts; see the module.
+    """Pool the signals (S, K, L, N) of sentences of equal length over each of ``segments`` equal segments.
 
     Filters at positions beyond ``words`` begin before the first word: they are in the sums of the first segment, but
     not among the largest. Missing values are 0.
@@ -244,7 +244,7 @@ def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segm
 
 
 def width(pooling: Pooling, pool: int) -> int:
-    """Return the number of pooled values of each signal."""
+    """Return the number of values that pooling yields for each signal."""
     return {"mean": 1, "moments": 2, "largest": pool, "extremes": 2 * pool, "all": pool}[pooling]
 
 

@@ -64,7 +64,7 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
     min_count: Count = 1
 
     def fit(self, sentences: Iterable[Sentence], y: Any) -> Self:
-        """Count the n-grams of both classes.
+        """Compute the log-count ratio of each n-gram from sentences of two classes.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         return self.fit(kept, y).transform(kept)
 
     def transform(self, sentences: Iterable[Sentence]) -> csr_array:
-        """Return the features of sentences, shape (sentences, features); unknown n-grams are ignored.
+        """Return the features of sentences, of shape (sentences, features), ignoring unknown n-grams.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ FOLDS = 5
 
 
 class _Numbered(NamedTuple):
-    """Documents as ids of words: those of document d are ``ids[starts[d]:starts[d + 1]]``."""
+    """Documents encoded as word ids, where document ``d`` has the ids ``ids[starts[d]:starts[d + 1]]``."""
 
     words: Sequence[str]
     ids: NDArray[np.int64]
@@ -52,7 +52,7 @@ class _Numbered(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """Weights w and intercept b of one class against the rest, its ratios r with their odds, and their scale k."""
+    """Parameters of one class against the rest: logistic regression weights, log-count ratios and their scale."""
 
     w: NDArray[np.float64]
     b: float
@@ -128,7 +128,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     language: str = "auto"
 
     def fit(self, documents: Corpus | Documents, y: ArrayLike) -> Self:
-        """Train on labelled documents.
+        """Fit the classifier to labelled documents.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         last: dict[int, tuple[float, list[_Weights]]] = {}
 
         def learned(model: TextClassifier, k: int) -> TextClassifier:
-            """Train on all folds but k; weights are reused while C is the same."""
+            """Train on all folds except ``k``, reusing the weights while ``C`` is unchanged."""
             model._restore(base._state())  # noqa: SLF001
             if last.get(k, (None,))[0] != model.C:
                 last[k] = model.C, model._weights_of(X[fold != k], labels[fold != k], classes)
@@ -192,7 +192,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         )
 
     def decision_function(self, documents: Documents) -> NDArray[np.float64]:
-        """Return the decision values, shape (documents, classes), or (documents,) for two classes.
+        """Return the decision values, of shape (documents, classes), or (documents,) for two classes.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict_proba(self, documents: Documents) -> NDArray[np.float64]:
-        """Return the probability of each class, shape (documents, classes); normalized one-vs-rest for more than two.
+        """Return class probabilities of shape (documents, classes), normalized one-vs-rest for more than two classes.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
 
     def explain(self, document: Content, label: Any = None) -> Explanation:
-        """Attribute the decision value of a class to the words of a document, known or not.
+        """Attribute the decision value of a class to the words of a document, including unknown words.
 
         A bigram contributes half to each word, a character n-gram to the words that contain it. The base is the
         intercept. With two classes the value is the log-odds of the class; with more, the log-odds against the rest
@@ -259,7 +259,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return Explanation.of(value, zip(numbered.words, parts.tolist(), strict=True))
 
     def top_features(self, label: Any, top: int = 10) -> list[tuple[str, float]]:
-        r"""Return the words and bigrams that distinguish a class most from the others, in decreasing order.
+        r"""Return the words and bigrams that best distinguish a class from the other classes, in decreasing order.
 
         The score is the weight times the standard deviation of the binary feature in the training documents,
         :math:`\sqrt{p (1 - p)}`. Weights alone would select features of a single document, and sums over documents
@@ -295,11 +295,11 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return int(places[0])
 
     def _of(self, values: NDArray[np.float64], at: int) -> Any:
-        """Return the value of a class from one-vs-rest values, or from those of the second class if there are two."""
+        """Return the value of a class from one-vs-rest values, or from the value of the second of two classes."""
         return values[at] if len(values) > 1 else values[0] * (1 if at else -1)
 
     def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:
-        """Build the features of training documents; return their matrix and the labels."""
+        """Build the feature matrix of the training documents and return the matrix and the labels."""
         if isinstance(documents, Corpus):
             corpus = documents
         else:
@@ -329,7 +329,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return self._weighted(counts[:, kept]), labels
 
     def _name(self, words: Iterable[str], pieces: Iterable[str]) -> None:
-        """Set the names of words and character n-grams, with their indices."""
+        """Set the vocabularies of words and character n-grams and their index dictionaries."""
         self.words_, self.pieces_ = tuple(words), tuple(pieces)
         self._word_index, self._piece_index = (
             {name: at for at, name in enumerate(names)} for names in (self.words_, self.pieces_)
@@ -340,11 +340,11 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         self._name(self.words_, self.pieces_)
 
     def _weights_of(self, X: csr_array, y: NDArray[Any], classes: NDArray[Any]) -> list[_Weights]:
-        """Train the weights of each class against the rest, or only of the second if there are two."""
+        """Train a one-vs-rest model for each class, or a single model if there are two classes."""
         return [self._against(X, y == label) for label in (classes[1:] if len(classes) == 2 else classes)]
 
     def _mixed(self, classes: NDArray[Any], weights: list[_Weights]) -> Self:
-        """Set the coefficients to the interpolation of both models."""
+        """Set the coefficients to the interpolation of logistic regression and naive Bayes weights."""
         s = self.share
         self.classes_ = classes
         self.coef_ = np.stack([(1 - s) * each.w + s * each.k * each.r for each in weights])
@@ -371,7 +371,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
     def _numbered(self, documents: Documents) -> _Numbered:
-        """Encode new documents as ids of their words, known or not."""
+        """Encode new documents as word ids, including unknown words."""
         check_is_fitted(self)
         if isinstance(documents, str | bytes):
             raise InputError("documents must be an iterable of documents; got a single text: pass [text]", "documents")
@@ -388,18 +388,18 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
             yield chain.from_iterable(cut(content) if isinstance(content, str) else nested(content))
 
     def _known(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """Return the ids of words in the model; -1 for unknown words."""
+        """Return the id of each word in the vocabulary of the model, or -1 for unknown words."""
         return np.array([self._word_index.get(word, -1) for word in words], np.int64)
 
     def _pairs(self, known: NDArray[np.int64], starts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the ids of known bigrams, and the position of each."""
+        """Return the id and position of each known bigram."""
         pairs, places = _neighbours(known, starts, len(self.words_))
         at = np.minimum(np.searchsorted(self.pairs_, pairs), max(len(self.pairs_) - 1, 0))
         found = np.zeros(len(pairs), bool) if not len(self.pairs_) else self.pairs_[at] == pairs
         return at[found], places[found]
 
     def _counts(self, numbered: _Numbered) -> csr_array:
-        """Count all features of documents."""
+        """Count the words, bigrams and character n-grams of documents."""
         ids, starts = numbered.ids, numbered.starts
         document = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         known = self._known(numbered.words)[ids]
@@ -411,14 +411,14 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return counts_by_row(hstack([words, both, every @ self._spelled(numbered.words)], format="csr"))
 
     def _spelled(self, words: Sequence[str]) -> csr_array:
-        """Count the known character n-grams of words, shape (words, n-grams)."""
+        """Count the known character n-grams of each word in a matrix of shape (words, n-grams)."""
         index = self._piece_index
         known = [[index[piece] for piece in self._pieces(word) if piece in index] for word in words]
         row = np.repeat(np.arange(len(words)), [len(some) for some in known])
         return _table(row, np.fromiter(chain.from_iterable(known), np.int64, len(row)), (len(words), len(index)))
 
     def _pieces(self, word: str) -> Iterator[str]:
-        """Yield the character n-grams of a word with a space at either end; a shorter word is one n-gram."""
+        """Yield the character n-grams of a word padded with spaces; a word shorter than an n-gram is yielded whole."""
         edged = f" {word} "
         for length in range(2, self.characters + 1):
             for at in range(max(1, len(edged) - length + 1)):
@@ -431,7 +431,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return self._weighted(self._counts(numbered))
 
     def _weighted(self, counts: csr_array) -> csr_array:
-        """Return TF-IDF weights, with both parts of unit length."""
+        """Return TF-IDF features, with the word part and the character part each normalized to unit length."""
         X = counts.copy()
         X.data = (1 + np.log(X.data)) * self.idf_[X.indices]
         first = len(self.words_) + len(self.pairs_)
@@ -443,7 +443,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
 def _neighbours(
     ids: NDArray[np.int64], starts: NDArray[np.int64], words: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the bigrams within documents as single ids, and their positions; -1 is an unknown word."""
+    """Return the id and position of each bigram within documents, skipping unknown words (id -1)."""
     within = np.ones(max(len(ids) - 1, 0), bool)
     edges = starts[1:-1]
     within[edges[(edges > 0) & (edges < len(ids))] - 1] = False
@@ -452,7 +452,7 @@ def _neighbours(
 
 
 def _table(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> csr_array:
-    """Count each column in each row."""
+    """Return a sparse matrix that counts each pair of row and column."""
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 
@@ -469,7 +469,7 @@ def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np
 
 
 def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int64]:
-    """Return the stratified fold of each document; -1 for the only document of a class."""
+    """Return the stratified fold of each document, with -1 for the only document of a class."""
     rng = np.random.default_rng(seed)
     fold = np.full(len(labels), -1)
     for label in np.unique(labels):

@@ -1,4 +1,4 @@
-r"""Sentence vectors by convolutional tensor decomposition of cumulants, and sparse codes of signals in given filters.
+r"""Sentence vectors by convolutional tensor decomposition of cumulants, and sparse coding of signals.
 
 .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
 
@@ -45,7 +45,7 @@ WORDS = 1 << 13
 
 
 class ConvolutionalSentences(SentenceVectors):
-    """Sentence vectors by convolutional tensor decomposition, trained on unlabelled sentences alone.
+    """Sentence vectors by convolutional tensor decomposition, trained on unlabelled sentences.
 
     A sentence is a signal for each coordinate of its word vectors. Each coordinate has its own filters, estimated from
     the third cumulant of all patches of ``length`` adjacent values (:mod:`polyadic.sentences.filter_als`). A
@@ -174,7 +174,7 @@ class ConvolutionalSentences(SentenceVectors):
         return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range, or a filter has no more values than there are filters."""
+        """Raise InputError if a setting is out of range, or the number of filters is not below the filter size."""
         super().check()
         check_int("filters", self.filters, low=1, high=self._size - 1)
 
@@ -185,7 +185,7 @@ class ConvolutionalSentences(SentenceVectors):
 
     @property
     def _size(self) -> int:
-        """Number of values of a filter."""
+        """The number of values in each filter."""
         return self.length * (2 if self.padded else 1)
 
     @property
@@ -198,7 +198,7 @@ class ConvolutionalSentences(SentenceVectors):
 
 
 def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments, NDArray[np.float64]]:
-    """Return the moments of all patches of each coordinate, and its root mean square, shape (K,)."""
+    """Return the moments of the patches and the root mean square of each word vector coordinate."""
     moments, longest = Moments.empty(embedding.rank, length), 0
     squares, number = np.zeros(embedding.rank), 0
     total = -(-(len(corpus.sentences) - 1) // BLOCK)
@@ -218,7 +218,7 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
 
 
 class Occurrence(NamedTuple):
-    """A position with a large activation of a filter."""
+    """Occurrence of a filter: a position in a sentence where the activation is large."""
 
     activation: float
     sentence: int
@@ -229,7 +229,7 @@ class Occurrence(NamedTuple):
 def strongest(
     model: ConvolutionalSentences, sentences: Iterable[Sentence], *, top: int = 5
 ) -> list[list[list[Occurrence]]]:
-    """Return the positions where each filter of each coordinate is most active, at most one per sentence.
+    """Return the positions with the largest activations of each filter, at most one per sentence.
 
     They are sorted by decreasing magnitude, as the sign of a coordinate is arbitrary.
     """
@@ -255,7 +255,7 @@ def strongest(
 
 
 def describe(occurrences: list[list[list[Occurrence]]]) -> str:
-    """Format occurrences as lines of text: coordinate, filter, activation, words."""
+    """Format the occurrences of filters as lines of text with coordinate, filter, activation and words."""
     rows = (
         f"{k}.{at}  {activation:+.2f}  {' '.join(words)}"
         for k, each in enumerate(occurrences)
@@ -268,7 +268,7 @@ def describe(occurrences: list[list[list[Occurrence]]]) -> str:
 def sparse_codes(
     f: NDArray[Any], y: NDArray[Any], penalty: NDArray[Any] | float, *, sweeps: int = 500, tol: float = 1e-5
 ) -> NDArray[np.float64]:
-    """Return sparse activations (..., L, n) of signals (..., n) in filters (..., L, m).
+    """Compute sparse activations of shape (..., L, n) for signals (..., n) and filters (..., L, m).
 
     A signal has converged when no activation changes by more than ``tol`` times the largest.
     """

@@ -1,4 +1,4 @@
-r"""CP decomposition with circulant factors: the filters of a convolutional model from its third cumulant.
+r"""CP decomposition with circulant factors, which estimates convolutional filters from third cumulants.
 
 A sentence is a signal for each coordinate of its word vectors; a patch is ``n`` adjacent values. The third cumulant of
 patches,
@@ -74,27 +74,29 @@ NEARLY = 0.99
 
 
 def shifts(f: NDArray[Any]) -> NDArray[Any]:
-    """Return all circular shifts of each row, shape (..., n) -> (..., n, n): ``[..., p, :]`` is shifted by p places."""
+    """Return all circular shifts of each row; ``[..., p, :]`` of the result is shifted by ``p`` positions."""
     n = f.shape[-1]
     at = (np.arange(n)[None, :] - np.arange(n)[:, None]) % n
     return f[..., at]
 
 
 def unshifted(m: NDArray[Any]) -> NDArray[Any]:
-    """Shift row p back by p places, shape (..., n, n): the inverse of :func:`shifts` for each row."""
+    """Undo the circular shifts of :func:`shifts` by shifting row ``p`` back by ``p`` positions."""
     n = m.shape[-1]
     at = (np.arange(n)[None, :] + np.arange(n)[:, None]) % n
     return np.take_along_axis(m, np.broadcast_to(at, m.shape), axis=-1)
 
 
 def gram(f: NDArray[Any]) -> NDArray[Any]:
-    r"""Return the first columns of the blocks of :math:`\mathcal F^\top \mathcal F`; (..., L, n) -> (..., L, L, n)."""
+    r"""Return the first columns, (..., L, L, n), of the circulant blocks of :math:`\mathcal F^\top \mathcal F`."""
     spectrum = np.fft.rfft(f)
     return np.fft.irfft(spectrum.conj()[..., :, None, :] * spectrum[..., None, :, :], n=f.shape[-1])
 
 
 def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
-    r"""Return first columns of the blocks of :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`.
+    r"""Return the Gram matrix of a Khatri-Rao product of circulant factors as the first columns of its blocks.
+
+    The matrix is :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`.
 
     The elementwise product of two circulants is the circulant of the elementwise product of their first columns (Huang
     and Anandkumar print the product of the spectra, which belongs to the matrix product).
@@ -103,7 +105,7 @@ def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
 
 
 def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """Multiply rows (..., m, L, n) by the pseudo-inverse of circulant blocks with first columns (..., L, L, n)."""
+    """Multiply rows (..., m, L, n) by the pseudo-inverse of a block-circulant matrix (..., L, L, n)."""
     psi = np.moveaxis(np.fft.rfft(blocks), -1, -3)  # (..., frequencies, L, L), Hermitian
     inverse = np.linalg.pinv(psi, rcond=RCOND, hermitian=True)
     rows = np.moveaxis(np.fft.rfft(right), -1, -3)  # (..., frequencies, m, L)
@@ -112,7 +114,7 @@ def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 def deconvolve(f: NDArray[Any], y: NDArray[Any], *, ridge: float = 0.0) -> NDArray[Any]:
-    r"""Return the minimum-norm activations (..., L, n) of signals (..., n) in filters (..., L, m).
+    r"""Compute the minimum-norm activations, of shape (..., L, n), of signals (..., n) for filters (..., L, m).
 
     .. math:: \hat w_l = \frac{\bar{\hat f_l}\, \hat y}{\sum_m |\hat f_m|^2 + \rho}
 
@@ -127,7 +129,7 @@ def deconvolve(f: NDArray[Any], y: NDArray[Any], *, ridge: float = 0.0) -> NDArr
 
 
 def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArray[Any]:
-    """Return all runs of ``n`` adjacent values of signals (T, K) within ``edges``, shape (K, patches, n)."""
+    """Return all windows of ``n`` adjacent values of signals (T, K) within ``edges``, of shape (K, patches, n)."""
     values = np.asarray(signal)
     if len(values) < n:
         return np.zeros((values.shape[1], 0, n), values.dtype)
@@ -141,7 +143,7 @@ def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArra
 
 @dataclass
 class Moments:
-    """Number of patches of each of K coordinates, and the sums of their first three powers, (K, n), (K, n, n), ..."""
+    """Accumulated moments of patches of order 1 to 3, of shapes (K, n), (K, n, n) and (K, n, n, n)."""
 
     number: int
     sums: list[NDArray[np.float64]]
@@ -152,7 +154,7 @@ class Moments:
         return cls(0, [np.zeros((coordinates, *(n,) * k)) for k in (1, 2, 3)])
 
     def add(self, x: NDArray[Any]) -> None:
-        """Add patches of shape (K, N, n)."""
+        """Add patches of shape (K, N, n) to the moments."""
         K, N, n = x.shape
         if (K, n) != self.sums[0].shape:
             raise InputError(
@@ -168,7 +170,7 @@ class Moments:
         self.number += N
 
     def cumulant(self) -> NDArray[np.float64]:
-        """Return the third cumulants, shape (K, n, n, n)."""
+        """Return the third cumulant of the patches of each coordinate, of shape (K, n, n, n)."""
         if not self.number:
             raise InputError("there are no patches: every sentence is shorter than a patch")
         m1, m2, m3 = (total / self.number for total in self.sums)
@@ -177,7 +179,7 @@ class Moments:
 
 
 class Filters(NamedTuple):
-    """Filters of each tensor of a batch, and their error."""
+    """Filters and weights estimated for each tensor of a batch, with the reconstruction errors."""
 
     filters: Batch  # unit vectors, shifted to begin at the first position, shape (K, L, n)
     weights: Batch  # lambda of each shift, with a positive sum for each filter, shape (K, L, n)
@@ -187,7 +189,7 @@ class Filters(NamedTuple):
 def convolutional_als(
     C: Batch, number: int, *, support: int, projection: Projection = "svd", rng: np.random.Generator, threads: int = 1
 ) -> Iterator[Sweep]:
-    """Alternate least squares over the three modes, for symmetric tensors (K, n, n, n) at once.
+    """Run alternating least squares on a batch of symmetric tensors (K, n, n, n) with circulant factors.
 
     ``support`` is the number of positions of activations. Yields factors F, G, H and weights, of shape (K, number, n).
     """
@@ -213,12 +215,12 @@ def _in_parts(work: Callable[..., tuple[Batch, ...]], arrays: list[Batch], threa
 
 
 def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch]:
-    """Return the squared residuals."""
+    """Return the sum of squared residuals of each tensor."""
     return (((C - compose([F, G, H], weights)) ** 2).sum(axis=(1, 2, 3)),)
 
 
 def max_filters(n: int, support: int) -> int:
-    """Return the approximate number of identifiable filters: a sixth of the size, a quarter if half is padding."""
+    """Return the approximate number of identifiable filters: n / 6, or n / 4 if half of the values are padding."""
     return max(n // 6 if support > n // 2 else n // 4, 1)
 
 
@@ -234,7 +236,7 @@ def find_filters(
     seed: int | None = None,
     threads: int | None = None,
 ) -> Filters:
-    """Estimate the filters of symmetric tensors (K, n, n, n), by the best of several random starts.
+    """Estimate the filters of symmetric tensors (K, n, n, n), keeping the best of several random starts.
 
     ``support`` is the number of positions of activations, n by default. Without ``joint``, filters are fitted one after
     another to the residual of the others, as in the authors' program, which is worse.
@@ -270,7 +272,7 @@ def find_filters(
 
 
 def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
-    """Shift filters such that the shortest support begins at the first position, and shift weights oppositely.
+    """Shift each filter to begin at the first position, and shift its weights in the opposite direction.
 
     A shift of a filter and the opposite shift of its activations cancel, but in a longer, zero-padded signal they do
     not.
@@ -285,7 +287,7 @@ def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
 
 
 def _best(C: Batch, number: int, starts: int, sweeps: int, how: dict[str, Any]) -> Filters:
-    """Run from several starts at once, and keep the best result for each tensor."""
+    """Fit from several random starts at once and keep the best result for each tensor."""
     K = len(C)
     many = np.repeat(C, starts, axis=0)
     result = run(convolutional_als(many, number, **how), max_iter=sweeps, tol=0.0)
@@ -299,7 +301,7 @@ def _best(C: Batch, number: int, starts: int, sweeps: int, how: dict[str, Any]) 
 
 
 def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
-    """Return the optimal weights of filters used in all three modes, and filters with a positive sum of weights."""
+    """Return the filters, with signs that make weight sums positive, and the optimal weights of the filters."""
     K, L, n = f.shape
     moved = shifts(f).reshape(K, L * n, n)
     partial = _in_last_mode(C, moved)
@@ -310,7 +312,7 @@ def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
 
 
 def _in_last_mode(C: Batch, moved: Batch) -> Batch:
-    """Multiply tensors by shifted filters in their last mode, shape (K, n, n, L n).
+    """Multiply tensors by the shifted filters in the last mode, giving an array of shape (K, n, n, L n).
 
     Filters are copied into contiguous order, because BLAS rounding depends on strides, which are ambiguous for a batch
     of one.
@@ -324,7 +326,7 @@ def _size(C: Batch) -> Batch:
 
 
 def compose(factors: list[Batch], weights: Batch) -> Batch:
-    """Return the tensors of filters and weights, shape (K, n, n, n)."""
+    """Compose tensors of shape (K, n, n, n) from filters and weights."""
     K, L, n = weights.shape
     a, b, c = (shifts(f).reshape(K, L * n, n) for f in factors)
     return np.einsum(
@@ -333,7 +335,7 @@ def compose(factors: list[Batch], weights: Batch) -> Batch:
 
 
 def _update(C: Batch, G: Batch, H: Batch, support: int, projection: Projection) -> tuple[Batch, Batch]:
-    """Solve for the filters of the first mode, and the weights."""
+    """Solve for the filters and weights of one mode, with the filters of the other two modes fixed."""
     K, L, n = G.shape
     g, h = (shifts(f).reshape(K, L * n, n) for f in (G, H))
     partial = _in_last_mode(C, h)

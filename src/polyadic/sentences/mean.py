@@ -1,4 +1,4 @@
-"""Sentence vectors as means of word vectors, the baseline of convolutional ones."""
+"""Sentence vectors as means of word vectors, a baseline for convolutional sentence vectors."""
 
 from __future__ import annotations
 

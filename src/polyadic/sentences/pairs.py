@@ -30,7 +30,7 @@ def pair_features(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
 
 
 class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
-    r"""Regression of bounded scores by a distribution over whole numbers.
+    r"""Regression of bounded scores by a softmax distribution over integers.
 
     A score :math:`t` is represented by the distribution with :math:`1 - (t - \lfloor t \rfloor)` on :math:`\lfloor t
     \rfloor` and the rest on the next number. A softmax of linear functions is fitted to these by Kullback-Leibler
@@ -74,7 +74,7 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
     tol: Amount = 1e-4
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit to scores.
+        """Fit the model to features and scores.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the mean score of each row.
+        """Return the predicted score of each row of features.
 
         Parameters
         ----------
@@ -118,6 +118,6 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         return np.asarray(softmax.predict_proba(X) @ self.classes_)
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range, or the range has fewer than two numbers."""
+        """Raise InputError if a setting is out of range, or the score range contains fewer than two integers."""
         super().check()
         check_int("high", self.high, low=self.low + 1)

@@ -1,4 +1,4 @@
-"""``polyadic classify`` and ``polyadic sentences``: classes of documents, and vectors of sentences."""
+"""``polyadic classify`` and ``polyadic sentences``: document classification and sentence vectors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MIN_DOCUMENTS = 50
 Label = Annotated[
     str, Help("Column of the table that holds the class (default: the folder of each file)."), Metavar("NAME")
 ]
-Lines = Annotated[str, Help("File with a sentence on each line; - reads standard input."), Metavar("SENTENCES")]
+Lines = Annotated[str, Help("File with one sentence per line; - reads standard input."), Metavar("SENTENCES")]
 
 
 # ---- classes of documents
@@ -58,7 +58,7 @@ def train(
     seed: Seed = 0,
     force: bool = False,
 ) -> Saved:
-    """Fit a classifier to labelled documents; C and share that are not given are selected by cross-validation.
+    """Fit a document classifier; C and share are selected by cross-validation unless they are given.
 
     Documents without a class are left out, and counted. With --hold-out, the accuracy on held-out documents is reported
     beside the share of the most frequent class; the saved model is then fitted to all documents with the same settings.
@@ -155,7 +155,7 @@ def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural =
 
 
 def _print_evaluation(result: dict[str, Any]) -> None:
-    """Print the figures of all documents, then a table of classes."""
+    """Print the overall metrics and a table of metrics for each class."""
     from polyadic.interface import output
 
     output.facts({name: value for name, value in result.items() if name != "classes"})
@@ -170,7 +170,7 @@ def _print_evaluation(result: dict[str, Any]) -> None:
     show=_print_evaluation,
 )
 def evaluate(model: TextClassifier, docs: Docs, reading: Reading, *, label: Label | None = None) -> dict[str, Any]:
-    """Compute the accuracy on labelled documents, and the precision, recall and main confusion of each class."""
+    """Compute accuracy on labelled documents, and precision, recall and the most frequent confusion of each class."""
     from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 
     texts, labels, unlabelled = _labelled(docs, label, reading)
@@ -208,7 +208,7 @@ def _print_classes(result: dict[str, Any]) -> None:
 def top(
     model: TextClassifier, name: Annotated[str, Metavar("CLASS")] | None = None, *, top: Count = 10
 ) -> dict[str, Any]:
-    """List the words and bigrams with the largest weights for each class.
+    """List the words and bigrams with the highest scores for each class.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def _sizes(texts: list[str], unlabelled: int) -> dict[str, Any]:
 
 
 def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str], Any, int]:
-    """Read documents; return those with a class, their classes, and the number of the others."""
+    """Read documents and return the labelled texts, their classes, and the number of unlabelled documents."""
     import numpy as np
 
     texts, labels, unlabelled = [], [], 0
@@ -246,7 +246,7 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
 
 
 def _with_classes(docs: str, label: str | None, reading: Reading) -> Iterator[tuple[str, str]]:
-    """Yield documents and their classes; a class is empty if it is not known."""
+    """Yield the text and class of each document, with an empty class for unlabelled documents."""
     from polyadic.text.readers import documents, with_documents_by_line
 
     for document in documents(docs, **vars(with_documents_by_line(docs, reading))):
@@ -320,7 +320,7 @@ def train_sentences(
 
 
 def _print_written(result: dict[str, Any]) -> None:
-    """Print the path that was written."""
+    """Print the path of the output."""
     from polyadic.interface import output
 
     output.wrote(result["out"])
@@ -328,7 +328,7 @@ def _print_written(result: dict[str, Any]) -> None:
 
 @SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=_print_written)
 def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = False) -> dict[str, Any]:
-    """Write the vectors of sentences, with a row for each line; lines without a known word are zero, and counted.
+    """Write an array of sentence vectors, with a row for each line and zeros for lines without a known word.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = Fal
 
 @SENTENCES.verb(example="polyadic sentences nearest meanings paragraphs.txt 'a shot in the dark'")
 def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10) -> dict[str, Any]:
-    """List the sentences whose vectors are nearest to that of a query by cosine similarity.
+    """List the sentences that are most similar to a query by cosine similarity of their vectors.
 
     Parameters
     ----------
@@ -367,7 +367,7 @@ def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10
 
     sentences = list(_read(lines))
     if not len(next(blocks([query], model.embedding_)).rows):
-        raise InputError("the model knows no word of the query")
+        raise InputError("no word of the query is in the vocabulary of the model")
     wanted = model.encode(query, normalize_embeddings=True)
     cosines = np.asarray(model.encode(sentences, normalize_embeddings=True)) @ np.asarray(wanted)
     best = np.argsort(-cosines, kind="stable")[:top].tolist()
@@ -381,14 +381,14 @@ def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10
     "\n\npolyadic sentences templates filters paragraphs.txt"
 )
 def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, top: Count = 5) -> dict[str, Any]:
-    """List the places where each filter of a convolutional model is most active.
+    """List the positions where each filter of a convolutional model is most active.
 
     Parameters
     ----------
     coordinates
         Number of coordinates to list, from the first.
     top
-        Number of places to list for each filter.
+        Number of positions to list for each filter.
     """
     from polyadic.sentences.convolutional import ConvolutionalSentences, strongest
 
@@ -412,7 +412,7 @@ def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, 
 
 @SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=_print_written)
 def static(model: SentenceVectors, *, out: Out, force: bool = False) -> dict[str, Any]:
-    """Write a model of means as a static encoder, the folder that sentence-transformers loads."""
+    """Write a model of means as a static encoder in a folder that sentence-transformers can load."""
     vectors = model.static()
     vectors.save_pretrained(out, overwrite=force)
     return {"out": str(out), "words": len(vectors), "rank": vectors.rank}

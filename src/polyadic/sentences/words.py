@@ -1,4 +1,4 @@
-"""Words of sentences, their vectors, and sentences as rows of word vectors.
+"""Tokenization of sentences, word vectors, and conversion of sentences to rows of word vectors.
 
 Sentences are processed block by block, so that memory does not grow with the text.
 """
@@ -51,12 +51,12 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
 
 
 def known_words(words: Iterable[str], embedding: Embedding) -> list[str]:
-    """Return the words that have a vector."""
+    """Return the words that have a vector in the embedding."""
     return [word for word in words if embedding.find(word) is not None]
 
 
 def corpus_of(sentences: Sentences, *, min_count: int = 1) -> Corpus:
-    """Return sentences as a corpus on disk, so that they are read once and need little memory."""
+    """Store sentences as a corpus on disk to limit memory use, unless they already are a corpus."""
     if isinstance(sentences, Corpus):
         return sentences
     return Corpus.build(words_of(sentences), min_count=min_count, jobs=1)
@@ -92,7 +92,7 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
 
 
 class Rows(NamedTuple):
-    """Vector indices of the known words of sentences; those of sentence ``s`` are ``rows[edges[s]:edges[s + 1]]``."""
+    """Sentences encoded as vector indices, where sentence ``s`` has the indices ``rows[edges[s]:edges[s + 1]]``."""
 
     rows: NDArray[np.int64]
     edges: NDArray[np.int64]
@@ -109,12 +109,12 @@ class Rows(NamedTuple):
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Number of known words of each sentence."""
+        """The number of known words in each sentence."""
         return np.diff(self.edges)
 
 
 def blocks(sentences: Sentences, embedding: Embedding, *, size: int = BLOCK) -> Iterator[Rows]:
-    """Yield blocks of sentences as vector indices, without unknown words."""
+    """Yield blocks of sentences encoded as vector indices, skipping unknown words."""
     if isinstance(sentences, Corpus):
         yield from _of_corpus(sentences, embedding, size)
         return

@@ -1,4 +1,4 @@
-"""Models of sequences of symbols and words: automata, hidden Markov models, taggers."""
+"""Sequence models: weighted automata, hidden Markov models, n-gram models and sequence taggers."""
 
 from polyadic.core.lazy import attach
 

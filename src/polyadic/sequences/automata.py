@@ -36,7 +36,7 @@ FLOOR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class WeightedAutomaton:
-    """A weighted automaton with r states over the symbols 0 to k - 1.
+    """Weighted finite automaton with r states over the symbols 0 to k - 1.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class WeightedAutomaton:
         return float(values[0] * np.exp(logs[0]))
 
     def scaled(self, symbols: NDArray[np.int64], edges: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Return the weights of strings as ``values * exp(logs)``, which do not underflow for long strings.
+        """Return string weights in the form ``values * exp(logs)``, which does not underflow for long strings.
 
         Parameters
         ----------
@@ -115,14 +115,14 @@ class WeightedAutomaton:
 
     @cached_property
     def _inverse(self) -> Array:
-        """The sum of the matrix products of all strings."""
+        """The sum of the transition matrix products over all strings."""
         rest = np.eye(self.rank) - self.A.sum(axis=0)
         if np.linalg.matrix_rank(rest) < self.rank:
             raise InputError("the sum of the weights of all strings diverges: some states cannot reach the end")
         return np.linalg.inv(rest)
 
     def check_sums(self) -> None:
-        """Raise InputError if the sum of the weights of all strings diverges: the largest eigenvalue is not below 1.
+        """Raise InputError if the sum of the weights of all strings diverges.
 
         Raises
         ------
@@ -134,12 +134,12 @@ class WeightedAutomaton:
 
     @property
     def radius(self) -> float:
-        """Spectral radius of the sum of the matrices; the weights of all strings have a sum if it is below 1."""
+        """The spectral radius of the summed transition matrices; sums over all strings converge if it is below 1."""
         return float(np.abs(np.linalg.eigvals(self.A.sum(axis=0))).max(initial=0.0))
 
     @cached_property
     def total(self) -> Array:
-        r"""Vector :math:`\beta`: the sum of the weights of all strings, from each state.
+        r"""The vector :math:`\beta`, the sum of the weights of all strings from each state.
 
         If the sum diverges, as may happen for spectral estimates, it is the solution of :math:`\beta = \sum_a A_a \beta
         + \alpha_\infty`; raise InputError if there is none.
@@ -154,11 +154,11 @@ class WeightedAutomaton:
 
     @cached_property
     def anywhere(self) -> Array:
-        """Expected number of visits of each state along a string: the initial weights for substrings."""
+        """The expected number of visits to each state along a string, used as initial weights for substrings."""
         return np.asarray(self.alpha0 @ self._inverse)
 
     def states(self, data: Coded) -> Array:
-        """Return the normalized states before each symbol and before the end of each string; shape (N + strings, r).
+        """Return the normalized states before each symbol and the end of each string, of shape (N + strings, r).
 
         After an impossible symbol, the state is the expected state after that symbol alone.
 
@@ -172,7 +172,7 @@ class WeightedAutomaton:
         return follow_automaton(*data, start=start, A=self.A, total=self.total, again=again, floor=FLOOR)
 
     def moved(self, states: Array, symbols: NDArray[np.int64]) -> Array:
-        """Return the normalized states after one more symbol each.
+        """Return the normalized states after appending one symbol to each string.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class WeightedAutomaton:
 
     @cached_property
     def _starts(self) -> tuple[Array, Array]:
-        """Normalized initial state, and the state after an impossible symbol."""
+        """The normalized initial state, and the state used after each impossible symbol."""
         after = self.anywhere @ self.A
         mass = (after @ self.total)[:, None]
         whole = self.alpha0 @ self.total
@@ -196,11 +196,11 @@ class WeightedAutomaton:
 
     @cached_property
     def _onward(self) -> Array:
-        """Matrix from states to the weights of the next symbols and of the end."""
+        """The matrix that maps states to the weights of the next symbol and of the end of the string."""
         return np.column_stack([*(self.A @ self.total), self.alpha_inf])
 
     def next_weights(self, states: Array) -> Array:
-        """Return the weights of the next symbol and, last, of the end, which may be negative.
+        """Return the weights, possibly negative, of each next symbol and, in the last column, of the end.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class WeightedAutomaton:
         return np.asarray(states @ self._onward)
 
     def next_probabilities(self, states: Array) -> Array:
-        """Return the probabilities of the next symbol and, last, of the end.
+        """Return the probability of each next symbol and, in the last column, of the end of the string.
 
         Negative weights are set to 0 and the rest is normalized; if all are 0, the result is uniform.
 
@@ -224,7 +224,7 @@ class WeightedAutomaton:
         return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
     def leading(self, rank: int) -> WeightedAutomaton:
-        """Return the automaton of the first states; for a spectral automaton this is the estimate with a smaller rank.
+        """Restrict the automaton to its first ``rank`` states, which gives the spectral estimate of lower rank.
 
         Parameters
         ----------
@@ -236,12 +236,15 @@ class WeightedAutomaton:
     def _check(self, symbols: NDArray[np.int64]) -> None:
         if len(symbols) and not 0 <= symbols.min() <= symbols.max() < self.size:
             raise InputError(
-                f"symbols must be numbers below {self.size}; got {symbols.min()} to {symbols.max()}", "symbols"
+                f"symbols must be integer ids below {self.size}; got {symbols.min()} to {symbols.max()}", "symbols"
             )
 
 
 def to_text(automaton: WeightedAutomaton) -> str:
-    """Format an automaton as lines: ``states symbols``, ``start i w``, ``stop i w`` and ``i a j w``, without zeros."""
+    """Format an automaton as text: a line ``states symbols``, then one line for each nonzero weight.
+
+    The lines of weights are ``start i w``, ``stop i w`` and ``i a j w``.
+    """
     lines = [f"{automaton.rank} {automaton.size}"]
     for name, weights in (("start", automaton.alpha0), ("stop", automaton.alpha_inf)):
         lines += [f"{name} {i} {float(weights[i])!r}" for i in np.flatnonzero(weights).tolist()]
@@ -250,7 +253,7 @@ def to_text(automaton: WeightedAutomaton) -> str:
 
 
 def from_text(text: str) -> WeightedAutomaton:
-    """Parse the format of :func:`to_text`."""
+    """Parse an automaton from the text format of :func:`to_text`."""
     first, *lines = text.splitlines() or [""]
     sizes = first.split()
     if len(sizes) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in sizes):
@@ -280,7 +283,7 @@ def _below(text: str, size: int) -> int:
 
 
 def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *, min_weight: float = 0.01) -> str:
-    """Return an automaton as a Graphviz graph without weights below ``min_weight`` in magnitude."""
+    """Format an automaton as a Graphviz graph, omitting weights below ``min_weight`` in magnitude."""
     names = [str(symbol) for symbol in (range(automaton.size) if symbols is None else symbols)]
     if len(names) != automaton.size:
         raise InputError(f"each of the {automaton.size} symbols must have a name; got {len(names)} names")

@@ -37,7 +37,7 @@ TOL = 1e-8
 
 
 def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statistic) -> WeightedAutomaton:
-    """Return the automaton of another statistic of the same strings; sums over all strings must converge if needed."""
+    """Convert an automaton between the string, prefix and factor statistics of the same strings."""
     kinds = get_args(Statistic)  # each sums over more strings than the previous one
     check_choice("before", before, kinds)
     check_choice("after", after, kinds)
@@ -57,7 +57,7 @@ def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statist
 
 
 def minimised(automaton: WeightedAutomaton, *, tol: float = TOL) -> WeightedAutomaton:
-    """Return the automaton of the same function with the fewest states.
+    """Minimize an automaton by returning an equivalent automaton with the fewest states.
 
     Schuetzenberger (1961), On the definition of a family of automata. Lengths below ``tol`` times the largest count as
     zero.
@@ -69,12 +69,12 @@ def minimised(automaton: WeightedAutomaton, *, tol: float = TOL) -> WeightedAuto
 
 
 def _reversed(automaton: WeightedAutomaton) -> WeightedAutomaton:
-    """Return the automaton of the reversed strings."""
+    """Return the automaton that computes the same function on reversed strings."""
     return WeightedAutomaton(automaton.alpha_inf, automaton.A.transpose(0, 2, 1).copy(), automaton.alpha0)
 
 
 def _balanced(automaton: WeightedAutomaton) -> WeightedAutomaton:
-    """Rescale states to equal incoming and outgoing weights, so that thresholds do not depend on units.
+    """Rescale the states to balance incoming and outgoing weights, making thresholds independent of scale.
 
     Sums are of magnitudes, over strings whose weights at least halve with each symbol.
     """
@@ -111,7 +111,7 @@ def _span(start: Array, A: Array, tol: float) -> Array:
 
 
 def difference(first: WeightedAutomaton, second: WeightedAutomaton) -> WeightedAutomaton:
-    """Return the automaton of the difference between two functions of the same symbols."""
+    """Return the automaton that computes the difference between the functions of two automata."""
     if first.size != second.size:
         raise InputError(f"the automata must have the same number of symbols; got {first.size} and {second.size}")
     r, s = first.rank, second.rank

@@ -1,4 +1,4 @@
-r"""Learning of automata: from Hankel matrices by singular vectors or extreme prefixes, and by EM.
+r"""Learning of weighted automata from Hankel matrices and by expectation maximization (EM).
 
 With scaled rows and columns, :math:`\tilde H = D_u H D_v \approx U S V^\top` of rank r,
 
@@ -67,11 +67,11 @@ RARE = 1e-7
 
 
 class RankWarning(UserWarning):
-    """A Hankel matrix has a smaller rank than requested."""
+    """Warning issued when a Hankel matrix has a smaller rank than requested."""
 
 
 def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[Array, Array, Array]:
-    """Return singular values and vectors of the scaled matrix: ``s``, and ``U`` and ``V`` multiplied by the scales.
+    """Return the leading singular values and rescaled singular vectors of a scaled Hankel matrix.
 
     Rows and columns are divided by their sums to the power ``scaling``: 0.5 gives independent cells equal noise. A rank
     above that of the matrix is lowered, with a warning.
@@ -100,7 +100,7 @@ def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[A
 
 
 def svd_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> WeightedAutomaton:
-    """Learn the automaton of string probabilities by singular vectors; parameters as in :func:`leading_values`."""
+    """Learn a weighted automaton from a Hankel matrix by singular value decomposition."""
     s, U, V = leading_values(table, rank, scaling=scaling)
     G = (U / s).T
     A = np.stack([G @ (table.block(a) @ V) for a in range(len(table.shifted_begins))])
@@ -108,7 +108,7 @@ def svd_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> Weighted
 
 
 def hull_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> WeightedAutomaton:
-    """Learn a probabilistic automaton with extreme prefixes as states; parameters as in :func:`leading_values`."""
+    """Learn a probabilistic automaton from a Hankel matrix, with extreme prefixes as states."""
     _, _, V = leading_values(table, rank, scaling=scaling)
     k = len(table.shifted_begins)
     cells = float(len(table.prefixes)) * k * V.shape[1]
@@ -129,7 +129,7 @@ def hull_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> Weighte
 
 
 def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
-    """Return the indices of points found by successive projection, each farthest from the affine span of the others."""
+    """Return the indices of extreme points, selected by successive projection."""
     left = np.column_stack([points, np.full(len(points), np.abs(points).max())])
     chosen: list[int] = []
     for _ in range(rank):
@@ -145,7 +145,7 @@ def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
 
 
 class _Mixtures:
-    """Write points as mixtures of given points, with non-negative weights of a given sum."""
+    """Solver that writes a point as a non-negative mixture of given points, with a given sum of weights."""
 
     def __init__(self, points: Array) -> None:
         self.firm = FIRM * float(np.abs(points).max())
@@ -160,7 +160,7 @@ class _Mixtures:
 
 
 def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Sweep]:
-    """Run EM on a probabilistic automaton and all prefixes of the strings; one sweep is one pass over the strings.
+    """Run EM on a probabilistic automaton, yielding the weights and the loss of each pass over the strings.
 
     The objective is the mean negative log-likelihood of a string before the pass. It decreases, except for the removal
     of rare transitions.
@@ -191,7 +191,7 @@ def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Swe
 
 
 def _shares(now: Weights, taken: Array, stopped: Array, began: Array) -> Weights:
-    """Return the automaton of the relative expected counts (M-step)."""
+    """Normalize expected counts to the new weights of an automaton (M-step of EM)."""
     start, A, stop = now
     counts = np.zeros_like(A)
     counts[np.nonzero(A > RARE)] = taken
@@ -206,7 +206,7 @@ def _shares(now: Weights, taken: Array, stopped: Array, began: Array) -> Weights
 
 
 def _stretched(before: Weights, after: Weights, stretch: float) -> Weights:
-    """Extrapolate the ratios of the new weights to the old ones."""
+    """Extrapolate an EM update by raising the ratios of new to old weights to the power ``stretch``."""
     if stretch == 1:
         return after
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -216,7 +216,7 @@ def _stretched(before: Weights, after: Weights, stretch: float) -> Weights:
 
 
 def blurred(automaton: WeightedAutomaton, share: float, *, seed: int | None = 0) -> WeightedAutomaton:
-    """Mix a probabilistic automaton with random transitions of weight ``share``, because EM cannot change zeros."""
+    """Mix random transitions into a probabilistic automaton with weight ``share``, because EM cannot change zeros."""
     if check_number("share", share) > 1:
         raise InputError(f"share must be at most 1; got {share}", "share")
     r, k = automaton.rank, automaton.size

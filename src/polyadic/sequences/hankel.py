@@ -1,4 +1,4 @@
-r"""Hankel matrices: a row for each prefix, a column for each suffix, and the value of their concatenation in the cell.
+r"""Hankel matrices, whose rows are prefixes, columns are suffixes, and entries are values of concatenated strings.
 
 .. math:: H_{u,v} = f(uv), \qquad (H_a)_{u,v} = f(u a v)
 
@@ -58,7 +58,7 @@ EXACT, GAP = 1e-8, 1e-4
 
 
 class Columns(NamedTuple):
-    """Columns of substring counts that a statistic uses: for cells, rows, columns, beginnings and ends."""
+    """Columns of the substring counts that a statistic uses for the cells and margins of a Hankel matrix."""
 
     cell: int
     row: int
@@ -97,7 +97,7 @@ class Hankel(NamedTuple):
     strings: int
 
     def block(self, symbol: int) -> Any:
-        """Return the block of a symbol, of shape (P, S)."""
+        """Return the Hankel block of a symbol, of shape (P, S)."""
         return self.shifted[symbol * len(self.prefixes) : (symbol + 1) * len(self.prefixes)]
 
 
@@ -111,7 +111,7 @@ def hankel(
     prefixes: Sequence[Sequence[int]] | None = None,
     suffixes: Sequence[Sequence[int]] | None = None,
 ) -> Hankel:
-    """Estimate a Hankel matrix from strings of symbols below ``size``, or their substrings.
+    """Estimate a Hankel matrix from strings over ``size`` symbols, or from their substring counts.
 
     By default the ``basis`` most frequent prefixes and suffixes of at most ``max_length`` symbols are its rows and
     columns.
@@ -134,7 +134,7 @@ def hankel(
 
 
 def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int) -> list[tuple[int, ...]]:
-    """Return the most frequent strings in the order of nodes; ties go to the first."""
+    """Return the most frequent substrings in the order of the tree, preferring the first in case of ties."""
     counts = np.where(tree.lengths <= max_length, tree.counts[:, column], 0)
     best = np.argsort(-counts, kind="stable")[:basis]
     return [tree.spell(node) for node in np.sort(best[counts[best] > 0]).tolist()]
@@ -181,7 +181,7 @@ def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statist
 
 
 def shared_cells(table: Hankel) -> NDArray[np.int64]:
-    """Return the id of the string in each cell of the matrix and of all its blocks; shape ((k + 1) P, S)."""
+    """Return the id of the concatenated string in each cell of all blocks, of shape ((k + 1) P, S)."""
     k = len(table.shifted_begins)
     rows = [*table.prefixes, *((*u, a) for a in range(k) for u in table.prefixes)]
     number: dict[tuple[int, ...], int] = {}
@@ -191,7 +191,7 @@ def shared_cells(table: Hankel) -> NDArray[np.int64]:
 def completed_hankel(
     table: Hankel, penalty: float, *, min_count: int = 0, structure: Structure = "constrained", max_iter: int = 500
 ) -> Hankel:
-    """Complete the cells of strings seen fewer than ``min_count`` times, and shrink all cells.
+    """Complete a Hankel matrix with small trace norm, where strings seen fewer than ``min_count`` times are missing.
 
     With ``min_count=0`` unseen strings count as rare, with 1 as unknown, which helped less with strings from planted
     automata. Cells of equal strings are one variable ("constrained"), or are averaged afterwards. For whole strings,
@@ -216,7 +216,7 @@ def completed_hankel(
 
 
 def _constrained(dense: Array, known: NDArray[np.bool_], cells: NDArray[np.int64], penalty: float) -> Iterator[Sweep]:
-    """ADMM iterations over the values of strings and a shrunk copy of their matrix."""
+    """Yield ADMM iterates of the string values in a Hankel matrix with a trace norm penalty."""
     flat, where = cells.ravel(), known.ravel()
     times = np.bincount(flat)
     seen = np.bincount(flat, where)

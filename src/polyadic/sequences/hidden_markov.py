@@ -110,7 +110,7 @@ class HiddenMarkov(Model):
     callback: Callback = None
 
     def fit(self, sequences: Sequences) -> Self:
-        """Train on sequences.
+        """Fit the model to sequences of symbols.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class HiddenMarkov(Model):
         return data.split(hidden_states(*data, self._chain(), smoothed=True)[0])
 
     def next_symbols(self, sequence: Sequence[Hashable]) -> NDArray[np.float64]:
-        """Return the distribution of each symbol of a sequence given its predecessors, and of the next symbol.
+        """Return the predictive distribution of each symbol given its predecessors, including the next symbol.
 
         The shape is (length + 1, symbols); rows are NaN after an impossible symbol.
 
@@ -251,7 +251,7 @@ class HiddenMarkov(Model):
     def sample(
         self, n: int = 1, *, length: int = 20, stop: Hashable = None, seed: int | np.random.Generator | None = None
     ) -> list[list[Any]]:
-        """Draw random sequences.
+        """Sample sequences from the model.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class HiddenMarkov(Model):
         return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
 
     def _sweeps(self, data: Coded, symbols: int) -> Iterator[Sweep]:
-        """Yield the chain after each iteration of Baum-Welch."""
+        """Yield the hidden Markov chain after each Baum-Welch iteration."""
         chain = self._first(data, symbols)
         while True:
             objective, following = self._step(data, chain)
@@ -286,7 +286,7 @@ class HiddenMarkov(Model):
             chain = following
 
     def _step(self, data: Coded, chain: HiddenChain) -> tuple[float, HiddenChain]:
-        """Return the objective of a chain, and its update by Baum-Welch."""
+        """Return the objective of a hidden Markov chain and the chain after one Baum-Welch update."""
         expected = expected_counts(*data, chain, threads=self._threads)
         objective = -expected.log_probability
         if self.smoothing:
@@ -297,7 +297,7 @@ class HiddenMarkov(Model):
         return objective / len(data.symbols), following
 
     def _first(self, data: Coded, symbols: int) -> HiddenChain:
-        """Return the initial chain."""
+        """Return the initial hidden Markov chain for EM."""
         k = self.states
         if self.init == "random":
             rng = np.random.default_rng(self.seed)
@@ -322,7 +322,7 @@ class HiddenMarkov(Model):
         return min(reached)[2]
 
     def _estimated(self, data: Coded, symbols: int, init: str) -> HiddenChain:
-        """Estimate a chain and mix it with uniform distributions, because EM cannot change zeros."""
+        """Estimate an initial chain and smooth the chain, because EM cannot change zero probabilities."""
         k, seed = self.states, 0 if self.seed is None else self.seed
         if k > symbols:
             raise InputError(
@@ -350,12 +350,12 @@ class HiddenMarkov(Model):
         return coded(sequences, number, unknown=self.unknown == "missing")
 
     def _chain(self) -> HiddenChain:
-        """Return the chain with an additional symbol for unknown ones, of probability 1 in every state."""
+        """Return the chain with an extra symbol for unknown symbols, which has probability 1 in every state."""
         return HiddenChain(self.start_, self.moves_, np.vstack([self.emissions_.T, np.ones(len(self.start_))]))
 
 
 def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw sequences of equal length from a chain; shape (n, length)."""
+    """Sample ``n`` sequences of equal length from a hidden Markov chain."""
     start, moves, emit = (np.cumsum(part, axis=-1)[..., :-1] for part in (chain.start, chain.move, chain.emit.T))
     drawn = np.empty((n, length), np.int64)
     row = start

@@ -1,4 +1,4 @@
-r"""Initial hidden Markov chains from moments: by tensor decomposition, anchor symbols, or clusters of symbols.
+r"""Initialization of hidden Markov models by tensor decomposition, anchor symbols, or clustering of symbols.
 
 Given the state in the middle, three consecutive symbols :math:`x_1, x_2, x_3` (as unit vectors) are independent. With
 :math:`P_{ij} = E[x_i x_j^\top]`, of rank k,
@@ -69,7 +69,7 @@ RUNS = 10
 
 
 class FewMomentsWarning(UserWarning):
-    """Some states are estimated from noise: there are too few sequences, or too many states."""
+    """Warning issued when states are estimated from noise, because of too few sequences or too many states."""
 
 
 def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> HiddenChain:
@@ -103,7 +103,7 @@ def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> 
 
 
 def with_emissions(data: Coded, emit: Array, P: Any, D: Array) -> HiddenChain:
-    """Return the chain with given emissions: transitions and initial probabilities by least squares.
+    """Estimate transitions and initial probabilities by least squares, given the emission probabilities.
 
     ``P`` has the relative frequencies of adjacent pairs, multiplied by the scales ``D`` of both symbols.
     """
@@ -114,7 +114,7 @@ def with_emissions(data: Coded, emit: Array, P: Any, D: Array) -> HiddenChain:
 
 
 def scales(share: Array) -> Array:
-    """Return the inverse square roots of frequencies, 0 for frequency 0; shape (symbols, 1)."""
+    """Return the inverse square roots of symbol frequencies, with 0 for frequency 0, of shape (symbols, 1)."""
     return np.where(share > 0, 1 / np.sqrt(np.where(share > 0, share, 1)), 0.0)[:, None]
 
 
@@ -129,21 +129,21 @@ def triples(data: Coded, symbols: int) -> tuple[NDArray[np.int64], Array]:
     stream = data._replace(edges=data.edges[[0, -1]]) if ended else data
     runs = stream.runs(3)
     if not len(runs):
-        raise InputError("no sequence has three symbols; the moments require sequences of at least three")
+        raise InputError("no sequence has three symbols; the moments require sequences of at least three symbols")
     codes, counts = np.unique((runs[:, 0] * symbols + runs[:, 1]) * symbols + runs[:, 2], return_counts=True)
     pairs, third = np.divmod(codes, symbols)
     return np.column_stack([*np.divmod(pairs, symbols), third]), counts / counts.sum()
 
 
 def distributions(X: Array) -> Array:
-    """Set negative values to 0 and normalize rows; rows of zeros become uniform."""
+    """Clip negative values to 0 and normalize each row to sum to 1, with uniform rows in place of zero rows."""
     X = np.maximum(X, 0)
     sums = X.sum(axis=-1, keepdims=True)
     return np.where(sums > 0, X / np.where(sums > 0, sums, 1), 1 / X.shape[-1])
 
 
 def leading(P: Any, rank: int) -> tuple[Array, Array, Array]:
-    """Return leading singular vectors and values; raise InputError if the matrix has a lower rank."""
+    """Return the leading singular vectors and values, or raise InputError if the rank of the matrix is too low."""
     if rank < min(P.shape):
         U, s, V = truncated_svd(P, rank, tol=1e-6, seed=0)
     else:
@@ -156,7 +156,7 @@ def leading(P: Any, rank: int) -> tuple[Array, Array, Array]:
 
 
 def anchor_chain(data: Coded, states: int, *, symbols: int) -> HiddenChain:
-    """Estimate a hidden Markov chain with symbols as mixtures of anchors."""
+    """Estimate a hidden Markov chain by the anchor method, where each symbol is a mixture of anchor symbols."""
     profile, share = profiles(data, states, symbols=symbols)
     rest = np.where(share[:, None] >= FREQUENT, profile, 0.0)
     anchors: list[int] = []
@@ -176,7 +176,7 @@ def anchor_chain(data: Coded, states: int, *, symbols: int) -> HiddenChain:
 
 
 def cluster_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> HiddenChain:
-    """Estimate a hidden Markov chain with symbols clustered by k-means."""
+    """Estimate a hidden Markov chain from a k-means clustering of the symbols."""
     from sklearn.cluster import KMeans
 
     profile, share = profiles(data, states, symbols=symbols, roots=True)
@@ -187,7 +187,7 @@ def cluster_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> H
 
 
 def profiles(data: Coded, rank: int, *, symbols: int, roots: bool = False) -> tuple[Array, Array]:
-    """Return the profiles of symbols, projected on leading singular vectors, and the frequency of each symbol.
+    """Return the context distribution of each symbol, projected on singular vectors, and the symbol frequencies.
 
     With ``roots``, profiles are square roots of distributions, whose distance is the Hellinger distance.
     """
@@ -206,12 +206,12 @@ def pairs(data: Coded, symbols: int) -> csr_array:
     """Count each pair of adjacent symbols."""
     runs = data.runs(2)
     if not len(runs):
-        raise InputError("no sequence has two symbols; the contexts of symbols require sequences of at least two")
+        raise InputError("no sequence has two symbols; contexts of symbols require sequences of at least two symbols")
     return csr_array((np.ones(len(runs)), runs.T), shape=(symbols, symbols))
 
 
 def laid(data: Coded, post: Array, *, symbols: int) -> HiddenChain:
-    """Return the chain for given state probabilities of each symbol, shape (symbols, states)."""
+    """Build a hidden Markov chain from the state probabilities of each symbol, of shape (symbols, states)."""
     share = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
     D, J = scales(share), pairs(data, symbols)
     P = diags_array(D[:, 0]) @ J @ diags_array(D[:, 0] / J.sum())

@@ -35,7 +35,7 @@ CELLS = 1 << 22
 
 
 def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the symbol at each position (``size`` at the end of a string), and its string; N + strings of each."""
+    """Return the symbol at each position, with ``size`` at the end of a string, and the index of its string."""
     lengths = np.diff(data.edges)
     string = np.repeat(np.arange(len(lengths)), lengths + 1)
     symbols = np.full(len(string), size)
@@ -44,7 +44,7 @@ def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def contexts(data: Coded, width: int) -> NDArray[np.int64]:
-    """Return the last symbols before each position, -1 before the start; shape (N + strings, width).
+    """Return the symbols before each position, of shape (N + strings, width), with -1 before the start of a string.
 
     >>> contexts(Coded(np.array([1, 0]), np.array([0, 2])), 2).tolist()
     [[-1, -1], [-1, 1], [1, 0]]
@@ -58,7 +58,7 @@ def contexts(data: Coded, width: int) -> NDArray[np.int64]:
 
 
 def blocks(data: Coded, size: int) -> Iterator[tuple[int, Coded]]:
-    """Split strings into blocks of bounded size; yield the index of their first string and the block."""
+    """Split strings into blocks of bounded size, and yield the index of the first string and each block."""
     rows = max(CELLS // (size + 1), 1)
     lengths = np.cumsum(np.diff(data.edges) + 1)
     first, strings = 0, len(lengths)
@@ -134,7 +134,7 @@ class NGrams(Model):
         return self
 
     def next_probabilities(self, before: NDArray[np.int64]) -> Array:
-        """Return the probabilities of each symbol and, last, of the end; rows sum to 1.
+        """Return the probability of each next symbol and, in the last column, of the end of the string.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class NGrams(Model):
         return p
 
     def _mixed(self, p: Array, node: Any, whole: NDArray[np.bool_], starts: NDArray[np.bool_]) -> Array:
-        """Interpolate continuations of nodes, anywhere or at the start of strings, with the lower order."""
+        """Interpolate the discounted n-gram probabilities of contexts with the lower-order probabilities."""
         tree, d = self.tree_, self.discount
         p = p.copy()
         for which, column, end, kind in ((whole, ANYWHERE, AT_END, 0), (starts, AT_START, WHOLE, 1)):
@@ -170,7 +170,7 @@ class NGrams(Model):
         return p
 
     def along(self, data: Coded) -> Array:
-        """Return the next-symbol probabilities before each symbol and before the end; shape (N + strings, k + 1).
+        """Return the next-symbol probabilities at each position of the strings, of shape (N + strings, k + 1).
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class NGrams(Model):
 def tuned_ngrams(
     data: Coded, held_out: Coded, size: int, *, orders: Sequence[int] = (3,), discounts: Sequence[float] = DISCOUNTS
 ) -> NGrams:
-    """Choose order and discount by the likelihood of held-out strings; the model is fitted to ``data``."""
+    """Select the order and discount of an n-gram model by the likelihood of held-out strings."""
 
     def tried() -> Iterator[tuple[float, NGrams]]:
         for order in orders:

@@ -1,4 +1,4 @@
-r"""Probabilities of sequences by observable operators: hidden Markov models without explicit states.
+r"""Spectral hidden Markov models without explicit states, by observable operators.
 
 .. math:: b_1 = U^\top P_1, \quad b_\infty = (P_{21}^\top U)^+ P_1, \quad B_x = U^\top P_{3x1} (U^\top P_{21})^+, \qquad
           P(x_1 \dots x_n) = b_\infty^\top B_{x_n} \cdots B_{x_1} b_1
@@ -42,7 +42,7 @@ MIN_PROBABILITY = 1e-9
 
 
 class ObservableOperators(Model):
-    r"""Spectral hidden Markov model by observable operators: next symbols and sequence probabilities in closed form.
+    r"""Spectral hidden Markov model by observable operators, estimated in closed form from symbol triples.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class ObservableOperators(Model):
         return self
 
     def next_symbols(self, sequence: Sequence[Hashable]) -> Array:
-        """Return the distribution of each symbol of a sequence given its predecessors, and of the next symbol.
+        """Return the predictive distribution of each symbol given its predecessors, including the next symbol.
 
         The shape is (length + 1, symbols).
 
@@ -162,7 +162,7 @@ class ObservableOperators(Model):
         return float(self.last_ @ b)
 
     def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
-        """Return the log-probability of all sequences, by the distributions of :meth:`next_symbols`.
+        """Return the total log-probability of the sequences under the distributions of :meth:`next_symbols`.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class ObservableOperators(Model):
         return {symbol: at for at, symbol in enumerate(self.symbols_)}
 
     def _after(self, symbol: int, b: Array, steps: Array) -> Array:
-        """Return the state after a symbol."""
+        """Return the normalized state after observing a symbol."""
         states: list[Array] = []
         for before in (b, self.anywhere_):
             chance = float(steps[symbol] @ before)

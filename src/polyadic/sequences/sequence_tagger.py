@@ -1,4 +1,4 @@
-r"""Sequence tagging by a linear chain whose matrix of feature and tag weights has low rank.
+r"""Sequence tagging by a linear-chain model with a low-rank weight matrix.
 
 .. math:: S(t) = \sum_i (W^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}, \qquad W = U V^\top
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class SequenceTagger(Model):
-    r"""Sequence tagger: a linear chain of tags with low-rank weights of features.
+    r"""Linear-chain sequence tagger with low-rank feature weights.
 
     .. math:: S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}
 
@@ -117,7 +117,7 @@ class SequenceTagger(Model):
     callback: Callback = None
 
     def fit(self, X: Features, y: Iterable[Sequence[str]]) -> Self:
-        """Train on tagged sentences.
+        """Fit the tagger to tagged sentences.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class SequenceTagger(Model):
         return self
 
     def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
-        """Train on sentences encoded as ids of features, otherwise as :meth:`fit`; ``features_`` is not set.
+        """Fit the tagger to sentences encoded as feature ids, without setting ``features_``.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class SequenceTagger(Model):
         return self
 
     def predict(self, X: Features) -> list[list[str]]:
-        """Return the best tags of each sentence.
+        """Return the highest-scoring tags of each sentence.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class SequenceTagger(Model):
         return self.predict_coded(coded(X, self.features_))
 
     def predict_coded(self, sentences: CodedSentences) -> list[list[str]]:
-        """Return the best tags of sentences encoded as ids of features.
+        """Return the highest-scoring tags of sentences encoded as feature ids.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class SequenceTagger(Model):
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]
 
     def score(self, X: Features, y: Iterable[Sequence[str]]) -> float:
-        """Return the token accuracy; NaN without tokens.
+        """Return the token accuracy, or NaN if there are no tokens.
 
         Parameters
         ----------
@@ -223,13 +223,13 @@ class SequenceTagger(Model):
         return sum(right) / len(right) if right else float("nan")
 
     def _decoding(self) -> TagParts:
-        """Return the weights for prediction, with the BIO constraint if ``bio``."""
+        """Return the weights for prediction, with the BIO constraint if ``bio`` is set."""
         parts = self.parts_
         return parts._replace(T=parts.T + spans_only(self.tags_)) if self.bio else parts
 
 
 def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences, dict[str, int]]:
-    """Encode sentences by the features that occur at least ``min_count`` times, numbered by first appearance."""
+    """Encode sentences by the features that occur at least ``min_count`` times, with ids in order of appearance."""
     number: dict[str, int] = {}
     sizes, lengths = [], []
 
@@ -253,7 +253,7 @@ def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences
 
 
 def coded(X: Features, known: dict[str, int]) -> CodedSentences:
-    """Encode sentences as ids of features; unknown features are ignored."""
+    """Encode sentences as feature ids, ignoring unknown features."""
     sentences = list(X)
     tokens = [list(token) for sentence in sentences for token in sentence if check_token(token)]
     columns = np.fromiter(map(known.get, chain.from_iterable(tokens), repeat(-1)), np.int32)
@@ -277,7 +277,7 @@ def check_token(token: Iterable[str]) -> bool:
 def coded_tags(
     y: Iterable[Sequence[str]], lengths: Sequence[int], *, bio: bool = False
 ) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the id of the tag of each token, and the sorted tags."""
+    """Encode the tags of sentences as ids and return the id of each token's tag and the sorted tags."""
     gold = list(y)
     check_aligned(gold, lengths)
     different = set(chain.from_iterable(gold))
@@ -292,14 +292,14 @@ def coded_tags(
 
 
 def _need_strings(what: str, names: Iterable[object]) -> None:
-    """Raise InputError for names that are not strings, such as numbers or None."""
+    """Raise InputError if a name is not a string."""
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
         raise InputError(f"{what} must be strings; got {odd[0]!r}")
 
 
 def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
-    """Raise InputError unless there is one tag per token."""
+    """Raise InputError unless each token has exactly one tag."""
     if len(y) != len(lengths):
         raise InputError(f"each sentence must have a list of tags; got {len(lengths)} sentences and {len(y)} lists")
     for at, (tags, length) in enumerate(zip(y, lengths, strict=True), 1):
@@ -310,7 +310,7 @@ def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
 
 
 def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
-    """Return transition scores of BIO tags: minus infinity where ``I-X`` does not follow ``B-X`` or ``I-X``, else 0.
+    """Return transition scores of BIO tags: minus infinity if ``I-X`` does not follow ``B-X`` or ``I-X``, otherwise 0.
 
     Shape (Y + 1, Y + 1); the last row is the start, the last column the end. Raise InputError if no tag may come first.
     """
@@ -333,7 +333,7 @@ BLOCK = 500
 
 
 class TagSteps(NamedTuple):
-    """Settings of the updates."""
+    """Settings of the training updates of a tagger: loss, learning rate and L2 penalty."""
 
     loss: TagLoss
     learning_rate: float
@@ -341,7 +341,7 @@ class TagSteps(NamedTuple):
 
 
 class TagLearner:
-    """Weights in training on coded sentences, starting from ``parts``."""
+    """Online learner of tagger weights on encoded sentences, starting from ``parts``."""
 
     def __init__(self, sentences: CodedSentences, gold: NDArray[np.int32], parts: TagParts, how: TagSteps) -> None:
         self.sentences, self.gold, self.how = sentences, gold, how
@@ -351,7 +351,7 @@ class TagLearner:
         self._importance = ((len(sentences.edges) - 1) / np.maximum(times, 1)).astype(np.float32)
 
     def epoch(self, rng: np.random.Generator) -> float:
-        """Train on all sentences in a random order; return the mean loss before each update."""
+        """Train on all sentences in random order and return the mean of the losses before each update."""
         n = len(self.sentences.edges) - 1
         order, total = rng.permutation(n), 0.0
         for at in tracked(range(0, n, BLOCK), "learning tags", total=-(-n // BLOCK)):
@@ -372,7 +372,7 @@ class TagLearner:
         return total / n
 
     def mean(self) -> TagParts:
-        """Return the weights averaged over their initial values and those after each sentence."""
+        """Return the weights averaged over the initial values and the values after each sentence."""
         return self.tables.means(self.seen)
 
 
@@ -387,7 +387,7 @@ def tag_sweeps(
     averaged: bool,
     seed: int | None,
 ) -> Iterator[Sweep]:
-    """Yield the initial weights with the loss at zero weights, then weights and mean sentence loss after each pass.
+    """Yield the weights and the mean sentence loss, first at initialization and then after each pass.
 
     ``rank`` is the number of columns of U and V, None for one unconstrained matrix.
     """
@@ -419,7 +419,7 @@ RANDOM_SCALE = 0.1
 
 
 def of_rank(parts: TagParts, rank: int) -> TagParts:
-    r"""Return the best approximation :math:`U V^\top \approx W` of given rank; columns of U and V have equal norms."""
+    r"""Return the best approximation :math:`U V^\top \approx W` of the given rank, with balanced column norms."""
     W = parts.U.astype(np.float64)
     Q = np.linalg.eigh(W.T @ W)[1][:, : -rank - 1 : -1]
     U = W @ Q

@@ -1,4 +1,4 @@
-r"""Probabilities of sequences by a weighted automaton learned from a Hankel matrix, whose estimates may be negative.
+r"""Sequence probabilities by a weighted automaton learned from a Hankel matrix and smoothed by n-grams.
 
 The end of the string is one of the symbols. Negative values are set to 0, the rest is normalized and mixed with n-gram
 probabilities q, which are uniform for order 0. The weight :math:`\lambda` maximizes the likelihood of held-out strings.
@@ -55,7 +55,7 @@ HALVINGS = 50
 
 
 class SpectralAutomaton(Model):
-    r"""Weighted automaton learned from a Hankel matrix, with proper probabilities.
+    r"""Weighted automaton learned from a Hankel matrix, which assigns proper probabilities to sequences.
 
     .. math:: p(x) = \prod_i p(x_{i+1} \mid x_1 \cdots x_i), \qquad
               p(a \mid u) = \lambda\, \frac{\max(h_u A_a \beta, 0)}{\sum_b \max(h_u A_b \beta, 0)}
@@ -147,7 +147,7 @@ class SpectralAutomaton(Model):
     callback: Callback = None
 
     def fit(self, X: Strings) -> Self:
-        """Train on sequences of symbols, which may be empty.
+        """Fit the model to sequences of symbols, which may be empty.
 
         Automata are learned from a part of the strings, selected by the held-out strings, and learned again from all.
         After Ctrl-C the best automaton so far is kept.
@@ -186,7 +186,7 @@ class SpectralAutomaton(Model):
         return self
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range or repeats a symbol, or selection has no held-out strings.
+        """Raise InputError if a setting is out of range or inconsistent with other settings.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class SpectralAutomaton(Model):
         return self._model.logs(self._coded(X))
 
     def score(self, X: Strings) -> float:
-        """Return the mean log-likelihood of a sequence.
+        """Return the mean log-likelihood per sequence.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class SpectralAutomaton(Model):
         return data, model.logs(data)
 
     def predict_proba(self, X: Strings) -> NDArray[np.float64]:
-        """Return the probabilities of the next symbol after each sequence, as in ``symbols_``, and last of the end.
+        """Return the next-symbol probabilities after each sequence, in the order of ``symbols_``, with the end last.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class SpectralAutomaton(Model):
     def sample(
         self, n: int = 1, *, max_length: int = 1000, seed: int | np.random.Generator | None = None
     ) -> list[list[Any]]:
-        """Draw random sequences.
+        """Sample sequences from the model.
 
         Parameters
         ----------
@@ -293,24 +293,24 @@ class SpectralAutomaton(Model):
 
 @dataclass(frozen=True, eq=False)
 class SmoothedAutomaton:
-    """A mixture of an automaton, with weight ``share``, and n-grams of the same symbols."""
+    """Mixture of a weighted automaton, with weight ``share``, and an n-gram model over the same symbols."""
 
     automaton: WeightedAutomaton
     ngrams: NGrams
     share: float
 
     def next_probabilities(self, data: Coded) -> Array:
-        """Return the probabilities of each symbol and, last, of the end; shape (N + strings, k + 1)."""
+        """Return the next-symbol probabilities at each position, with the end last, of shape (N + strings, k + 1)."""
         p, q = self.parts(data)
         return self.share * p + (1 - self.share) * q
 
     def parts(self, data: Coded) -> tuple[Array, Array]:
-        """Return the corrected probabilities of the automaton, and those of the n-grams."""
+        """Return the next-symbol probabilities of the automaton and of the n-gram model."""
         p = self.automaton.next_probabilities(self.automaton.states(data))
         return p, self.ngrams.along(data)
 
     def after(self, data: Coded) -> Array:
-        """Return the probabilities of the next symbol and, last, of the end; shape (strings, k + 1)."""
+        """Return the next-symbol probabilities after each string, with the end last, of shape (strings, k + 1)."""
         p = np.empty((len(data.edges) - 1, self.automaton.size + 1))
         for first, block in blocks(data, self.automaton.size):
             ends = block.edges[1:] + np.arange(len(block.edges) - 1)
@@ -322,7 +322,7 @@ class SmoothedAutomaton:
         return string_logs(data, self.automaton.size, self.next_probabilities)
 
     def tuned(self, held_out: Coded) -> tuple[SmoothedAutomaton, float]:
-        """Return a copy with the weight of the highest likelihood, and the mean log-likelihood of a string."""
+        """Return a copy with the weight that maximizes the likelihood, and the mean log-likelihood per string."""
         said = []
         for _, block in blocks(held_out, self.automaton.size):
             symbols, _ = next_symbols(block, self.automaton.size)
@@ -334,7 +334,7 @@ class SmoothedAutomaton:
         return SmoothedAutomaton(self.automaton, self.ngrams, share), mean
 
     def sample(self, many: int, rng: np.random.Generator, *, max_length: int = 1000) -> list[list[int]]:
-        """Draw strings of at most ``max_length`` symbols."""
+        """Sample strings of at most ``max_length`` symbols."""
         check_int("n", many, low=0)
         check_int("max_length", max_length, low=0)
         strings: list[list[int]] = [[] for _ in range(many)]
@@ -358,7 +358,7 @@ class SmoothedAutomaton:
 
 
 def best_share(p: Array, q: Array) -> float:
-    """Return the weight of the first of two models that maximizes the likelihood, found by bisection on its slope."""
+    """Return the mixture weight of the first of two models that maximizes the likelihood, found by bisection."""
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         share = (low + high) / 2
@@ -370,7 +370,7 @@ def best_share(p: Array, q: Array) -> float:
 
 @dataclass
 class Tried:
-    """A learned model, its rank, which may be below the requested one, and its mean held-out log-likelihood."""
+    """Candidate model with its rank, which may be below the requested rank, and its held-out log-likelihood."""
 
     rank: int
     model: SmoothedAutomaton
@@ -380,14 +380,14 @@ class Tried:
 
 @dataclass
 class AutomatonLearner:
-    """Learning of automata from strings, with cached counts."""
+    """Learner of smoothed automata from strings, with cached substring counts."""
 
     data: Coded
     size: int
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of increasing rank until the held-out likelihood stops rising; return also if interrupted.
+        """Learn automata of increasing rank until the held-out likelihood stops rising, and return all candidates.
 
         Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried.
         """
@@ -412,7 +412,7 @@ class AutomatonLearner:
         return tried, False
 
     def again(self, best: Tried) -> tuple[SmoothedAutomaton, Result | None]:
-        """Learn the selected model from these strings; after EM, continue from its weights."""
+        """Refit the selected model to all strings, continuing EM from its weights if EM was used."""
         old = best.model
         ngrams = NGrams(old.ngrams.order, discount=old.ngrams.discount).fit(self.data, self.size)
         if best.result is None:
@@ -423,7 +423,7 @@ class AutomatonLearner:
         return SmoothedAutomaton(automaton, ngrams, old.share), result
 
     def automata(self, ranks: Sequence[int]) -> Iterator[WeightedAutomaton]:
-        """Yield automata of increasing rank; warn of a lower rank only if there is a single candidate."""
+        """Yield automata of increasing rank, warning of a lower rank only if there is a single candidate rank."""
         reached, largest = 0, None
         for rank in ranks:
             with warnings.catch_warnings():
@@ -440,7 +440,7 @@ class AutomatonLearner:
                 yield automaton
 
     def likelier(self, automaton: WeightedAutomaton, passes: int, held_out: Coded | None = None) -> Result:
-        """Run EM until the likelihood of held-out strings or the gain per pass stops it."""
+        """Run EM until the held-out likelihood stops improving or the gain per pass is too small."""
 
         def surprise(parts: Factors) -> float:
             return math.inf if held_out is None else -float(WeightedAutomaton(*parts).logs(held_out).mean())

@@ -27,7 +27,7 @@ BYTES = 60
 
 @dataclass(frozen=True, eq=False)
 class Substrings:
-    """A tree of substrings, ordered by length and then by symbols.
+    """Trie of substrings with counts, ordered by length and then by symbols.
 
     Node 0 is the empty string. Other nodes are identified by their key, the parent node (without the last symbol) times
     ``size`` plus the last symbol; keys increase, so that a child is found by bisection.
@@ -44,7 +44,7 @@ class Substrings:
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
-        """The node without the last symbol; -1 for the empty string."""
+        """The parent of each node, the substring without its last symbol; -1 for the empty string."""
         return np.where(self.keys < 0, -1, self.keys // self.size)
 
     @cached_property
@@ -54,7 +54,7 @@ class Substrings:
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
-        """Number of different continuations (symbols or the end) of each node, anywhere and as a prefix."""
+        """The number of distinct continuations of each node, including the end, anywhere and as a prefix."""
         kinds = (self.counts[:, [AT_END, WHOLE]] > 0).astype(np.int64)
         for column, counted in enumerate((ANYWHERE, AT_START)):
             seen = self.counts[1:, counted] > 0
@@ -62,20 +62,20 @@ class Substrings:
         return kinds
 
     def child(self, nodes: Any, symbols: Any) -> NDArray[np.int64]:
-        """Return the nodes extended by a symbol, -1 if the substring was not seen or the node is -1."""
+        """Return the child of each node for a symbol, or -1 if the substring was not seen or the node is -1."""
         keys = np.asarray(nodes) * self.size + symbols
         at = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
         return np.where((np.asarray(nodes) >= 0) & (self.keys[at] == keys), at, -1)
 
     def find(self, string: Sequence[int]) -> int:
-        """Return the node of a string, -1 if it was not seen."""
+        """Return the node of a string, or -1 if the string was not seen."""
         node = 0
         for symbol in string:
             node = int(self.child(node, symbol))
         return node
 
     def spell(self, node: int) -> tuple[int, ...]:
-        """Return the string of a node."""
+        """Return the string that a node represents."""
         symbols: list[int] = []
         while node > 0:
             symbols.append(int(self.last[node]))
@@ -83,7 +83,7 @@ class Substrings:
         return tuple(symbols[::-1])
 
     def table(self, rows: NDArray[np.int64], suffixes: list[tuple[int, ...]], column: int) -> Any:
-        """Return the mean counts per string of nodes (-1: none) followed by suffixes, as a sparse array."""
+        """Return the mean count of each node followed by each suffix, as a sparse array of shape (nodes, suffixes)."""
         path: list[tuple[Any, Any]] = [(np.flatnonzero(rows >= 0), rows[rows >= 0])]
         before: tuple[int, ...] = ()
         where, which, values = [], [], []
@@ -107,7 +107,7 @@ class Substrings:
 
 
 def count_substrings(data: Coded, size: int, *, max_length: int | None = None, anywhere: bool = True) -> Substrings:
-    """Count substrings, or only prefixes, by increasing length; those of equal length are runs of sorted keys."""
+    """Count all substrings of strings up to ``max_length``, or only prefixes if ``anywhere`` is false."""
     check_int("size", size, low=1)
     symbols, edges = data
     lengths = np.diff(edges)

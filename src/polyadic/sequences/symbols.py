@@ -1,4 +1,4 @@
-"""Sequences of symbols as concatenated numbers, and files of them.
+"""Encoding of symbol sequences as concatenated ids, and readers of sequence files.
 
 A file has one string per line with spaces between symbols, or the format of the PAutomaC competition.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Coded(NamedTuple):
-    """Concatenated sequences."""
+    """Sequences of symbol ids, concatenated in one array."""
 
     symbols: NDArray[np.int64]  # ids; the number of known symbols stands for unknown ones
     edges: NDArray[np.int64]  # start and end of each sequence, shape (sequences + 1,)
@@ -43,7 +43,7 @@ class Coded(NamedTuple):
         return Coded(self.symbols[np.repeat(which, lengths)], np.concatenate([[0], np.cumsum(lengths[which])]))
 
     def runs(self, length: int) -> NDArray[np.int64]:
-        """Return all n-grams of ``length`` symbols within a sequence, shape (n-grams, length)."""
+        """Return all n-grams of ``length`` symbols within sequences, of shape (n-grams, length)."""
         first = np.arange(max(len(self.symbols) - length + 1, 0))
         ends = np.repeat(self.edges[1:], np.diff(self.edges))[: len(first)]
         first = first[first + length <= ends]
@@ -58,13 +58,13 @@ def listed(sequences: Iterable[Sequence[Hashable]]) -> list[Sequence[Hashable]]:
 
 
 def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
-    """Split sequences at random into two non-empty parts; the second has the share ``share``."""
+    """Split sequences at random into two non-empty parts, with a share of ``share`` in the second part."""
     second = held_out(len(data.edges) - 1, share, seed)
     return data.taken(~second), data.taken(second)
 
 
 def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
-    """Return a random mask of a share of the sequences: at least one, and not all."""
+    """Return a random mask that holds out a share of the sequences, at least one and not all."""
     if many < 2:
         raise InputError(f"holding out requires at least 2 sequences; got {many}")
     second = np.zeros(many, bool)
@@ -82,7 +82,7 @@ def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
 
 
 def coded(sequences: Iterable[Sequence[Hashable]], number: dict[Any, int], *, unknown: bool = False) -> Coded:
-    """Encode sequences as ids of symbols; unless ``unknown``, unknown symbols raise InputError."""
+    """Encode sequences as symbol ids, raising InputError for unknown symbols unless ``unknown``."""
     strings = listed(sequences)
     numbers = [number.get(symbol, len(number)) for symbol in chain.from_iterable(strings)]
     data = Coded(np.array(numbers, np.int64), np.cumsum([0, *map(len, strings)], dtype=np.int64))
@@ -95,7 +95,7 @@ def coded(sequences: Iterable[Sequence[Hashable]], number: dict[Any, int], *, un
 
 
 class NumberStrings(NamedTuple):
-    """Strings of symbols below ``size``, the size of the alphabet."""
+    """Strings of integer symbols, with the size of the alphabet."""
 
     strings: list[tuple[int, ...]]
     size: int
@@ -141,7 +141,7 @@ def read_pautomac(path: Path) -> NumberStrings:
 
 
 def read_probabilities(path: Path) -> list[float]:
-    """Read a solution of PAutomaC: the number of probabilities, then one per line."""
+    """Read a solution file of PAutomaC: the number of probabilities, then one probability per line."""
     name = name_of(os.fspath(path))
     rows = ((f"{name}, line {number}", line.strip()) for number, line in enumerate(_lines(os.fspath(path)), 1))
     where, line = next(rows, (f"{name}, line 1", ""))

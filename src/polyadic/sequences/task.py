@@ -38,9 +38,9 @@ Sequences = Annotated[
 ]
 Format = Annotated[
     Literal["lines", "pautomac"],
-    Help('Format of the file: lines, or pautomac, a line "strings size" and then lines "length symbol symbol ...".'),
+    Help('Format of the file: lines, or pautomac (first "strings size", then "length symbol symbol ..." per line).'),
 ]
-Missing = Annotated[bool, Help("Treat symbols that training has not seen as missing instead of refusing them.")]
+Missing = Annotated[bool, Help("Treat symbols not seen in training as missing instead of raising an error.")]
 Number = Annotated[Count, Help("Number of sequences to sample.")]
 SampleSeed = Annotated[Seed, Help("Seed of the sampling.")]
 
@@ -63,7 +63,7 @@ def train(
     budget: Amount = BUDGET,
     force: bool = False,
 ) -> Saved:
-    """Fit a hidden Markov model by EM; states and smoothing that are not given are selected on held-out sequences.
+    """Fit a hidden Markov model by EM; states and smoothing are selected on held-out sequences unless given.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def train(
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print a log-probability per line, or the summary as a table."""
+    """Print one log-probability per line, or the summary as a table."""
     from polyadic.interface import output
 
     key = next((key for key in ("log_probabilities", "log_likelihoods") if key in result), None)
@@ -174,7 +174,7 @@ def _print_states(result: dict[str, Any]) -> None:
 
 @HMM.verb(example="polyadic hmm top hmm", question=True, show=_print_states)
 def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
-    """List the most likely symbols of each state, and the states it most likely moves to.
+    """List the most likely symbols and the most likely next states of each hidden state.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
 
 @HMM.verb(example="polyadic hmm sample hmm --number 5", json=False)
 def sample(model: HiddenMarkov, *, number: Number = 10, max_length: Count = 50, seed: SampleSeed = 0) -> None:
-    """Sample sequences, one per line; without ends in the model, all have the maximum length.
+    """Sample sequences, one per line; all have the maximum length unless the model includes ends.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _with_unknown(model: HiddenMarkov, *, missing: bool) -> HiddenMarkov:
 
 
 def _with_ends(sequences: Path, model: HiddenMarkov) -> list[tuple[tuple[str, ...], int]]:
-    """Read sequences and their lengths; append the end symbol, beyond the length, if the model has one."""
+    """Read sequences and their lengths, appending the end symbol if the model has one."""
     from polyadic.sequences.symbols import read_strings
 
     ends = END in model.symbols_
@@ -229,7 +229,7 @@ def _with_ends(sequences: Path, model: HiddenMarkov) -> list[tuple[tuple[str, ..
 
 
 def _write_samples(draw: Any, number: int, seed: int | None) -> None:
-    """Print samples as they are drawn."""
+    """Sample sequences in batches and print each batch."""
     import numpy as np
 
     from polyadic.interface import output
@@ -289,7 +289,7 @@ def score_strings(
     solution: File | None = None,
     each: bool = False,
 ) -> dict[str, Any]:
-    """Compute the mean log-likelihood and the perplexity of strings; with true probabilities the PAutomaC perplexity.
+    """Compute the mean log-likelihood and perplexity of strings, and the PAutomaC perplexity given true probabilities.
 
     Parameters
     ----------

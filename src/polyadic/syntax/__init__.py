@@ -1,4 +1,4 @@
-"""Treebanks: parsers, grammars, semantic roles."""
+"""Dependency and constituency parsers, semantic role labellers, and readers of treebank files."""
 
 from polyadic.core.lazy import attach
 

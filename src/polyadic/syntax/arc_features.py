@@ -1,4 +1,4 @@
-"""Features of words, and of arcs between them, for parsers: names, ids, joined pairs and word vectors."""
+"""Token features for dependency parsers: feature names and ids, feature pairs of arcs, and word vectors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIXED = 21
 
 
 def token_features(tree: Tree) -> list[list[str]]:
-    """Return the features of the root and of each word: ``FIXED`` ones, empty if missing, then morphology.
+    """Return the feature names of the root and each word, with empty strings for missing features and morphology last.
 
     A tag ``"_"`` is replaced by the universal one.
 
@@ -47,7 +47,7 @@ def token_features(tree: Tree) -> list[list[str]]:
 
 
 class TokenCoder:
-    """Maps features of words to ids, several times faster than by the names of :func:`token_features`, the keys."""
+    """Encoder of token features as ids, several times faster than a lookup of the names of :func:`token_features`."""
 
     def __init__(self, known: dict[str, int]) -> None:
         self._numbers: dict[str, dict[str, int]] = {}
@@ -57,7 +57,7 @@ class TokenCoder:
         self._morphology: dict[str, list[int]] = {"": []}
 
     def __call__(self, tree: Tree) -> NDArray[np.int32]:
-        """Return a row of feature ids for the root and for each word, -1 for an unknown or missing feature."""
+        """Return the feature ids of the root and of each word, with -1 for unknown or missing features."""
         more = [[], *map(self._numbers_of, _present(tree.features, len(tree)))]
         table = np.full((len(tree) + 1, FIXED + max(map(len, more))), -1, np.int32)
         numbered = (map(self._numbers.get(kind, {}).get, column, repeat(-1)) for kind, column in _columns(tree))
@@ -69,7 +69,7 @@ class TokenCoder:
         return table
 
     def _numbers_of(self, morphology: str) -> list[int]:
-        """Return the ids of morphological features, cached by the whole string."""
+        """Return the ids of the morphological features in a string such as ``Case=Nom|Number=Sing``."""
         known = self._morphology.get(morphology)
         if known is None:
             numbers = self._numbers.get("f", {})
@@ -78,7 +78,7 @@ class TokenCoder:
 
 
 def _columns(tree: Tree) -> list[tuple[str, list[str]]]:
-    """Return the kind and values of each fixed feature; an empty value is none."""
+    """Return the name prefix and the values of each token feature, with the empty string for a missing value."""
     n = len(tree)
     p = [ROOT if tree.upos else "", *_present(tree.upos, n)]
     t = [ROOT, *(tag if tag != "_" or not x else x for tag, x in zip(tree.xpos, p[1:], strict=True))]
@@ -158,7 +158,7 @@ AROUND = 3
 
 
 class CodedSentence(NamedTuple):
-    """A training sentence: feature ids of the root and the words, heads, and real-valued features."""
+    """Encoded training sentence: the feature ids of each token, the heads, and optional real-valued features."""
 
     table: NDArray[np.int32]
     heads: NDArray[np.int32]
@@ -177,11 +177,13 @@ def check_trees(trees: Sequence[Tree]) -> None:
                 f"sentence {at}: each word must have a head from 0 to {len(tree)}; got {tree.heads.tolist()}"
             )
         if lost := first_lost(tree.heads):
-            raise InputError(f"sentence {at}: the heads above word {lost} do not lead to the root")
+            raise InputError(
+                f"sentence {at}: the heads above word {lost} do not lead to the root; heads must form a tree"
+            )
 
 
 class SeveralRootsWarning(InputWarning):
-    """Training sentences have several roots, but the parser predicts one."""
+    """Warning issued when training sentences have several roots but the parser predicts only one."""
 
 
 def check_tagged(trees: Sequence[Tree]) -> None:
@@ -195,7 +197,7 @@ def warn_several_roots(trees: Sequence[Tree]) -> None:
     if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
         warnings.warn(
             SeveralRootsWarning(
-                f"{several:,} of {len(trees):,} sentences have several roots; parses have one root unless"
+                f"{several:,} of {len(trees):,} sentences have several roots; predicted trees have one root unless"
                 " one_root=False",
                 "one_root",
             ),
@@ -210,19 +212,19 @@ def known_features(trees: Iterable[Tree], *, min_count: int) -> dict[str, int]:
 
 
 def numbered(counts: Counter[str], *, min_count: int) -> dict[str, int]:
-    """Return the ids of the features with a count of at least ``min_count`` times."""
+    """Return the ids of the features whose count is at least ``min_count``."""
     return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= min_count)}
 
 
 def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:
-    """Return feature ids; -1 for unknown features and for padding."""
+    """Encode feature names as ids, with -1 for unknown features and padding."""
     width = max(map(len, rows))
     padded = chain.from_iterable([*row, *[""] * (width - len(row))] for row in rows)
     return np.fromiter(map(known.get, padded, repeat(-1)), np.int32, len(rows) * width).reshape(-1, width)
 
 
 def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.float32] | None:
-    """Return the word vectors of the root (zeros) and of each word with its neighbours, or None without vectors.
+    """Return the concatenated vectors of each word and its neighbours (zeros for the root), or None without vectors.
 
     Vectors have unit length. A word without a vector is looked up in lower case, else it is zero. The result has
     shape (n + 1, 3 * rank).
@@ -239,7 +241,7 @@ def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.f
 
 
 def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Replace the morphology columns by the word and tag of the first and last dependent of each word.
+    """Replace the morphological features of each word by the word and tag of its first and last dependent.
 
     ``table`` has shape (n + 1, columns), with -1 for a missing feature; the result has shape (n + 1, FIXED + 4).
     """

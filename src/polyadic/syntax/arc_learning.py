@@ -1,4 +1,4 @@
-r"""Passive-aggressive learning of dependency arcs, and of relations of known arcs, one sentence at a time.
+r"""Online passive-aggressive learning of dependency arcs and their relation labels.
 
 The best tree under cost-augmented scores, where each wrong head adds one, is compared with the correct tree:
 
@@ -52,7 +52,7 @@ _TURNS = (MovedFactors(True, False, False), MovedFactors(False, True, False), Mo
 
 
 class ArcLearner:
-    """Parameters ``parts``, updated in place, with the running sums for averaging.
+    """Online passive-aggressive learner of arc scores, with running sums for parameter averaging.
 
     ``decode`` maps tables of arc scores to the heads of their best trees.
     """
@@ -74,7 +74,7 @@ class ArcLearner:
     def learn(
         self, table: NDArray[np.int32], heads: NDArray[Any], dense: NDArray[np.float32] | None = None
     ) -> tuple[NDArray[np.int32], float]:
-        """Update on one sentence; return the predicted tree and the loss."""
+        """Update the parameters on one sentence and return the predicted tree and the loss."""
         scored = score_tensor_arcs(table, self.parts, self.pairs, gamma=self.gamma, dense=dense)
         words = np.arange(1, len(table))
         augmented = scored.scores + 1
@@ -95,32 +95,32 @@ class ArcLearner:
         return predicted, max(loss, 0.0)
 
     def _best(self, _: NDArray[np.int32], scores: NDArray[np.float64], __: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the best tree for arc scores; subclasses use the sentence and its correct heads too."""
+        """Return the heads of the highest-scoring tree; subclasses also use the features and the correct heads."""
         return self.decode(scores[None])[0]
 
     def _excess(
         self, _: NDArray[np.int32], S: NDArray[np.float64], heads: NDArray[Any], predicted: NDArray[Any]
     ) -> float:
-        """Return the score of the predicted tree minus that of the correct one."""
+        """Return the score of the predicted tree minus the score of the correct tree."""
         words = np.arange(1, len(S))
         return float(S[predicted, words].sum() - S[heads, words].sum())
 
     def _step(self, table: NDArray[np.int32], how: dict[str, Any]) -> float:
-        """Update the parameters; return the step size."""
+        """Update the parameters and return the step size."""
         return step_tensor_arcs(table, self.parts, self.pairs, **how)
 
     def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:
-        """Return copies of the parameters, or their averages."""
+        """Return copies of the current parameters, or the averaged parameters if ``averaged``."""
         return list(self.mean()) if averaged else [part.copy() for part in self.parts]
 
     def mean(self) -> ArcParts:
-        """Return the parameters averaged over their initial values and those after each sentence."""
+        """Return the parameters averaged over the initial values and the values after each sentence."""
         pairs = zip(self.parts, self._sums, strict=True)
         return ArcParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
 
 class RelationLearner:
-    """Weights of relations during learning, two to the power of ``bits`` each, and running sums for averaging."""
+    """Online passive-aggressive learner of relation labels, with ``2 ** bits`` hashed weights per relation."""
 
     def __init__(self, relations: int, *, C: float, bits: int) -> None:
         self.weights = np.zeros((1 << bits, relations), np.float32)
@@ -129,7 +129,7 @@ class RelationLearner:
         self._sums = np.zeros_like(self.weights)
 
     def learn(self, table: NDArray[np.int32], heads: NDArray[np.int32], labels: NDArray[np.int64]) -> int:
-        """Update the weights on each word of a sentence; return the number of wrong relations."""
+        """Update the weights on a sentence and return the number of wrongly predicted relations."""
         self.clock += 1
         return step_arc_labels(
             with_children(table, heads),
@@ -143,13 +143,13 @@ class RelationLearner:
         )
 
     def mean(self) -> NDArray[np.float32]:
-        """Return the weights averaged over their initial values and those after each sentence."""
+        """Return the weights averaged over the initial values and the values after each sentence."""
         return mean_weights(self.weights, self._sums, self.clock)
 
 
 def best_relations(
     table: NDArray[np.int32], heads: NDArray[np.int32], weights: NDArray[np.float32], names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the best relation of each word to its head."""
+    """Return the highest-scoring relation between each word and its head."""
     best = score_arc_labels(with_children(table, heads), heads, weights, pairs=RELATION_PAIRS).argmax(axis=1)
     return tuple(names[at] for at in best.tolist())

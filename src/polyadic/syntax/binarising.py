@@ -1,4 +1,4 @@
-"""Heads of phrases, and annotation and binarisation of trees.
+"""Head rules, label annotation and binarisation of constituency trees.
 
 The head of a phrase is the child that determines its category, such as the verb of a clause, by the rules of Collins,
 after Magerman. Each category has a list of candidates, which are searched from the left or right.
@@ -60,7 +60,7 @@ PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
 
 
 def head_child(label: str, children: Sequence[str]) -> int:
-    """Return the index of the head among the children of a phrase; without a rule it is the leftmost child."""
+    """Return the index of the head child of a phrase according to the head rules of Collins."""
     if label in {"NP", "NX"}:
         head = _noun_head(children)
     else:
@@ -75,7 +75,7 @@ def head_child(label: str, children: Sequence[str]) -> int:
 
 
 def _noun_head(children: Sequence[str]) -> int:
-    """Return the head of a noun phrase: a final possessive mark, else a noun, the leftmost noun phrase, a number..."""
+    """Return the index of the head child of a noun phrase according to the noun phrase rules of Collins."""
     places = range(len(children))
     if children[-1] == "POS":
         return places[-1]
@@ -98,13 +98,13 @@ VERBAL = {"VBD", "VBZ", "VBP", "MD"}
 
 
 def bare(symbol: str) -> str:
-    """Return the category of a symbol: ``NP^S^base`` is ``NP``; an intermediate symbol keeps its ``@``."""
+    """Return the category of an annotated symbol: ``NP`` for ``NP^S^base``, ``@VP`` for ``@VP|VBD>NP``."""
     symbol = symbol.partition(MARK)[0]
     return symbol.partition("|")[0] if symbol.startswith(PARTIAL) else symbol
 
 
 def annotate(tree: Phrase, *, tags: bool = True, splits: bool = True) -> Phrase:
-    """Add the category above, ``TOP`` for the root, and marks that refine it, to each label of a cleaned tree.
+    """Annotate each label of a tree with the category of its parent and with marks that refine the category.
 
     The marks of ``splits`` are those of Klein & Manning: noun phrases of tags alone (``base``) and possessive ones
     (``poss``); finite, infinitive and other verb phrases by the tag of their head; sentences without a subject
@@ -135,7 +135,7 @@ def _annotated(tree: Phrase, above: str, *, alone: bool, tags: bool, splits: boo
 
 
 def _split(phrase: Phrase) -> str:
-    """Return the marks that refine a phrase."""
+    """Return the marks that refine the category of a phrase, such as ``^base`` for a base noun phrase."""
     labels = [child.label for child in phrase.below]
     if phrase.label == "NP":
         marks = MARK + "poss" if labels[-1] == "POS" else ""
@@ -149,7 +149,7 @@ def _split(phrase: Phrase) -> str:
 
 
 def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
-    """Return a tree whose phrases have one or two children; symbols remember the last ``horizontal`` siblings.
+    """Binarise a tree from the head outwards, with horizontal Markovization of order ``horizontal``.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
 
 
 def without_loops(tree: Phrase) -> Phrase:
-    """Drop phrases whose only child has their own category, since such rules allow endless derivations."""
+    """Remove each phrase whose only child has the same label, because such unary rules allow endless derivations."""
     while len(tree.below) == 1 and tree.below[0].label == tree.label:
         tree = tree.below[0]
     return tree if tree.word is not None else Phrase(tree.label, tuple(map(without_loops, tree.below)))

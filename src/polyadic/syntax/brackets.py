@@ -33,7 +33,7 @@ PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a no-break space is part of a
 
 
 class Phrase(NamedTuple):
-    """A phrase, or a tag whose only child is its word.
+    """Node of a constituency tree: a phrase, or a part-of-speech tag above a single word.
 
     Examples
     --------
@@ -49,17 +49,17 @@ class Phrase(NamedTuple):
 
     @property
     def word(self) -> str | None:
-        """Word of a tag; None for a phrase."""
+        """The word below a part-of-speech tag, or None for a phrase."""
         first = self.children[0]
         return first if isinstance(first, str) else None
 
     @property
     def below(self) -> tuple[Phrase, ...]:
-        """Child phrases and tags; empty for a tag."""
+        """The child nodes, or an empty tuple for a part-of-speech tag."""
         return () if isinstance(self.children[0], str) else self.children
 
     def walk(self) -> Iterator[Phrase]:
-        """Yield this phrase and all its descendants in pre-order."""
+        """Yield a phrase and all its descendants in pre-order."""
         pending = [self]
         while pending:
             phrase = pending.pop()
@@ -67,26 +67,26 @@ class Phrase(NamedTuple):
             pending.extend(reversed(phrase.below))
 
     def tags(self) -> list[Phrase]:
-        """Return the tags, from left to right."""
+        """Return the part-of-speech nodes of the tree from left to right."""
         return [phrase for phrase in self.walk() if phrase.word is not None]
 
     def words(self) -> list[str]:
-        """Return the words, from left to right."""
+        """Return the words of the tree from left to right."""
         return [phrase.word for phrase in self.walk() if phrase.word is not None]
 
     def spans(self) -> list[tuple[str, int, int]]:
-        """Return label, start and end (exclusive) of each phrase in post-order."""
+        """Return the label, start and exclusive end of each phrase in post-order."""
         triples: list[tuple[str, int, int]] = []
         _spanned(self, 0, triples)
         return triples
 
     def __str__(self) -> str:
-        """Return the tree in brackets, on one line."""
+        """Format the tree in bracket notation on one line."""
         return f"({self.label} {self.word or ' '.join(map(str, self.below))})"
 
 
 def _spanned(phrase: Phrase, start: int, triples: list[tuple[str, int, int]]) -> int:
-    """Append the spans of a phrase that begins at ``start``; return its end."""
+    """Append the span of each phrase in a subtree that begins at ``start`` and return the end of the subtree."""
     if phrase.word is not None:
         return start + 1
     end = start
@@ -97,13 +97,13 @@ def _spanned(phrase: Phrase, start: int, triples: list[tuple[str, int, int]]) ->
 
 
 def bracketing(tree: Phrase) -> Bracketing:
-    """Return the brackets of a tree in the form that the metric compares."""
+    """Return the words, tags and labelled spans of a tree for bracket evaluation."""
     tags = tree.tags()
     return Bracketing([tag.word or "" for tag in tags], [tag.label for tag in tags], tree.spans())
 
 
 def read_phrases(path: Path) -> Iterator[Phrase]:
-    r"""Read the trees of a file in bracket format; unlabelled outer brackets get the label ``TOP``.
+    r"""Yield the constituency trees of a file in bracket format; unlabelled outer brackets get the label ``TOP``.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def parse_phrase(text: str) -> Phrase:
 
 
 def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
-    """Yield the trees of some lines; a stack holds the line and contents of each open bracket."""
+    """Parse lines of text in bracket format and yield each tree."""
     open_brackets: list[tuple[int, list[str | Phrase]]] = []
     fresh = False  # whether the last piece opened a bracket
     for number, line in enumerate(text, 1):
@@ -158,7 +158,7 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
                     open_brackets[-1][1].append(TOP)
                 open_brackets.append((number, []))
                 if len(open_brackets) > MAX_DEPTH:
-                    raise InputError(f"{where}: brackets are nested more than {MAX_DEPTH} deep")
+                    raise InputError(f"{where}: brackets are nested more than {MAX_DEPTH} levels deep")
             elif not open_brackets:
                 raise InputError(f"{where}: {piece!r} is outside all brackets")
             elif piece != ")":
@@ -175,7 +175,7 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
 
 
 def _closed(content: list[str | Phrase], where: str) -> Phrase:
-    """Return the phrase with the given contents of brackets."""
+    """Build a phrase from the contents of a pair of brackets, or raise InputError if they are malformed."""
     match content:
         case [str(label), str(word)]:
             return Phrase(label, (word,))
@@ -185,7 +185,7 @@ def _closed(content: list[str | Phrase], where: str) -> Phrase:
 
 
 def category(label: str) -> str:
-    """Return the category of a label, without functions, indices and alternatives.
+    """Return the category of a treebank label, without function tags, indices and alternatives.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def category(label: str) -> str:
 
 
 def clean(tree: Phrase) -> Phrase | None:
-    """Return a tree without traces and with plain categories, or None if it holds only traces.
+    """Remove the traces and function tags of a tree, or return None if it contains only traces.
 
     Phrases that hold only traces are removed, labels are reduced to their :func:`category`, and :data:`WRAPPERS` are
     removed where they hold one phrase.

@@ -1,4 +1,4 @@
-"""Reading of tagged sentences in columns, one token a line, as in the CoNLL shared tasks."""
+"""Reader of tagged sentences in column format, with one token per line, as in the CoNLL shared tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tuple[str, ...], ...]]:
-    r"""Read sentences in columns, such as words, parts of speech and chunk tags.
+    r"""Yield the sentences of a file in column format, such as words, parts of speech and chunk tags.
 
     Parameters
     ----------
@@ -55,6 +55,6 @@ def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tu
         for at, row in enumerate(rows, first):
             if len(row) != columns:
                 raise InputError(
-                    f"{name}, line {at} must have {columns} columns separated by blanks, like others; got {len(row)}"
+                    f"{name}, line {at} must have {columns} columns separated by spaces or tabs; got {len(row)}"
                 )
         yield tuple(map(tuple, zip(*rows, strict=True)))

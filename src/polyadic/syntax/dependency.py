@@ -106,7 +106,7 @@ class ArcFactored(Model):
         return self
 
     def _epochs(self, sentences: Sequence[Coded]) -> Iterator[Sweep]:
-        """Yield the averaged weights after each pass, and the share of wrong heads during it."""
+        """Yield the averaged weights and the share of wrong heads after each pass over the sentences."""
         rng = np.random.default_rng(self.seed)
         weights, sums = np.zeros(1 << self.bits, np.float32), np.zeros(1 << self.bits)
         total = sum(len(heads) for *_, heads in sentences)
@@ -125,7 +125,7 @@ class ArcFactored(Model):
             yield Sweep([(weights - sums / (time + 1)).astype(np.float32)], wrong / total)
 
     def scores(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.float64]:
-        """Return the scores of all arcs: head in the row (row 0 is the root), dependent in the column.
+        """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class ArcFactored(Model):
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the ``k`` best projective trees and their scores, best first.
+        """Return the ``k`` highest-scoring projective trees and their scores in decreasing order.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class ArcFactored(Model):
         return best_arcs(self.scores(words, tags), k)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the ``k`` best trees of a sentence of a treebank: :meth:`k_best` of its words and tags.
+        """Return the ``k`` highest-scoring trees for the words and tags of a treebank sentence.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class ArcFactored(Model):
         return self.k_best(tree.forms, tree.xpos, k=k)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
-        """Return the head of each word in the best projective tree, numbered from 1; 0 is the root.
+        """Return the head of each word in the highest-scoring projective tree, counted from 1, with 0 for the root.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Context-free grammars read off trees, the coarser grammars that they imply, and the best trees of a chart."""
+"""Treebank grammars: rule counts and probabilities, coarse projections, and the best trees of a parse chart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Production = tuple[str, ...]
 
 
 def count_rules(trees: Iterable[Phrase]) -> Counter[Production]:
-    """Count the rules of trees, without those from tags to words."""
+    """Count the grammar rules of trees, excluding the lexical rules from tags to words."""
     counts: Counter[Production] = Counter()
     for tree in trees:
         counts.update((p.label, *(child.label for child in p.below)) for p in tree.walk() if p.word is None)
@@ -30,7 +30,7 @@ def count_rules(trees: Iterable[Phrase]) -> Counter[Production]:
 
 
 class Grammar(NamedTuple):
-    """Rules with probabilities, numbered for a chart."""
+    """Probabilistic context-free grammar with integer symbol ids, for use in a parse chart."""
 
     symbols: tuple[str, ...]  # sorted by their coarse symbol
     coarse: tuple[str, ...]  # in the order of their blocks
@@ -41,7 +41,7 @@ class Grammar(NamedTuple):
 
     @classmethod
     def of(cls, probabilities: dict[Production, float], *, max_length: int = 3, floor: float = 1e-6) -> Grammar:
-        """Index the symbols and build chains of at most ``max_length`` unary rules, in which no symbol occurs twice.
+        """Build a grammar from rule probabilities, with chains of up to ``max_length`` unary rules without cycles.
 
         ``floor`` is the minimum probability of a chain of two or more rules.
         """
@@ -77,12 +77,12 @@ class Grammar(NamedTuple):
 
     @property
     def block(self) -> NDArray[np.int32]:
-        """Index of the coarse symbol of each symbol."""
+        """The index of the coarse symbol of each grammar symbol."""
         number = {name: at for at, name in enumerate(self.coarse)}
         return np.array([number[bare(symbol)] for symbol in self.symbols], np.int32)
 
     def sums(self) -> ChartRules:
-        """Return the rules for sums over derivations; chains between the same symbols are added up."""
+        """Return chart rules for the inside algorithm, adding up unary chains between the same two symbols."""
         ends: Counter[tuple[int, int]] = Counter()
         for chain, p in zip(self.chains, self.chain_values.tolist(), strict=True):
             ends[chain[0], chain[-1]] += p
@@ -92,7 +92,7 @@ class Grammar(NamedTuple):
 
 
 def relative_frequencies(counts: Counter[Production]) -> dict[Production, float]:
-    """Return the maximum-likelihood probabilities of rules."""
+    """Return the relative frequency of each rule among the rules with the same parent symbol."""
     totals: Counter[str] = Counter()
     for rule, count in counts.items():
         totals[rule[0]] += count
@@ -100,7 +100,7 @@ def relative_frequencies(counts: Counter[Production]) -> dict[Production, float]
 
 
 def projected(counts: Counter[Production]) -> Counter[Production]:
-    """Count the rules of the coarse grammar."""
+    """Project rule counts onto the coarse symbols."""
     coarse: Counter[Production] = Counter()
     for rule, count in counts.items():
         coarse[tuple(map(bare, rule))] += count
@@ -108,14 +108,14 @@ def projected(counts: Counter[Production]) -> Counter[Production]:
 
 
 class Parse(NamedTuple):
-    """A tree of a sentence and its log-probability, without that of the words."""
+    """Parse tree of a sentence and its log-probability, up to a constant that depends only on the words."""
 
     tree: Phrase
     log_probability: float
 
 
 class PreparedGrammar(NamedTuple):
-    """A grammar whose rules are sorted for a chart, in which a chain of unary rules is one rule."""
+    """Grammar with rules sorted for the chart kernels and each chain of unary rules merged into one rule."""
 
     rules: ChartRules
     names: tuple[str, ...]  # label of each symbol in a tree
@@ -124,7 +124,7 @@ class PreparedGrammar(NamedTuple):
 
     @classmethod
     def of(cls, grammar: Grammar, *, logs: bool = True) -> PreparedGrammar:
-        """Sort the rules of a grammar in blocks, weighted by probabilities or by their logarithms."""
+        """Sort the rules of a grammar for the chart kernels, weighted by probabilities or log-probabilities."""
         ends = np.array([(chain[0], chain[-1]) for chain in grammar.chains], np.int32).reshape(-1, 2)
         order = np.argsort(ends[:, 1], kind="stable")
         weights = grammar.binary_values, grammar.chain_values[order]
@@ -137,7 +137,7 @@ class PreparedGrammar(NamedTuple):
 
 
 def best_trees(ready: PreparedGrammar, filled: Chart, words: Sequence[str], *, root: int, k: int) -> list[Parse]:
-    """Return the ``k`` best distinct trees of a filled chart, best first, without the ``root`` symbol above them."""
+    """Return the ``k`` most probable distinct trees of a filled chart, without the ``root`` symbol."""
     requested = k
     while True:
         derivations = k_best(ready.rules, filled, root, k=requested)
@@ -148,7 +148,7 @@ def best_trees(ready: PreparedGrammar, filled: Chart, words: Sequence[str], *, r
 
 
 def _distinct(ready: PreparedGrammar, derivations: Derivations, words: Sequence[str]) -> list[Parse]:
-    """Build trees bottom-up; equal subtrees are one object, so equal trees are too."""
+    """Build the distinct trees of derivations bottom-up, storing equal subtrees as one object."""
     known: dict[tuple[str, tuple[int, ...]], Phrase] = {}
     leaves: dict[tuple[str, int], Phrase] = {}
 
@@ -179,14 +179,14 @@ def _distinct(ready: PreparedGrammar, derivations: Derivations, words: Sequence[
 
 
 def word_rows(scores: Sequence[dict[str, float]], number: dict[str, int]) -> tuple[list[int], list[int], list[float]]:
-    """Return positions, symbols and scores of the tags of all words, as input to a chart."""
+    """Return the word positions, symbol ids and scores of all candidate tags as three parallel lists."""
     rows = [(i, number[tag], s) for i, tags in enumerate(scores) for tag, s in tags.items() if tag in number]
     places, symbols, values = zip(*rows, strict=True) if rows else ((), (), ())
     return list(places), list(symbols), list(values)
 
 
 def plain_scores(scores: Sequence[dict[str, float]]) -> list[dict[str, float]]:
-    """Return the scores of the plain tags of each word: the maximum over their annotated variants."""
+    """Return the score of each plain tag of each word, the maximum over the annotated variants of the tag."""
     plain: list[dict[str, float]] = []
     for tags in scores:
         best: dict[str, float] = {}

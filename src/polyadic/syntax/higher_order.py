@@ -1,4 +1,4 @@
-r"""Dependency parsing with a low-rank tensor for arcs and with parts of two and three arcs.
+r"""Second- and third-order dependency parsing with a low-rank tensor for arc scores.
 
 .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
 
@@ -151,7 +151,7 @@ class HigherOrderParser(LowRankParser):
     restarts: Natural = 20
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return up to ``k`` good trees of a sentence and their scores, best first.
+        """Return up to ``k`` high-scoring trees of a sentence and their scores in decreasing order.
 
         They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
         the tree of :meth:`parse` or one with a higher score.
@@ -177,7 +177,7 @@ class HigherOrderParser(LowRankParser):
         return proposed[best], scores[best]
 
     def score(self, tree: Tree) -> float:
-        """Return the score of the tree given with a sentence.
+        """Return the score of the dependency tree given by the heads of a sentence.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class HigherOrderParser(LowRankParser):
 
 
 def _check_length(forms: Sequence[str]) -> None:
-    """Raise InputError if a sentence has more words than higher-order parts can encode."""
+    """Raise InputError if a sentence is longer than the maximum length for higher-order parsing."""
     if len(forms) > MAX_WORDS:
         raise InputError(f"a higher-order parser accepts at most {MAX_WORDS:,} words per sentence; got {len(forms):,}")
 
@@ -234,7 +234,7 @@ CELLS = 1 << 16
 
 
 class Climbed(NamedTuple):
-    """Trees and their scores, best first."""
+    """Dependency trees found by hill climbing and their scores, in decreasing order of score."""
 
     trees: NDArray[np.int32]
     values: NDArray[np.float64]
@@ -242,7 +242,7 @@ class Climbed(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeSearch:
-    """Hill climbing from several starts.
+    """Search for the highest-scoring dependency tree by hill climbing from several starting trees.
 
     ``decode`` maps tables of arc scores to the heads of their best trees, under the same constraints.
     """
@@ -263,7 +263,7 @@ class TreeSearch:
         rng: np.random.Generator,
         wanted: NDArray[Any] | None = None,
     ) -> Climbed:
-        """Return the tree reached from each start, best first; arcs of ``wanted`` are always allowed."""
+        """Return the trees reached from all starting trees, best first; the arcs of ``wanted`` are always allowed."""
         size = len(table)
         starts = [self.decode(scores[None])]
         for block in blocks(self.restarts, max(1, CELLS // scores.size)):
@@ -284,7 +284,7 @@ class TreeSearch:
 
 
 class TreeLearner(ArcLearner):
-    """Parameters of arcs and parts during learning, updated in place, with the running sums for averaging."""
+    """Online learner of arc scores and higher-order scores, with running sums for parameter averaging."""
 
     def __init__(
         self,
@@ -321,7 +321,7 @@ class TreeLearner(ArcLearner):
         return alpha
 
     def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:
-        """Return copies of the parameters, or their averages; the weights of parts come last."""
+        """Return copies of the current or averaged parameters, with the higher-order weights last."""
         weights = self.tree_parts.weights
         kept = mean_weights(weights, self._tree_sums, self.clock) if averaged else weights.copy()
         return [*super().reached(averaged=averaged), kept]

@@ -41,15 +41,15 @@ UNSEEN = 0.1
 
 
 class PlainPCFG(PCFG):
-    """PCFG over the plain labels of a treebank; see :class:`~polyadic.syntax.pcfg.PCFG` for its parameters."""
+    """PCFG without annotation of labels, with the parameters of :class:`~polyadic.syntax.pcfg.PCFG`."""
 
     def prepared(self, tree: Phrase) -> Phrase:
-        """Return the binarised tree from which rules are counted."""
+        """Return the binarised form of a treebank tree, from which rules are counted."""
         return binarise(Phrase(ROOT, (without_loops(tree),)), horizontal=self.horizontal)
 
 
 class LatentGrammar(Model, ABC):
-    """Base class for grammars with latent states, which rerank the best trees of a plain grammar by their probability.
+    """Base class for grammars with latent states, used to rerank the best trees of a plain grammar.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class LatentGrammar(Model, ABC):
 
     @abstractmethod
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
-        """Estimate the tensors from the nodes of each tree, the root last."""
+        """Estimate the rule tensors from the nodes of each training tree, listed with the root last."""
 
     def log_probability(self, tree: Phrase) -> float:
         """Return the log-probability of a tree and its words, or minus infinity if the estimate is not positive.
@@ -129,7 +129,7 @@ class LatentGrammar(Model, ABC):
         return log + float(np.log(whole)) if whole > 0 else -np.inf
 
     def rerank(self, parses: Iterable[Parse]) -> list[Parse]:
-        """Sort trees of the same sentence by their probability under this grammar and store it in them.
+        """Return the parses of a sentence, rescored and sorted by their log-probability under the grammar.
 
         Trees whose estimate is not positive come last, in their previous order.
 
@@ -142,7 +142,7 @@ class LatentGrammar(Model, ABC):
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the most probable of the candidate trees of the plain grammar.
+        """Return the most probable tree among the ``candidates`` best trees of the plain grammar.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class RuleTensors(NamedTuple):
 
     @property
     def states(self) -> dict[str, int]:
-        """Number of states of each symbol."""
+        """The number of latent states of each symbol."""
         return {rule[0]: len(tensor) for rule, tensor in self.rules.items()}
 
 

@@ -1,4 +1,4 @@
-r"""Parsing with a latent-state grammar by the marginal probabilities of phrases.
+r"""Constituency parsing that maximizes the marginal probabilities of phrases under a latent-state grammar.
 
 .. math:: \mu(a, i, j) = \sum_{\text{trees with } a \text{ over } i \dots j} P(\text{tree}) \Big/ \sum_{\text{trees}}
           P(\text{tree})
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class SentenceForest(NamedTuple):
-    """Derivations of a sentence that are probable enough under the plain grammar."""
+    """Parse forest of a sentence, pruned by the probabilities of the plain grammar."""
 
     words: Sequence[str]
     forest: Forest
@@ -51,7 +51,7 @@ class SentenceForest(NamedTuple):
 
 
 class PhraseMarginals(NamedTuple):
-    """Marginals of phrases, each a symbol in a cell."""
+    """Marginal probabilities of phrases, identified by their symbols and chart cells."""
 
     cells: NDArray[np.int64]
     symbols: NDArray[np.int64]
@@ -95,7 +95,7 @@ class MarginalParser(Model):
     threshold: Amount = 1e-4
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Fit a grammar with the settings of ``grammar``.
+        """Fit a clone of ``grammar`` to a treebank and use the fitted grammar for parsing.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class MarginalParser(Model):
         return self.use(clone(self.grammar).fit(trees))
 
     def use(self, grammar: LatentGrammar) -> Self:
-        """Use a grammar that is already fitted.
+        """Use a fitted grammar for parsing.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class MarginalParser(Model):
         return self
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the tree with the best sum of marginals, or the grammar's own parse if there is none.
+        """Return the tree with the largest sum of phrase marginals, or the grammar's own parse if there is none.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class MarginalParser(Model):
         return self._built(sentence, best)
 
     def marginals(self, words: Sequence[str]) -> dict[tuple[str, int, int], float]:
-        """Return the marginal of each label and span (start, end), end exclusive; estimates may be negative.
+        """Return the marginal probability of each phrase (label, start, exclusive end); estimates may be negative.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class MarginalParser(Model):
         return result
 
     def _make_ready(self) -> None:
-        """Arrange the tensors in the rule order of the chart; those of a chain of unary rules are multiplied."""
+        """Arrange the rule tensors in the order of the chart rules, multiplying the tensors along unary chains."""
         grammar, tensors = self.grammar_.plain_.grammar_, self.grammar_.tensors_
         self._rules, _, chains, self._number = PreparedGrammar.of(grammar, logs=False)
         self._members = np.full((len(chains), max(map(len, chains), default=1) - 1), -1)  # all but the lowest
@@ -184,7 +184,7 @@ class MarginalParser(Model):
         self._make_ready()
 
     def _sentence(self, words: Sequence[str], tags: Sequence[str] | None = None) -> SentenceForest | None:
-        """Return the derivations whose nodes are probable enough under the plain grammar, or None if there are none."""
+        """Return the pruned parse forest of a sentence, or None if the sentence has no derivation."""
         plain, rules, top = self.grammar_.plain_, self._rules, self._number[ROOT]
         scores = plain.word_scores(words, tags)
         places, symbols, weights = word_weights(scores, self._number)
@@ -200,7 +200,7 @@ class MarginalParser(Model):
         return SentenceForest(words, forest, leaves[leaves[:, 0] >= 0], root)
 
     def _sums(self, sentence: SentenceForest) -> LatentSums:
-        """Sum over derivations, with word vectors scaled so that sums stay in range."""
+        """Sum over the derivations of a sentence, scaling the word vectors to keep the sums in range."""
         rules, unseen, first = self.grammar_.tensors_
         words, forest = sentence.words, sentence.forest
         symbols = self.grammar_.plain_.grammar_.symbols
@@ -216,7 +216,7 @@ class MarginalParser(Model):
         return latent_sums(forest.edges, self._tensors, sizes, values, root=sentence.root, first=first)
 
     def _shares(self, forest: Forest, sums: LatentSums) -> PhraseMarginals:
-        """Return the marginal of each symbol in each cell."""
+        """Return the marginal probability of each symbol over each span."""
         unary = np.flatnonzero(forest.edges[:, 0] >= len(self._rules.binary))
         rule, parent, *_ = forest.edges[unary].T
         members, low = self._members[rule - len(self._rules.binary)], np.flatnonzero(forest.layers == 0)
@@ -233,7 +233,7 @@ class MarginalParser(Model):
     def _gains(
         self, sentence: SentenceForest, shares: PhraseMarginals
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the gain of each edge and of each tag of a word; intermediate phrases and the root gain nothing."""
+        """Return the gain of each edge and each tag, which is zero for intermediate symbols and the root."""
         marginals = np.clip(shares.marginals, 0, 1)
         worth = np.append((marginals - self.cost) * self._counted[shares.symbols], 0)  # the last entry is for -1
         rule, parent, *_ = sentence.forest.edges.T
@@ -244,7 +244,7 @@ class MarginalParser(Model):
         return gains, words
 
     def _built(self, sentence: SentenceForest, best: NDArray[np.int64]) -> Phrase:
-        """Return the tree along the best edges, built without recursion because sentences may be long."""
+        """Build the tree along the best edges, without recursion because sentences may be long."""
         names, edges = self.grammar_.plain_.grammar_.symbols, sentence.forest.edges
         words = {node: sentence.words[i] for node, i in sentence.leaves.tolist()}
         order, pending = [], [sentence.root]

@@ -1,4 +1,4 @@
-r"""A grammar with latent states, learned spectrally, without iteration.
+r"""Spectral learning of a probabilistic context-free grammar with latent states.
 
 For nodes with label a, let :math:`\phi` be features inside and :math:`\psi` features outside of the node. With the
 rank-m approximation :math:`E[\phi \psi^\top \mid a] \approx U S V^\top`, :math:`y = U^\top \phi` and
@@ -49,7 +49,7 @@ KAPPA = 5.0
 
 
 class LatentPCFG(LatentGrammar):
-    """Spectral grammar with latent states, which reranks the trees of a plain grammar.
+    """Latent-variable PCFG learned by a spectral method, used to rerank the trees of a plain grammar.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class LatentPCFG(LatentGrammar):
 
 
 def rule_tensors(forest: list[list[Node]], states: int, *, smoothing: float) -> RuleTensors:
-    """Estimate at most ``states`` coordinates of each label, and from them the tensors of the rules."""
+    """Estimate the rule tensors of a grammar with at most ``states`` latent states per label."""
     nodes: list[Node] = []
     inner: list[list[str]] = []
     outer: list[list[str]] = []
@@ -110,7 +110,7 @@ def rule_tensors(forest: list[list[Node]], states: int, *, smoothing: float) -> 
 
 
 def _tensor(z: Array, below: list[Array], smoothing: float) -> Array:
-    """Return the mean of products, shrunk towards the product of means."""
+    """Return the mean outer product of node coordinates, shrunk towards the outer product of their means."""
     n, states = z.shape
     left, right = [*below, np.ones((n, 1)), np.ones((n, 1))][:2]
     whole = third_moments(z, left, right) / n
@@ -121,7 +121,7 @@ def _tensor(z: Array, below: list[Array], smoothing: float) -> Array:
 
 
 def _coordinates(inner: list[list[str]], outer: list[list[str]], states: int) -> tuple[Array, Array]:
-    """Return the coordinates of the inside and the outside features of the nodes of one label."""
+    """Project the inside and outside features of nodes with the same label onto singular vectors."""
     phi, psi = _table(inner), _table(outer)
     cross = csr_array(phi.T @ psi) / len(inner)
     if states < min(cross.shape):
@@ -145,7 +145,7 @@ def _table(rows: list[list[str]]) -> csr_array:
 
 
 def inside_features(nodes: list[Node]) -> list[list[str]]:
-    """Return the names of features inside each node: its top rules, its first and last tag, and its length."""
+    """Return the inside features of each node: its top rules, its first and last tag, and its length."""
     tags = [node.label for node in nodes if not node.below]
     rules = [" ".join(node.rule) for node in nodes]
     table = []
@@ -160,7 +160,7 @@ def inside_features(nodes: list[Node]) -> list[list[str]]:
 
 
 def outside_features(nodes: list[Node]) -> list[list[str]]:
-    """Return the names of features outside each node: the rules above it and the neighbouring tags."""
+    """Return the outside features of each node: the rules above the node and the neighbouring tags."""
     tags = ["<s>", *(node.label for node in nodes if not node.below), "</s>"]
     above: list[tuple[str, ...]] = [()] * len(nodes)
     for parent in range(len(nodes) - 1, -1, -1):

@@ -1,4 +1,4 @@
-r"""Smoothed scores of tags for words, with word classes for unseen words.
+r"""Smoothed scores of part-of-speech tags for words, with word classes for unseen words.
 
 .. math:: P(t \mid w) = \frac{c(t, w) + \kappa\, P(t \mid s_w)}{c(w) + \kappa}, \qquad
    \operatorname{score}(t, w) = \log \frac{P(t \mid w)}{P(t)} = \log \frac{P(w \mid t)}{P(w)}
@@ -27,7 +27,7 @@ SUFFIXES = ENDINGS.split()
 
 
 def signature(word: str, *, first: bool = False) -> str:
-    """Return the class of a word: capitals, digits, hyphens, and its longest known ending.
+    """Return the word class of a word, based on capitals, digits, hyphens and the longest known suffix.
 
     A capital counts less if the word is the first of its sentence.
 
@@ -59,7 +59,7 @@ def signature(word: str, *, first: bool = False) -> str:
 
 
 class Lexicon:
-    """Scores of tags for words, estimated from sentences of (word, annotated tag).
+    """Lexicon of tag scores for words, estimated from sentences of (word, annotated tag) pairs.
 
     Words that occur at most ``rare`` times give the word classes. ``kappa``, ``kappa_signature`` and ``kappa_tag``
     are the pseudo-counts of the priors: of the signature for a word, of all rare words for a signature, and of the
@@ -119,7 +119,7 @@ class Lexicon:
         return probabilities
 
     def scores(self, word: str, *, first: bool = False, tag: str | None = None) -> dict[str, float]:
-        """Return the score of each annotated tag of a word, or of the variants of its plain ``tag`` if known."""
+        """Return the score of each annotated tag of a word, limited to variants of the plain tag ``tag`` if given."""
         probabilities = {tag: 1.0} if tag in self._plain and tag is not None else self.plain(word, first=first)
         known = self._fine_of_word.get(word, {})
         total = self.words.get(word, 0)

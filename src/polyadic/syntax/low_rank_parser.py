@@ -65,11 +65,11 @@ learning. """
 
 
 class UnknownTagsWarning(UserWarning):
-    """Most words have parts of speech that are unknown to the parser."""
+    """Warning issued when most words have parts of speech that are unknown to the parser."""
 
 
 class DependencyParse(NamedTuple):
-    """Heads of the words, numbered from 1 (0 is the root), and their relations (``"_"`` if not learned)."""
+    """Dependency tree of a sentence: heads counted from 1 (0 is the root), and relations (``"_"`` if not learned)."""
 
     heads: NDArray[np.int32]
     relations: tuple[str, ...]
@@ -190,7 +190,7 @@ class LowRankParser(Model):
         return self._place(self._keep(result))
 
     def _place(self, factors: Factors) -> Self:
-        """Unpack factors into attributes."""
+        """Set the fitted attributes from a list of factors."""
         *parts, self.relation_weights_ = factors
         self.parts_ = ArcParts(*parts)
         return self
@@ -198,7 +198,7 @@ class LowRankParser(Model):
     def _measure(
         self, trees: Sequence[Tree], known: dict[str, int], relations: list[str]
     ) -> Callable[[Factors], float]:
-        """Return a function that computes the error of factors: 1 - LAS, or 1 - UAS without relations."""
+        """Return a function that computes the validation error, 1 - LAS, or 1 - UAS if no relations are learned."""
         reached = copy(self)
         reached.__dict__ |= {"relations_": relations, "features_": known, "_coder": TokenCoder(known)}
 
@@ -246,7 +246,7 @@ class LowRankParser(Model):
         lemmas: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
-        """Return the scores of all arcs: head in the row (row 0 is the root), dependent in the column.
+        """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class LowRankParser(Model):
         return self._scores(forms, self._coder(tree))
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
-        """Yield sentences with predicted heads and relations; their own heads and relations are ignored.
+        """Yield each sentence with predicted heads and relations in place of the given heads and relations.
 
         Columns that belong to the old trees are cleared, see :meth:`~polyadic.syntax.trees.Tree.with_heads`. After the
         last sentence an :class:`UnknownTagsWarning` is issued if more than half of the words have unknown parts of
@@ -283,7 +283,7 @@ class LowRankParser(Model):
             warnings.warn(f"{unknown:,} of {words:,} words have {hint}", UnknownTagsWarning, stacklevel=2)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return up to ``k`` best projective trees of a sentence and their scores, best first.
+        """Return up to ``k`` highest-scoring projective trees of a sentence and their scores in decreasing order.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class LowRankParser(Model):
     def _epochs(
         self, sentences: list[CodedSentence], labels: list[NDArray[np.int64]], *, features: int, relations: int
     ) -> Iterator[Sweep]:
-        """Yield the parameters after each pass, and the mean loss of the pass."""
+        """Yield the parameters and the mean loss after each pass over the sentences."""
         rng = np.random.default_rng(self.seed)
         rows = features + (AROUND * self.vectors.rank if self.vectors else 0)
         parts = random_parts(rows, self.rank if self.gamma < 1 else 1, bits=self.bits, rng=rng)
@@ -330,7 +330,7 @@ class LowRankParser(Model):
         return ArcLearner(parts, PAIRS, gamma=self.gamma, C=self.C, decode=self._decode, updates=self.updates)
 
     def _decode(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the heads of the best tree for each table of arc scores."""
+        """Return the heads of the highest-scoring tree for each matrix of arc scores."""
         best = best_spanning_trees if self.decoding == "any" else best_projective_trees
         return best(scores, single_root=self.one_root)[0]
 
@@ -339,7 +339,7 @@ class LowRankParser(Model):
         return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
 
     def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the heads of the best tree of a sentence."""
+        """Return the heads of the highest-scoring tree of a sentence."""
         return self._decode(self._scores(forms, table)[None])[0]
 
     def _parsed(self, forms: Sequence[str], table: NDArray[np.int32]) -> DependencyParse:
@@ -354,21 +354,21 @@ class LowRankParser(Model):
 
 
 def _sentence(forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> Tree:
-    """Return a sentence with the given columns but without a tree; missing columns have no features."""
+    """Build an unparsed sentence from the given columns, where missing columns contribute no features."""
     given = [column for column in (forms, tags, *columns.values()) if column is not None]
     if any(isinstance(column, str) for column in given):
         raise InputError("words and tags must be lists of strings; got a single string")
     lengths = {len(column) for column in given}
     if len(lengths) > 1 or 0 in lengths:
         raise InputError(
-            f"words, tags and other columns must have the same length of at least 1; got {sorted(lengths)}"
+            f"words, tags and other columns must have the same length of at least 1; got lengths {sorted(lengths)}"
         )
     pos, lemmas, features = (tuple(columns[name] or ()) for name in ("pos", "lemmas", "features"))
     return replace(untagged(forms), xpos=tuple(tags), upos=pos, lemmas=lemmas, features=features)
 
 
 def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generator) -> ArcParts:
-    """Return zero weights and small random factors; dense values count as features."""
+    """Initialize the sparse weights to zero and the factor matrices to small random values."""
     draw = [rng.normal(scale=0.1, size=(rows, rank)).astype(np.float32) for rows in (features, features, DISTANCES)]
     return ArcParts(np.zeros(1 << bits, np.float32), *draw)
 
@@ -376,7 +376,7 @@ def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generato
 def place_surrogate(
     sentences: Sequence[CodedSentence], parts: ArcParts, *, C: float, decode: Decoder, rng: np.random.Generator
 ) -> None:
-    """Learn sparse weights for one pass and set U, V and W to a low-rank approximation of them; theta stays 0."""
+    """Initialize the factors by a low-rank approximation of sparse weights learned in one pass over the sentences."""
     F, rank = parts.U.shape
     alone = random_parts(F, 1, bits=len(parts.theta).bit_length() - 1, rng=np.random.default_rng(0))
     learner = ArcLearner(alone, PAIRS, gamma=1.0, C=C, decode=decode)
@@ -395,7 +395,7 @@ def place_surrogate(
 def _weighted_pairs(
     arcs: Iterable[tuple[NDArray[np.int32], NDArray[np.int32]]], theta: NDArray[np.float32], F: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the feature pairs of the arcs of trees as tensor cells, without duplicates, with their nonzero weights."""
+    """Return the distinct feature pairs of the arcs of trees as tensor indices, with their nonzero weights."""
     keys, waiting, count = np.empty(0, np.int64), np.empty(BUFFER_SIZE, np.int64), 0
     for table, heads in arcs:
         cells, values = tensor_cells(table, theta, PAIRS, heads=heads)

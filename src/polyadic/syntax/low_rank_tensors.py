@@ -1,4 +1,4 @@
-r"""Low-rank approximations of sparse tensors, as initial values of a fit.
+r"""Low-rank approximations of sparse tensors, used to initialize tensor models.
 
 The greedy power method finds rank-one terms of a tensor of any order one after another:
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class RankOne(NamedTuple):
-    """A rank-one tensor: its norm and unit vectors, the iterations over all modes, and whether they converged."""
+    """Rank-one tensor found by the power method: norm, unit vectors, number of iterations and convergence flag."""
 
     sigma: float
     vectors: Vectors
@@ -48,7 +48,7 @@ def rank_one_power(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> RankOne:
-    """Find a rank-one tensor near a sparse tensor by the power method.
+    """Find a rank-one approximation of a sparse tensor by the power method.
 
     ``indices`` of shape (n, N) are the nonzero cells; values of repeated cells are added. The tensor with the factors
     ``taken`` is subtracted first. The iteration stops at a relative change ``tol`` of the norm.
@@ -88,7 +88,7 @@ def greedy_power(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> tuple[NDArray[np.float64], Vectors]:
-    r"""Return sigma and factors of rank-one terms of a sparse tensor, found in turn by :func:`rank_one_power`.
+    r"""Compute a CP approximation of a sparse tensor by the greedy power method with deflation.
 
     .. math:: T \approx \sum_{r=1}^R \sigma_r \, u^{(1)}_r \otimes \dots \otimes u^{(N)}_r
 
@@ -118,7 +118,7 @@ def greedy_power(
 
 
 def _product(columns: NDArray[Any], values: NDArray[np.float64], vectors: Vectors, mode: int) -> NDArray[np.float64]:
-    """Multiply a sparse tensor by the vectors of all modes but one."""
+    """Contract a sparse tensor with a vector in every mode except one."""
     parts = values.copy()
     for k, vector in enumerate(vectors):
         if k != mode:
@@ -150,7 +150,7 @@ def _checked(
 def unfolded_start(
     cells: NDArray[np.integer], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    r"""Return factors U, V and W that approximate a sparse third-order tensor; ``cells`` has shape (n, 3).
+    r"""Return CP factor matrices U, V and W that approximate a sparse tensor with indices ``cells`` of shape (n, 3).
 
     .. math:: T_{(1)} \approx \sum_{r=1}^R \sigma_r u_r x_r^\top, \qquad x_r \approx \sigma'_r v_r \otimes w_r
 

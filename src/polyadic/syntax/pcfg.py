@@ -113,7 +113,7 @@ class PCFG(Model):
         return self
 
     def prepared(self, tree: Phrase) -> Phrase:
-        """Return the annotated and binarised tree from which rules are counted.
+        """Return the annotated and binarised form of a treebank tree, from which rules are counted.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class PCFG(Model):
         return binarise(Phrase(ROOT, (annotated,)), horizontal=self.horizontal)
 
     def k_best(self, words: Sequence[str], *, k: int = 50, tags: Sequence[str] | None = None) -> list[Parse]:
-        """Return the ``k`` most probable trees, best first and without duplicates; fewer if the grammar has no more.
+        """Return up to ``k`` most probable distinct trees of a sentence, in decreasing order of probability.
 
         If pruning leaves no tree, the search is repeated without pruning, unless the sentence is longer than any
         training sentence. If there is still none, trees of the coarse grammar are returned, and finally one flat tree.
@@ -165,7 +165,7 @@ class PCFG(Model):
         return [Parse(flat, float(sum(max(word_tags.values()) for word_tags in plain)))]
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the most probable tree.
+        """Return the most probable tree of a sentence.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class PCFG(Model):
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
-        """Return the log-scores of the tags of each word.
+        """Return the log-score of each candidate tag of each word.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class PCFG(Model):
         return [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]
 
     def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
-        """Return which coarse symbols are probable enough in which cells; None if all are allowed, or none is.
+        """Return a mask of the coarse symbols that are probable enough in each chart cell, or None without pruning.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class PCFG(Model):
         return None if shares is None else shares >= self.threshold
 
     def _make_ready(self) -> None:
-        """Sort the rules for the chart kernels."""
+        """Prepare the grammar rules for the chart kernels."""
         self._sums = self.coarse_.sums()
         self._fine, self._plain = PreparedGrammar.of(self.grammar_), PreparedGrammar.of(self.coarse_)
 
@@ -233,7 +233,7 @@ class PCFG(Model):
 def word_weights(
     scores: Sequence[dict[str, float]], number: dict[str, int]
 ) -> tuple[list[int], list[int], NDArray[np.float64]]:
-    """Return positions, symbols and weights of the tags of all words; that of the best tag of a word is ``SCALE``."""
+    """Return the positions, symbol ids and weights of all tags, with weight ``SCALE`` for the best tag of a word."""
     places, symbols, values = word_rows(scores, number)
     best = np.array([max(word_tags.values()) for word_tags in scores])
     return places, symbols, SCALE * np.exp(np.array(values) - best[places])

@@ -74,21 +74,21 @@ _ENDS = re.compile(r"[.?!…]+|[:;=8][-o]?[()\[\]DPp]")
 
 
 class PlainSentence(NamedTuple):
-    """Words of a sentence, whether no space follows each of them, and the text on one line."""
+    """Tokenized sentence: the words, a flag for each word that no space follows, and the text on one line."""
 
     forms: tuple[str, ...]
     glued: tuple[bool, ...]
     text: str
 
     def tree(self, number: int) -> Tree:
-        """Return a tree with the words alone and heads of 0; ``number`` becomes its ``sent_id``."""
+        """Convert the sentence to a tree without heads and annotations, with ``number`` as its ``sent_id``."""
         misc = tuple("SpaceAfter=No" if glued else "_" for glued in self.glued)
         comments = (f"# sent_id = {number}", f"# text = {self.text}")
         return replace(untagged(self.forms), misc=misc, comments=comments)
 
 
 def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSentence]:
-    """Split English text into sentences and words; sentences end at empty lines, or at each line if ``by_line``.
+    """Split English text into sentences and words; empty lines, or all line ends if ``by_line``, end a sentence.
 
     Examples
     --------
@@ -110,13 +110,13 @@ def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSenten
 
 
 def plain_trees(texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
-    """Yield the sentences of texts as trees without heads; see :func:`plain_sentences`."""
+    """Split English texts into sentences and yield each sentence as a tree without heads."""
     sentences = (sentence for text in texts for sentence in plain_sentences(text, by_line=by_line))
     return (sentence.tree(number) for number, sentence in enumerate(sentences, 1))
 
 
 def read_paragraphs(path: Path) -> Iterator[str]:
-    """Yield the paragraphs of a text file, which empty lines separate."""
+    """Yield the paragraphs of a text file, separated by empty lines."""
     return ("\n".join(lines) for _, lines in numbered_sentences(path))
 
 

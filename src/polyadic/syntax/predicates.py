@@ -1,4 +1,4 @@
-"""Predicate identification by logistic regression, with the most frequent sense."""
+"""Identification of predicates by logistic regression, with the most frequent sense of each lemma."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class PredicateFinder(Model):
         wanted = np.array([at in here for sentence, here in pairs for at in range(1, len(sentence) + 1)])
         if not wanted.any() or wanted.all():
             raise InputError(
-                "training requires words that are predicates and words that are not; the sentences have only one kind"
+                "training requires both predicates and other words; the sentences have only one of the two kinds"
             )
         counts = Counter(feature for row in rows for feature in row if feature)
         known = numbered(counts, min_count=2)
@@ -79,7 +79,7 @@ class PredicateFinder(Model):
         return self
 
     def find(self, tree: Tree) -> list[tuple[int, str]]:
-        """Return the number, from 1, and the sense of each predicate.
+        """Return the position, counted from 1, and the sense of each predicate of a sentence.
 
         Parameters
         ----------

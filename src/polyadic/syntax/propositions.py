@@ -21,14 +21,14 @@ NONE = ("_", "")
 
 
 class Argument(NamedTuple):
-    """A word, numbered from 1, with a role such as ``"ARG0"`` or ``"ARGM-TMP"``."""
+    """Argument of a predicate: a word position, counted from 1, and a role such as ``"ARG0"`` or ``"ARGM-TMP"``."""
 
     place: int
     role: str
 
 
 class Proposition(NamedTuple):
-    """A predicate, such as word 2 with the sense ``"come.03"``, and its arguments in the order of the words."""
+    """Predicate with its position, its sense, such as ``"come.03"``, and its arguments in the order of the words."""
 
     place: int
     sense: str
@@ -38,7 +38,7 @@ class Proposition(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A dependency tree with its propositions, one per predicate in the order of the words."""
+    """Sentence with a dependency tree and a proposition for each predicate, in the order of the words."""
 
     tree: Tree
     propositions: tuple[Proposition, ...]
@@ -53,13 +53,13 @@ class Sentence:
         return len(self.tree)
 
     def with_propositions(self, propositions: Sequence[Proposition]) -> Sentence:
-        """Return the same tree with new propositions, sorted by word."""
+        """Return a copy of the sentence with new propositions, sorted by the position of the predicate."""
         ordered = tuple(sorted(propositions, key=lambda p: p.place))
         empty = "\t".join(["", "_", *["_"] * len(ordered)])
         return replace(self, propositions=ordered, annotated=True, spare=(), tails=(empty,) * len(self.tree.skipped))
 
     def conllu(self) -> str:
-        """Return the lines of the sentence, with the empty line after it."""
+        """Format the sentence as CoNLL-U lines with predicate and role columns, followed by an empty line."""
         cells = [[*["_"] * (self.annotated + len(self.propositions)), *self.spare] for _ in range(len(self))]
         for column, proposition in enumerate(self.propositions, 1):
             cells[proposition.place - 1][0] = proposition.sense
@@ -75,12 +75,12 @@ class Sentence:
 
 
 def with_trees(sentences: Iterable[Sentence], trees: Iterable[Tree]) -> list[Sentence]:
-    """Replace the trees of sentences with other trees of the same words, such as those of a parser."""
+    """Replace the dependency trees of sentences, for example by trees that a parser predicted."""
     return [replace(sentence, tree=tree) for sentence, tree in zip(sentences, trees, strict=True)]
 
 
 def read_propositions(path: Path, *, heads: bool = True) -> Iterator[Sentence]:
-    r"""Read sentences with their predicates and arguments.
+    r"""Yield the sentences of a file with their dependency trees, predicates and semantic roles.
 
     After the ten columns of CoNLL-U, the eleventh holds the sense of each predicate, or ``_``; then one column per
     predicate, in the order of the words, holds the roles of its arguments. Predicates are unknown in files of ten
@@ -131,7 +131,7 @@ def read_propositions(path: Path, *, heads: bool = True) -> Iterator[Sentence]:
 
 
 def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sentence:
-    """Parse the columns after those of a tree."""
+    """Parse the predicate and role columns of a sentence."""
     width = len(next(row for row in rows if row[0].isdecimal()))
     for at, row in enumerate(rows, start):
         if row[0].isdecimal() and len(row) != width:
@@ -159,7 +159,7 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
 
 
 def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path) -> None:
-    """Raise InputError if there are roles of missing predicates, or an empty cell among those of a predicate."""
+    """Raise InputError if a role has no predicate or a required cell is empty."""
     spare = words[0][1][predicates + 1 :]
     for at, cells in words:
         if "" in cells[: predicates + 1]:

@@ -1,4 +1,4 @@
-"""Features of a predicate, of a candidate argument and of the path between them, and the frames that hold them."""
+"""Features for semantic role labelling: predicates, candidate arguments and the dependency paths between them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CORE = ("nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "obl", "expl", "compo
 
 
 def word_features(tree: Tree) -> list[list[str]]:
-    """Return the features of each word: ``FIXED`` ones of the word and its position in the tree, then morphology."""
+    """Return the feature names of each word and its position in the dependency tree, with morphology last."""
     rows = token_features(tree)[1:]
     children, heads = tree.children(), tree.heads.tolist()
     lemmas = lemmas_of(tree)
@@ -64,7 +64,7 @@ def lemmas_of(tree: Tree) -> list[str]:
 
 
 def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list[str]]:
-    """Return for each word the features of the path from the predicate up and down to the word."""
+    """Return the features of the dependency path from the predicate to each of the given words."""
     above = _above(tree, predicate)
     rows = []
     for word in words:
@@ -89,7 +89,7 @@ def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list
 
 
 def near_words(tree: Tree, predicate: int) -> list[int]:
-    """Return the candidate arguments: the ancestors of the predicate and the children of both.
+    """Return the candidate arguments of a predicate: its ancestors, and the children of the predicate and ancestors.
 
     References
     ----------
@@ -103,7 +103,7 @@ def near_words(tree: Tree, predicate: int) -> list[int]:
 
 
 def _above(tree: Tree, word: int) -> list[int]:
-    """Return a word and its ancestors, up to 0."""
+    """Return the positions of a word and its ancestors, ending with 0 for the root."""
     heads, way = tree.heads, [word]
     while way[-1]:
         way.append(int(heads[way[-1] - 1]))
@@ -138,7 +138,7 @@ TRIPLES = np.array(_TRIPLES)
 
 
 class Frame(NamedTuple):
-    """A predicate and its n candidate arguments, as feature ids with -1 for a missing feature."""
+    """Feature ids of a predicate, its candidate arguments and the paths to them, with -1 for missing features."""
 
     predicate: NDArray[np.int32]  # (1, word features)
     words: NDArray[np.int32]  # (n, word features)
@@ -147,14 +147,14 @@ class Frame(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Ids of the features of words and of paths."""
+    """Dictionaries of feature ids for words and for dependency paths."""
 
     words: dict[str, int]
     paths: dict[str, int]
 
 
 def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
-    """Return ids of the features that occur at least ``min_count`` times in predicates, arguments and their paths."""
+    """Return the ids of the features of predicates, arguments and paths that occur at least ``min_count`` times."""
     words: Counter[str] = Counter()
     paths: Counter[str] = Counter()
     for sentence in sentences:
@@ -174,7 +174,7 @@ def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
 def frames_of(
     tree: Tree, predicates: Iterable[int], known: Known, *, near: bool, bits: int
 ) -> Iterator[tuple[list[int], Frame]]:
-    """Yield the candidate arguments of each predicate, and its frame; words and predicates are numbered from 1."""
+    """Yield the positions of the candidate arguments, counted from 1, and the feature frame of each predicate."""
     table = coded(word_features(tree), known.words)
     for place in predicates:
         words = near_words(tree, place) if near else [k for k in range(1, len(tree) + 1) if k != place]
@@ -186,7 +186,7 @@ def frames_of(
 
 
 def role_names(sentences: Iterable[Sentence]) -> list[str]:
-    """Return the sorted names of the roles of the given sentences."""
+    """Return the sorted names of the semantic roles in the given sentences."""
     propositions = (proposition for sentence in sentences for proposition in sentence.propositions)
     return sorted({role for proposition in propositions for _, role in proposition.arguments})
 
@@ -194,7 +194,7 @@ def role_names(sentences: Iterable[Sentence]) -> list[str]:
 def framed(
     sentences: Iterable[Sentence], known: Known, names: Sequence[str], *, near: bool, bits: int
 ) -> list[tuple[Frame, NDArray[np.int64]]]:
-    """Return the frame of each predicate that has candidate arguments, and the index of their roles, -1 for none."""
+    """Return the feature frame and the role ids of the candidate arguments of each predicate, with -1 for no role."""
     number = {name: at for at, name in enumerate(names)}
     framed_roles = []
     for sentence in tracked(list(sentences), "reading frames"):

@@ -1,4 +1,4 @@
-r"""Base class for semantic role labellers: the joint choice of the best roles for the words of a predicate.
+r"""Base class for semantic role labellers that assign the roles of a predicate jointly.
 
 .. math:: \max_y \sum_a s(a, y_a), \qquad \#\{a : y_a = r\} \le 1 \text{ for each role } r \text{ that occurs once}
 
@@ -86,10 +86,10 @@ class RoleLabels(Model, ABC):
 
     @abstractmethod
     def _learn(self, sentences: list[Sentence], names: list[str]) -> Known:
-        """Estimate the scores of the named roles; return the ids of the features."""
+        """Learn the parameters of the role scores and return the ids of the features."""
 
     def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
-        """Return the candidate arguments of a predicate and the score of each role (column) for each of them (row).
+        """Return the candidate arguments of a predicate and their role scores, of shape (candidates, roles).
 
         A word has no role if no score is above 0.
 
@@ -136,7 +136,7 @@ class RoleLabels(Model, ABC):
         return result
 
     def annotate(self, sentences: Iterable[Sentence], *, find: bool = False) -> Iterator[Sentence]:
-        """Yield sentences with predicted roles; their own roles are ignored.
+        """Yield each sentence with predicted semantic roles in place of the given roles.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class RoleLabels(Model, ABC):
 
 
 def _with_arguments(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
-    """Replace the arguments of a proposition and remove them from its predicate."""
+    """Replace the arguments of a proposition, and unmark these words as parts of the predicate."""
     places = {argument.place for argument in arguments}
     return proposition._replace(
         arguments=arguments, marks=tuple(mark for mark in proposition.marks if mark not in places)
@@ -173,18 +173,18 @@ def _with_arguments(proposition: Proposition, arguments: tuple[Argument, ...]) -
 
 def _check_place(tree: Tree, predicate: int) -> None:
     if not 1 <= predicate <= len(tree):
-        raise InputError(f"predicates must be word numbers from 1 to {len(tree)}; got {predicate!r}")
+        raise InputError(f"predicates must be word positions from 1 to {len(tree)}; got {predicate!r}")
 
 
 def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:
-    """Return which roles at most one word may have: core roles, all or none."""
+    """Return a mask of the roles that at most one word per predicate may have."""
     return np.array([once == "all" or (once == "core" and bool(CORE.fullmatch(role))) for role in roles], bool)
 
 
 def best_roles(
     scores: NDArray[np.float64], none: NDArray[np.float64] | None = None, *, once: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return the role of each word in the best assignment (Kuhn 1955, the Hungarian method), or -1 if it has none.
+    """Return the highest-scoring assignment of roles to words (Hungarian method, Kuhn 1955), with -1 for no role.
 
     ``none`` holds the scores of no role, 0 by default, and ``once`` marks the roles that at most one word may have.
 

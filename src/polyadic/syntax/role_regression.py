@@ -26,7 +26,7 @@ UNSEEN_LOGIT = -50.0
 
 
 class RoleRegression(RoleLabels):
-    """Semantic role labeller by logistic regression, followed by a joint choice with at most one word per core role.
+    """Semantic role labeller by logistic regression, with joint assignment of at most one word per core role.
 
     It uses the sparse features of :class:`~polyadic.syntax.semantic_roles.SemanticRoles` and is its baseline.
 

@@ -71,14 +71,14 @@ class Costs(NamedTuple):
 
 
 class RoleScores(NamedTuple):
-    """Scores of shape (words, roles), and the feature sums of P, Q and R from which they are computed."""
+    """Role scores of shape (words, roles), with the factor sums from which the scores are computed."""
 
     scores: NDArray[np.float64]
     sums: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 
 
 def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
-    """Return the score of each role for each word of a frame."""
+    """Return the score of each semantic role for each candidate argument of a predicate."""
     roles = len(parts.S) - 1
     scores = np.zeros((len(frame.words), roles))
     if gamma > 0:
@@ -91,13 +91,13 @@ def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
 
 
 def total_score(scores: NDArray[np.float64], roles: NDArray[np.int64]) -> float:
-    """Return the total score of an assignment of roles; -1 means no role and scores 0."""
+    """Return the total score of a role assignment, where -1 means no role and has a score of 0."""
     chosen = np.flatnonzero(roles >= 0)
     return float(scores[chosen, roles[chosen]].sum())
 
 
 class RoleLearner:
-    """Parameters ``parts``, updated in place, with the running sums for averaging.
+    """Online passive-aggressive learner of role scores, with running sums for parameter averaging.
 
     ``decode`` maps role scores and the scores of no role to the best roles.
     """
@@ -112,7 +112,7 @@ class RoleLearner:
         self._sums = RoleParts(*(np.zeros(part.shape) for part in parts))
 
     def learn(self, frame: Frame, roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-        """Update on one predicate; return the predicted roles and the loss."""
+        """Update the parameters on one predicate and return the predicted roles and the loss."""
         scored = score_roles(frame, self.parts, gamma=self.gamma)
         predicted, loss = self.worst(scored.scores, roles)
         self.clock += 1
@@ -122,24 +122,24 @@ class RoleLearner:
         return predicted, 0.0
 
     def worst(self, scores: NDArray[np.float64], roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-        """Return the roles with the highest sum of score and cost, and their margin over the correct roles."""
+        """Return the highest-scoring cost-augmented roles and their margin over the correct roles."""
         cost, none = self._costs(roles)
         predicted = self.decode(scores + cost, none)
         paid = total_score(cost, predicted) + float(none[predicted < 0].sum())
         return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
 
     def loss_of_zero(self, choices: Sequence[NDArray[np.int64]]) -> float:
-        """Return the mean loss of predicates when all weights are zero."""
+        """Return the mean loss per predicate when all weights are zero."""
         width = len(self.parts.S) - 1
         return float(np.mean([self.worst(np.zeros((len(roles), width)), roles)[1] for roles in choices]))
 
     def mean(self) -> RoleParts:
-        """Return the parameters averaged over their initial values and those after each predicate."""
+        """Return the parameters averaged over the initial values and the values after each predicate."""
         pairs = zip(self.parts, self._sums, strict=True)
         return RoleParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
     def _costs(self, roles: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the cost of each role for each word, and that of no role."""
+        """Return the costs of assigning each role, and of assigning no role, to each word."""
         known = roles >= 0
         cost = np.repeat(np.where(known, self.costs.wrong, self.costs.extra)[:, None], len(self.parts.S) - 1, axis=1)
         cost[known, roles[known]] = 0
@@ -148,7 +148,7 @@ class RoleLearner:
     def _step(
         self, frame: Frame, scored: RoleScores, roles: NDArray[np.int64], predicted: NDArray[np.int64], loss: float
     ) -> None:
-        """Update all parameters together."""
+        """Update all parameters by one passive-aggressive step."""
         moves = role_gradient(frame, self.parts, scored, roles=roles, predicted=predicted, gamma=self.gamma)
         norm = sum(float((change * change).sum()) for _, change in moves)
         if norm <= 0:
@@ -168,7 +168,7 @@ def role_gradient(
     predicted: NDArray[np.int64],
     gamma: float,
 ) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """Return rows and gradients, per parameter, of the score of ``roles`` minus that of ``predicted``.
+    """Return the rows and gradients of each parameter for the score of ``roles`` minus the score of ``predicted``.
 
     Roles are integer arrays of shape (n,), with -1 for no role.
     """
@@ -200,7 +200,7 @@ def role_gradient(
 
 
 def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Sum rows by the ids in a table, which has one line of ids per row; -1 is skipped."""
+    """Sum the rows of an array by id, where ``table`` lists the ids of each row and -1 is ignored."""
     flat = table.ravel()
     keep = np.flatnonzero(flat >= 0)
     at, place = np.unique(flat[keep], return_inverse=True)
@@ -208,7 +208,7 @@ def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64
 
 
 def _row_sums(table: NDArray[np.int32], factor: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Sum the rows of a factor whose ids are in each line of a table; -1 is skipped."""
+    """Sum the rows of a factor matrix selected by each line of a table of ids, ignoring ids of -1."""
     return np.asarray(np.where(table[:, :, None] >= 0, factor[table], 0).sum(axis=1, dtype=np.float32))
 
 
@@ -292,7 +292,7 @@ class SemanticRoles(RoleLabels):
         return known
 
     def _epochs(self, sentences: list[Sentence], known: Known, names: list[str]) -> Iterator[Sweep]:
-        """Yield the initial parameters with the loss at zero weights, then those after each pass."""
+        """Yield the parameters and the mean loss, first at initialization and then after each pass."""
         rng = np.random.default_rng(self.seed)
         frames = framed(sentences, known, names, near=self.near, bits=self.bits)
         once, costs = played_once(names, self.once), Costs(*self.costs)
@@ -317,7 +317,7 @@ class SemanticRoles(RoleLabels):
 
 
 def random_parts(known: Known, roles: int, rank: int, *, bits: int, rng: np.random.Generator) -> RoleParts:
-    """Return zero weights and small random factors."""
+    """Initialize the sparse weights to zero and the factor matrices to small random values."""
     sizes = (len(known.words), len(known.words), len(known.paths), roles + 1)
     draw = [rng.normal(scale=0.1, size=(size, rank)).astype(np.float32) for size in sizes]
     return RoleParts(np.zeros((1 << bits) + roles + 1, np.float32), *draw)
@@ -330,7 +330,7 @@ def power_parts(
     rng: np.random.Generator,
     max_iter: int = POWER_ITERATIONS,
 ) -> RoleParts:
-    """Learn sparse weights for one pass and return their low-rank approximation, with theta zero.
+    """Initialize the factors by a low-rank approximation of sparse weights learned in one pass.
 
     ``learner`` must have gamma 1 and parameters of the wanted sizes.
     """
@@ -354,7 +354,7 @@ def power_parts(
 def tensor_cells(
     frame: Frame, theta: NDArray[np.float32], roles: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the joint features of the arguments of a frame as tensor cells, and the weights of the cells.
+    """Return the joint features of the arguments of a predicate as tensor indices, with the weight of each feature.
 
     Cells have shape (cells, 4): ids of the features of predicate, word and path, and 0 for any role or 1 + role.
     """

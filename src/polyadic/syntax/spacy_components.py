@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def parse(texts: Iterable[str], *, pipeline: str | Language = "en_core_web_sm") -> Iterator[Tree]:
-    """Parse texts with spaCy; yield a tree for each sentence, without whitespace tokens.
+    """Parse texts with spaCy and yield a dependency tree for each sentence, without whitespace tokens.
 
     ``pipeline`` is a pipeline with a parser, or the name of an installed one. If it recognizes entities, their names
     are stored under ``Entity`` in the last column, where :func:`~polyadic.relations.patterns.mentions` finds them.
@@ -48,7 +48,7 @@ def parse(texts: Iterable[str], *, pipeline: str | Language = "en_core_web_sm") 
 
 
 def word_tree(words: list[Any]) -> Tree:
-    """Convert the spaCy tokens of a sentence, with all their annotations, to a tree."""
+    """Convert the spaCy tokens of a sentence to a dependency tree with all annotations."""
     number = {word.i: at for at, word in enumerate(words, 1)}
     heads = [0 if word.head.i == word.i else number.get(word.head.i, 0) for word in words]
     names = ["_" if not word.ent_type_ else f"Entity={_name(word)}" for word in words]
@@ -86,7 +86,7 @@ def _loaded(name: str) -> Language:
 
 
 class PipelineComponent(ABC):
-    """Base class for the pipeline components.
+    """Base class for spaCy pipeline components that apply a saved model.
 
     ``model`` is the folder of a model, read on first use, and ``language`` that of the sentence splitter, used if
     sentence boundaries are not set. Without a model, or with one of the wrong type, processing a text raises
@@ -99,12 +99,12 @@ class PipelineComponent(ABC):
 
     @property
     def model(self) -> Any:
-        """Model of the component, None until first use. A fitted model may be assigned."""
+        """The model of the component, None before first use; a fitted model may be assigned."""
         return self._model  # spaCy reads it when it creates the component
 
     @model.setter
     def model(self, model: Any) -> None:
-        """Set the model."""
+        """Set the model, which must be an instance of an accepted model class."""
         if not isinstance(model, self._model_classes()):
             names = " or ".join(kind.__name__ for kind in self._model_classes())
             raise InputError(f"the model must be a {names}; got a {type(model).__name__}")
@@ -121,7 +121,7 @@ class PipelineComponent(ABC):
         return self._model
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Save the model into a folder of the pipeline; ``exclude`` is ignored."""
+        """Save the model to a folder; ``exclude`` is ignored."""
         del exclude
         self._read().save(path, overwrite=True)
 
@@ -134,7 +134,7 @@ class PipelineComponent(ABC):
         return self
 
     def __call__(self, doc: Any) -> Any:
-        """Annotate a ``Doc`` and return it."""
+        """Annotate a spaCy ``Doc`` and return it."""
         from polyadic.syntax.spacy_components import word_tree
 
         self._begin_sentences(doc)
@@ -143,7 +143,7 @@ class PipelineComponent(ABC):
         return doc
 
     def _begin_sentences(self, doc: Any) -> None:
-        """Set sentence boundaries unless they are set; no whitespace token but the first begins a sentence."""
+        """Set the sentence boundaries of a spaCy ``Doc`` unless they are already set."""
         from polyadic.text.languages import sentences
 
         if len(doc) < 2 or doc.has_annotation("SENT_START"):
@@ -161,15 +161,15 @@ class PipelineComponent(ABC):
 
     @abstractmethod
     def _annotated(self, trees: Iterator[Tree]) -> Iterator[Tree]:
-        """Yield the sentences annotated by the model."""
+        """Yield sentences annotated by the model."""
 
     @abstractmethod
     def _write(self, doc: Any, sentences: list[list[Any]], annotated: Iterator[Tree]) -> None:
-        """Write the annotations to the tokens."""
+        """Write the annotations of the model to the spaCy tokens."""
 
 
 class TaggerComponent(PipelineComponent):
-    """Sets ``tag_``, ``pos_``, ``lemma_`` and ``morph`` with a :class:`~polyadic.TextTagger`.
+    """Pipeline component that sets ``tag_``, ``pos_``, ``lemma_`` and ``morph`` with a :class:`~polyadic.TextTagger`.
 
     If the treebank has no tags of its own, ``tag_`` holds the universal ones; ``pos_`` holds universal tags only. A
     :class:`~polyadic.SequenceTagger` trained on words (:func:`~polyadic.tag_features`) sets ``tag_``.
@@ -211,7 +211,7 @@ class TaggerComponent(PipelineComponent):
 
 
 class ParserComponent(PipelineComponent):
-    """Sets ``head`` and ``dep_`` with a :class:`~polyadic.LowRankParser` or :class:`~polyadic.HigherOrderParser`.
+    """Pipeline component that sets ``head`` and ``dep_`` with a parser such as :class:`~polyadic.LowRankParser`.
 
     It reads parts of speech, lemmas and morphology from the tokens, so a tagger must come first.
     """
@@ -249,12 +249,12 @@ def _words(tokens: Iterable[Any]) -> list[Any]:
 
 
 def make_tagger(nlp: Any, name: str, model: str | None) -> TaggerComponent:  # noqa: ARG001 # spaCy passes the name
-    """Create the pipeline component ``polyadic_tagger``."""
+    """Create the spaCy pipeline component ``polyadic_tagger``."""
     return TaggerComponent(model, language=nlp.lang)
 
 
 def make_parser(nlp: Any, name: str, model: str | None) -> ParserComponent:  # noqa: ARG001 # as above
-    """Create the pipeline component ``polyadic_parser``."""
+    """Create the spaCy pipeline component ``polyadic_parser``."""
     return ParserComponent(model, language=nlp.lang)
 
 

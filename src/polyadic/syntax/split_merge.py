@@ -1,4 +1,4 @@
-r"""A grammar with latent states, learned by EM with splitting and merging of states.
+r"""Split-merge training of a probabilistic context-free grammar with latent states.
 
 All symbols start with one state, which gives the plain grammar. Each cycle splits every state in two with a little
 noise, improves the likelihood of the trees by EM, and merges the half of the pairs that lowers the likelihood least.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class SplitMergePCFG(LatentGrammar):
-    """Split-merge grammar with latent states, which reranks the trees of a plain grammar.
+    """Latent-variable PCFG trained by splitting and merging states, used to rerank the trees of a plain grammar.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class SplitMergePCFG(LatentGrammar):
 
     @property
     def max_iter(self) -> int:
-        """Total number of iterations."""
+        """The total number of EM iterations."""
         return 2 * self.sweeps * self.cycles + 1
 
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
@@ -109,7 +109,7 @@ class SplitMergePCFG(LatentGrammar):
 
 
 def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
-    """Return the rules of a forest, and its trees as arrays; in each tree the root comes last."""
+    """Return the distinct rules of a collection of trees, and the trees as arrays with each root last."""
     nodes = [node for tree in forest for node in tree]
     symbols: dict[str, int] = {}
     rules: dict[Production, int] = {}
@@ -139,7 +139,7 @@ BYTES_PER_NUMBER = 88.0
 
 
 class TreeArrays(NamedTuple):
-    """Trees whose nodes have at most two children."""
+    """Collection of binarised trees, stored as arrays of nodes and rules."""
 
     edges: NDArray[np.int32]  # rule, node and children of each node, children before parents; -1 for a missing child
     symbols: Whole  # of the nodes
@@ -148,7 +148,7 @@ class TreeArrays(NamedTuple):
 
 
 class TensorLayout(NamedTuple):
-    """Positions of the entries of all rule tensors in one flat array, given the number of states of each symbol."""
+    """Layout of all rule tensors in one flat array, given the number of latent states of each symbol."""
 
     starts: Whole  # first entry of each tensor
     parents: Whole  # parent state of each entry, counted over all symbols
@@ -157,7 +157,7 @@ class TensorLayout(NamedTuple):
 
     @classmethod
     def of(cls, rules: Whole, states: Whole) -> TensorLayout:
-        """Lay out the tensors of rules one after another."""
+        """Lay out the rule tensors one after another in a flat array."""
         sizes = np.where(rules < 0, 1, states[rules])
         below = sizes[:, 1:].prod(axis=1)
         starts = np.cumsum(np.append(0, sizes[:, 0] * below))
@@ -172,7 +172,7 @@ class TensorLayout(NamedTuple):
 def split_merge(
     trees: TreeArrays, *, cycles: int, sweeps: int, merged: float, smoothing: float, seed: int | None
 ) -> Iterator[Sweep]:
-    """Alternate splitting, EM, merging and EM; yield the tensor entries and the number of states of each symbol.
+    """Train by alternating state splitting, merging and EM, and yield the rule probabilities and state counts.
 
     The objective is the mean negative log-likelihood of a tree, including its words given their tags, before the step
     that led to the factors. Symbols of roots are never split.
@@ -203,7 +203,7 @@ def _swept(trees: TreeArrays, numbers: Array, states: Whole) -> tuple[Sweep, Arr
 
 
 def improved(counts: Array, shape: TensorLayout, *, smoothing: float) -> Array:
-    """Return the probabilities re-estimated from expected counts; an unused state gets those of its symbol."""
+    """Re-estimate rule probabilities from expected counts; unused states get the probabilities of their symbol."""
     of_state = np.bincount(shape.parents, counts, len(shape.symbols))
     of_symbol = np.bincount(shape.symbols, of_state)
     pooled = np.bincount(shape.children, counts)[shape.children] / of_symbol[shape.symbols[shape.parents]]
@@ -215,7 +215,7 @@ def improved(counts: Array, shape: TensorLayout, *, smoothing: float) -> Array:
 def divided(
     numbers: Array, rules: Whole, states: Whole, split: NDArray[np.bool_], rng: np.random.Generator
 ) -> tuple[Array, Whole]:
-    """Split the states of the symbols marked in ``split`` in two, with a little noise."""
+    """Split each state of the symbols marked in ``split`` into two, with a little random noise."""
     after = np.where(split, 2 * states, states)
     size = int(np.where(rules < 0, 1, after[rules]).prod(axis=1).sum())
     check_memory(BYTES_PER_NUMBER * size, f"tensors of {size:,} numbers", "use fewer cycles")
@@ -231,7 +231,7 @@ def divided(
 
 
 def gathered(counts: Array, rules: Whole, states: Whole, groups: Sequence[Whole]) -> tuple[Array, Whole]:
-    """Sum the counts of merged states; ``groups`` maps old to new states for each symbol."""
+    """Sum the counts of merged states, where ``groups`` maps old to new states for each symbol."""
     row = []
     for tensor, rule in zip(_tensors(counts, rules, states), rules, strict=True):
         for axis, symbol in enumerate(rule[rule >= 0].tolist()):
@@ -242,14 +242,14 @@ def gathered(counts: Array, rules: Whole, states: Whole, groups: Sequence[Whole]
 
 
 def _tensors(numbers: Array, rules: Whole, states: Whole) -> Iterator[Array]:
-    """Yield the tensors of a flat array one by one."""
+    """Yield each rule tensor from a flat array of all tensor entries."""
     starts = TensorLayout.of(rules, states).starts
     for part, rule in zip(np.split(numbers, starts[1:]), rules, strict=True):
         yield part.reshape(states[rule[rule >= 0]])
 
 
 def _groups(trees: TreeArrays, inner: Array, outer: Array, states: Whole, merged: float) -> list[Whole]:
-    """Return the new state of each state after merging the pairs with the lowest loss of likelihood."""
+    """Return a map from old to new states that merges the state pairs with the lowest loss of likelihood."""
     losses: dict[tuple[int, int], float] = {}
     order = np.argsort(trees.symbols, kind="stable")
     ends = np.searchsorted(trees.symbols[order], np.arange(len(states) + 1))

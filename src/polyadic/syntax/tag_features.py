@@ -18,7 +18,7 @@ CACHE_SIZE = 100_000
 
 
 def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> list[list[str]]:
-    """Return the features of each word of a sentence.
+    """Return the feature names of each word of a sentence.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def need_tags(known: Iterable[str]) -> bool:
 
 
 def shape(form: str) -> str:
-    """Return the word shape: runs of capitals as A, of letters as a, of digits as 0, and any other mark as itself.
+    """Return the shape of a word: runs of capitals become A, other letters a, digits 0, and punctuation stays.
 
     Examples
     --------

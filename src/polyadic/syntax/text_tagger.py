@@ -133,7 +133,7 @@ class TextTagger(Model):
                 yield replace(tree, lemmas=lemmas, upos=tuple(upos), xpos=tuple(xpos), features=tuple(features))
 
     def trees(self, texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
-        """Split plain English text into sentences and words, and yield them tagged; heads are 0.
+        """Split English texts into sentences and words, and yield each sentence with predicted tags.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class TextTagger(Model):
         return self.annotate(plain_trees(texts, by_line=by_line))
 
     def tag(self, forms: Sequence[str]) -> Tree:
-        """Tag one sentence.
+        """Tag the words of one sentence and return the annotated tree.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class TextTagger(Model):
 
 
 class Lemmas:
-    """Lemma dictionary by lower-cased word and tag, with suffix rules for unknown words; some tags keep capitals."""
+    """Lemmatizer with a dictionary of lower-cased words and tags, and suffix rules for unknown words."""
 
     def __init__(self, known: dict[tuple[str, str], str], capitals: Iterable[str] = ()) -> None:
         self.known = known
@@ -164,7 +164,7 @@ class Lemmas:
 
     @functools.cached_property
     def _edits(self) -> dict[tuple[str, str], tuple[int, str]]:
-        """Most frequent edit by ending and tag: number of letters to remove, and letters to append."""
+        """The most frequent edit for each suffix and tag: the number of letters to remove and the letters to append."""
         edits: defaultdict[tuple[str, str], Counter[tuple[int, str]]] = defaultdict(Counter)
         for (word, tag), lemma in self.known.items():
             low = lemma.lower()
@@ -176,7 +176,7 @@ class Lemmas:
 
     @classmethod
     def counted(cls, rows: Iterable[tuple[str, str, str]]) -> Lemmas:
-        """Estimate the dictionary from rows of form, tag and lemma; lemmas of a tag keep capitals if most do."""
+        """Build the lemma dictionary from (form, tag, lemma) rows, and find the tags whose lemmas keep capitals."""
         counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         kept: Counter[str] = Counter()
         for form, tag, lemma in rows:
@@ -187,7 +187,7 @@ class Lemmas:
         return cls(known, [tag for tag, more in kept.items() if more > 0])
 
     def lemma(self, form: str, tag: str) -> str:
-        """Return the lemma of a word: the known one, otherwise by the rule of its longest known ending."""
+        """Return the lemma of a word from the dictionary, or by the rule for the longest known suffix."""
         word = form.lower()
         known = self.known.get((word, tag))
         if known is not None:

@@ -36,16 +36,16 @@ CoNLL-X has coarse and fine parts of speech in place of upos and xpos, and PHEAD
 
 
 class InvalidTreesWarning(UserWarning):
-    """Sentences were skipped because their heads do not form a tree."""
+    """Warning issued when sentences are skipped because their heads do not form a tree."""
 
 
 class NoTreeError(InputError):
-    """The heads of a sentence do not form a tree."""
+    """Error raised when the heads of a sentence do not form a tree."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A sentence of n words with its dependency tree; columns are those of the file, ``"_"`` where they are empty.
+    """Sentence of n words with its dependency tree, in the columns of CoNLL-U (``"_"`` for an empty column).
 
     Attributes
     ----------
@@ -83,14 +83,14 @@ class Tree:
         return len(self.forms)
 
     def children(self) -> list[list[int]]:
-        """Return the dependents of each word, numbered from 0; those of the root come last."""
+        """Return the dependents of each word, counted from 0, with the dependents of the root last."""
         below: list[list[int]] = [[] for _ in range(len(self) + 1)]
         for word, head in enumerate(self.heads.tolist()):
             below[head - 1].append(word)
         return below
 
     def with_heads(self, heads: NDArray[np.int32], relations: Sequence[str]) -> Tree:
-        """Return the sentence with new heads and relations, without the columns that belong to its current tree.
+        """Return a copy of the sentence with new heads and relations, without columns that depend on the old tree.
 
         These are enhanced dependencies and the empty nodes that only they reach; in CoNLL-X, PHEAD and PDEPREL.
         """
@@ -106,7 +106,7 @@ class Tree:
         )
 
     def conllu(self) -> str:
-        """Return the sentence in CoNLL-U, with the empty line after it."""
+        """Format the sentence in CoNLL-U, followed by an empty line."""
         heads = map(str, self.heads.tolist())
         columns = (self.forms, self.lemmas, self.upos, self.xpos, self.features, heads)
         rows = zip(*columns, self.relations, self.enhanced, self.misc, strict=True)
@@ -117,7 +117,7 @@ class Tree:
 
 
 def untagged(forms: Sequence[str]) -> Tree:
-    """Return a sentence of words alone, with heads of 0."""
+    """Return a sentence that has only words, with empty columns and heads of 0."""
     none = ("_",) * len(forms)
     return Tree(tuple(forms), none, none, none, none, np.zeros(len(forms), np.int32), none, none, none)
 
@@ -128,7 +128,7 @@ def check_words(words: Sequence[str], tags: Sequence[str] | None) -> None:
         raise InputError("words must be a list; got a single string: split the text as the treebank does", "words")
     size = len(words if tags is None else tags)
     if not words or len(words) != size:
-        raise InputError(f"a sentence must have at least one word and a tag for each; got {len(words)} and {size}")
+        raise InputError(f"a sentence must have words and a tag for each word; got lengths {len(words)} and {size}")
 
 
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
@@ -213,7 +213,7 @@ def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = Tr
 
 
 def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of each sentence, with the number of its first line."""
+    """Yield the number of the first line and the lines of each sentence in a file."""
     name = os.fspath(path)
     sentence: list[str] = []
     with open_bytes(name) as stream:
@@ -227,7 +227,7 @@ def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
-    """Parse heads, and raise NoTreeError if one is out of range or there is a cycle."""
+    """Parse a column of heads, and raise NoTreeError if a head is out of range or the heads contain a cycle."""
     n = len(above)
     odd = next((h for h in above if not (h.isdecimal() and len(h) < 10 and int(h) <= n)), None)
     if odd is not None:
@@ -239,7 +239,7 @@ def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
 
 
 def first_lost(heads: NDArray[np.int32]) -> int:
-    """Return the first word whose heads do not lead to the root, or 0."""
+    """Return the position of the first word that is not connected to the root, or 0 if the heads form a tree."""
     reached = np.concatenate([np.zeros(1, np.int32), heads])
     for _ in range(len(heads).bit_length()):  # doubles the distance each time
         reached = reached[reached]

@@ -1,1 +1,1 @@
-"""Numba kernels of automata, hidden Markov models and taggers."""
+"""Numba kernels for automata, hidden Markov models and taggers."""

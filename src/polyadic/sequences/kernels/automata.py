@@ -1,4 +1,4 @@
-"""Numba kernels of weighted automata: states along strings, and expected counts of transitions."""
+"""Numba kernels for weighted automata: states along strings, and expected counts of transitions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIN_PROBABILITY = 1e-300
 def automaton_values(
     symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, stop: Array, A: Array
 ) -> tuple[Array, Array]:
-    r"""Return the weights of strings, :math:`\alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty`, ``values * exp(logs)``."""
+    r"""Return string weights :math:`\alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty` as ``values * exp(logs)``."""
     symbols, edges, A = _checked(symbols, edges, start, A)
     if stop.shape != start.shape:
         raise ValueError(f"start and stop must have the same length; got {len(start)} and {len(stop)}")
@@ -33,14 +33,14 @@ def automaton_values(
 def follow_automaton(
     symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, A: Array, total: Array, again: Array, floor: float
 ) -> Array:
-    """Return the states of an automaton along strings, each normalized to mass 1; shape (N + strings, r).
+    """Return the automaton states along each string, normalized to mass 1, of shape (N + strings, r).
 
     ``total`` is the weight of all continuations of each state. After a symbol whose mass is at most ``floor``, the
     state is ``again[symbol]``.
     """
     symbols, edges, A = _checked(symbols, edges, start, A)
     if again.shape != A.shape[:2] or total.shape != start.shape:
-        raise ValueError(f"again and total must match {A.shape[:2]}; got shapes {again.shape} and {total.shape}")
+        raise ValueError(f"again and total must match the shape {A.shape[:2]}; got {again.shape} and {total.shape}")
     states = np.empty((len(symbols) + len(edges) - 1, len(start)))
     first = (frozen(array, float) for array in (total, again))
     _follow_automaton(symbols, edges, frozen(start, float), A, *first, floor, states)
@@ -48,7 +48,7 @@ def follow_automaton(
 
 
 class Transitions(NamedTuple):
-    """Transitions sorted by symbol and state; those of a symbol from a state are between two bounds."""
+    """Sparse transitions of an automaton, sorted by symbol and source state."""
 
     bounds: NDArray[np.int64]
     to: NDArray[np.int64]
@@ -56,7 +56,7 @@ class Transitions(NamedTuple):
 
 
 def listed_transitions(A: Array, *, above: float = 0.0) -> Transitions:
-    """Return the weights of matrices of shape (k, r, r) above a bound as sparse transitions."""
+    """Convert transition matrices of shape (k, r, r) to sparse transitions with weights above a bound."""
     k, r, _ = A.shape
     a, i, j = np.nonzero(above < A)
     ends = np.cumsum(np.bincount(a * r + i, minlength=k * r)).reshape(k, r)
@@ -84,7 +84,7 @@ def transition_counts(
         raise ValueError(f"start, stop and transitions must have the same number of states; got {r} and {len(stop)}")
     inner = parent[1:]
     if len(inner) and not (inner.min() >= 0 and (inner < np.arange(1, len(parent))).all()):
-        raise ValueError("parents must come before their nodes")
+        raise ValueError("each parent must come before its child nodes")
     if len(inner) and not 0 <= last[1:].min() <= last[1:].max() < k:
         raise ValueError(f"symbols must be below {k}; got {last[1:].min()} to {last[1:].max()}")
     taken, stopped, began = np.zeros(len(transitions.to)), np.zeros(r), np.zeros(r)
@@ -96,7 +96,7 @@ def transition_counts(
 
 
 def _checked(symbols: NDArray[Any], edges: NDArray[Any], start: Array, A: Array) -> tuple[Any, Any, Any]:
-    """Raise ValueError for shapes that do not match and for unknown symbols."""
+    """Validate strings and transition matrices and convert them to the types of the kernels."""
     r = len(start)
     if A.ndim != 3 or A.shape[1:] != (r, r):
         raise ValueError(f"A must have shape (symbols, {r}, {r}); got {A.shape}")
@@ -110,7 +110,7 @@ def _checked(symbols: NDArray[Any], edges: NDArray[Any], start: Array, A: Array)
 
 @njit(cache=True, nogil=True)
 def _automaton_values(symbols, edges, start, stop, A, values, logs):
-    """Write the weight of each string as ``values * exp(logs)``; states are normalized on the way."""
+    """Write the weight of each string as ``values * exp(logs)``, normalizing the state at each step."""
     size = len(start)
     now, then = np.empty(size), np.empty(size)
     for s in range(len(edges) - 1):
@@ -171,7 +171,7 @@ def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
 
 @njit(cache=True, nogil=True)
 def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, weights, floor, taken, stopped, began):
-    """Add the expected counts of transitions for the strings of a tree of prefixes; return their log-likelihood.
+    """Add the expected transition counts for strings in a prefix tree and return the log-likelihood.
 
     Transitions of symbol ``a`` from state ``i`` are between ``bounds[a, i]`` and ``bounds[a, i + 1]``. A string that is
     impossible has probability ``floor``, and uses no transition.

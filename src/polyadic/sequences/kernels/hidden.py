@@ -1,4 +1,4 @@
-"""Numba kernels of hidden Markov chains: scaled forward-backward sums, and Viterbi paths.
+"""Numba kernels for hidden Markov chains: scaled forward-backward sums, and Viterbi paths.
 
 Token ``i`` is the symbol ``symbols[i]``, sequence ``k`` the tokens from ``edges[k]`` to ``edges[k + 1]``. The
 probability of the first state is ``start[s]``, that of state t after s ``move[s, t]``, of symbol x in s ``emit[x, s]``.
@@ -28,7 +28,7 @@ class HiddenChain(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Expected counts given sequences, as unnormalized tables in the layout of a chain, and the log-probability."""
+    """Expected counts of initial states, transitions and emissions, with the log-probability of the sequences."""
 
     starts: Array
     moves: Array
@@ -58,7 +58,7 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenCha
 def hidden_states(
     symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenChain, *, smoothed: bool
 ) -> tuple[Array, Array]:
-    """Return the distribution of the state of each token, and the log-probability of the token given its predecessors.
+    """Return the state distribution of each token, and the log-probability of each token given its predecessors.
 
     States are conditioned on the whole sequence if ``smoothed``, else on the tokens up to each. In impossible sequences
     states are NaN, and logarithms minus infinity, from the first impossible token on; smoothed states everywhere.
@@ -86,7 +86,7 @@ def _checked(
 
 
 def viterbi_states(symbols: NDArray[Any], edges: NDArray[Any], scores: HiddenChain) -> NDArray[np.int32]:
-    r"""Return the states of highest score of each sequence; ties go to the path that ends in the first state.
+    r"""Return the highest-scoring state path of each sequence; ties go to the path that ends in the first state.
 
     .. math:: \max_s\; a_{s_1} + \sum_i B_{x_i s_i} + \sum_{i > 1} M_{s_{i-1} s_i}
 
@@ -104,7 +104,7 @@ MIN_PROBABILITY = 1e-290
 
 @njit(cache=True, nogil=True)
 def _forward(symbols, low, high, start, move, emit, alpha, scale):
-    """Write the filtered states and conditional probability of each token; return False at an impossible token."""
+    """Run the forward pass on a sequence and return whether all tokens have positive probability."""
     size = len(start)
     for i in range(low, high):
         now, likely = alpha[i - low], emit[symbols[i]]
@@ -132,7 +132,7 @@ def _forward(symbols, low, high, start, move, emit, alpha, scale):
 
 @njit(cache=True, nogil=True)
 def _backward(x, back, emit, now, scale, after, ahead):
-    """Update the backward weights ``after`` by a token of symbol ``x`` with filtered distribution ``now``.
+    """Update the backward weights ``after`` for a token with symbol ``x`` and filtered distribution ``now``.
 
     ``ahead`` receives the weight of each state of the token; ``back`` is the transposed transition matrix.
     """
@@ -148,7 +148,7 @@ def _backward(x, back, emit, now, scale, after, ahead):
 
 @njit(cache=True, nogil=True)
 def _hidden_counts(symbols, edges, start, move, emit, first, last, starts, moves, emits):
-    """Add the expected counts of sequences ``first`` to ``last``; return the sum of their log-probabilities."""
+    """Add the expected counts of sequences ``first`` to ``last - 1`` and return their total log-probability."""
     size, longest, total = len(start), 0, 0.0
     for k in range(first, last):
         longest = max(longest, edges[k + 1] - edges[k])
@@ -184,7 +184,7 @@ def _hidden_counts(symbols, edges, start, move, emit, first, last, starts, moves
 
 @njit(cache=True, nogil=True)
 def _hidden_states(symbols, edges, start, move, emit, smoothed, states, logs):
-    """Write the distribution of the state of each token, smoothed or filtered, and log-probabilities."""
+    """Write the smoothed or filtered state distribution and the log-probability of each token."""
     size, longest = len(start), 0
     for k in range(len(edges) - 1):
         longest = max(longest, edges[k + 1] - edges[k])
@@ -215,7 +215,7 @@ def _hidden_states(symbols, edges, start, move, emit, smoothed, states, logs):
 
 @njit(cache=True, nogil=True)
 def _viterbi_states(symbols, edges, start, move, emit, states):
-    """Write into ``states`` the best path of each sequence."""
+    """Write the most likely state path of each sequence into ``states``."""
     size = len(start)
     longest = 0
     for k in range(len(edges) - 1):

@@ -1,4 +1,4 @@
-"""Numba kernels of linear chains of tags: best paths, sums over paths, and one epoch of AdaGrad.
+"""Numba kernels for linear-chain taggers: Viterbi paths, forward-backward sums, and AdaGrad training.
 
 Token ``i`` has the features ``columns[starts[i]:starts[i + 1]]``, sentence ``k`` the tokens from ``edges[k]`` to
 ``edges[k + 1]``. With Y tags, ``T[s, t]`` is the score of tag t after s; row Y is the start, column Y the end, and
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CodedSentences(NamedTuple):
-    """Sentences as ids of features, with the start and end of the features of each token, and of each sentence."""
+    """Sentences encoded as feature ids, with the boundaries of tokens and sentences."""
 
     columns: NDArray[np.int32]
     starts: NDArray[np.int64]
@@ -30,7 +30,7 @@ class CodedSentences(NamedTuple):
 
 
 class TagParts(NamedTuple):
-    """Weights of F features and Y tags."""
+    """Weights of a linear-chain tagger with F features and Y tags."""
 
     U: NDArray[Any]  # shape (F, K)
     V: NDArray[Any]  # shape (Y, K), or (0, Y) for the identity, where K is Y
@@ -38,7 +38,7 @@ class TagParts(NamedTuple):
 
 
 class TagTables(NamedTuple):
-    """U, V and T in training, each with sums of squared gradients and sums for averaging; shape (rows, 3, width)."""
+    """Tagger weights in training, with sums of squared gradients and sums for averaging, of shape (rows, 3, width)."""
 
     U: NDArray[np.float32]
     V: NDArray[np.float32]
@@ -46,7 +46,7 @@ class TagTables(NamedTuple):
 
     @classmethod
     def of(cls, parts: TagParts) -> TagTables:
-        """Initialize from weights, with squared gradients of 1."""
+        """Initialize the tables from weights, with all sums of squared gradients set to 1."""
         tables = []
         for part in parts:
             table = np.zeros((len(part), 3, part.shape[1]), np.float32)
@@ -59,7 +59,7 @@ class TagTables(NamedTuple):
         return TagParts(*(table[:, 0].copy() for table in self))
 
     def means(self, seen: int) -> TagParts:
-        """Return the weights averaged over their initial values and those after each of ``seen`` sentences."""
+        """Return the weights averaged over the initial values and the values after each of ``seen`` sentences."""
         return TagParts(*(mean_weights(table[:, 0], table[:, 2], seen) for table in self))
 
 
@@ -76,7 +76,7 @@ def tag_epoch(
     learning_rate: float,
     ridge: float,
 ) -> float:
-    r"""Update in place by AdaGrad after each sentence; return the sum of the losses, computed before each update.
+    r"""Train by AdaGrad with an update after each sentence, and return the sum of the losses before each update.
 
     ``importance``, the number of sentences per occurrence of a feature, multiplies its decay; so the expected gradient
     is that of :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`. ``soft``
@@ -90,13 +90,13 @@ def tag_epoch(
     if importance.shape != (len(tables.U),):
         raise ValueError(f"importance must have one value for each of the {len(tables.U)} features")
     if len(order) and not 0 <= order.min() <= order.max() < len(sentences.edges) - 1:
-        raise ValueError(f"order must contain sentence numbers below {len(sentences.edges) - 1}")
+        raise ValueError(f"order must contain sentence indices below {len(sentences.edges) - 1}")
     how = (seen, soft, float(cost), float(learning_rate), float(ridge))
     return float(_tag_epoch(tuple(sentences), gold, order, importance, tuple(tables), *how))
 
 
 def tag_paths(sentences: CodedSentences, parts: TagParts) -> NDArray[np.int32]:
-    r"""Return the concatenated tags of highest score of each sentence; ties go to the first tag, from the end.
+    r"""Return the highest-scoring tags of all sentences, concatenated in one array (Viterbi decoding).
 
     .. math:: \max_t \sum_i (V \sum_{f \in \phi_i} U_f)_{t_i} + T_{t_{i-1} t_i}
     """
@@ -107,7 +107,7 @@ def tag_paths(sentences: CodedSentences, parts: TagParts) -> NDArray[np.int32]:
 
 
 def tag_marginals(sentences: CodedSentences, parts: TagParts) -> NDArray[np.float64]:
-    """Return the marginal probability of each tag of each token, shape (tokens, Y)."""
+    """Return the marginal probability of each tag for each token, of shape (tokens, Y)."""
     _check(sentences, *parts)
     shares = np.empty((len(sentences.starts) - 1, len(parts.T) - 1))
     _tag_marginals(*sentences, *(frozen(part) for part in parts), shares)
@@ -133,7 +133,7 @@ SMALLEST = 1e-290
 
 @njit(cache=True, nogil=True)
 def _scores(columns, starts, first, last, U, V, sums, scores):
-    """Write the sums of rows of U, and the scores of tags, for the tokens from ``first`` to ``last``."""
+    """Write the sums of feature rows of U and the tag scores for the tokens from ``first`` to ``last - 1``."""
     for i in range(first, last):
         z, score = sums[i - first], scores[i - first]
         z[:] = 0
@@ -154,7 +154,7 @@ def _scores(columns, starts, first, last, U, V, sums, scores):
 
 @njit(cache=True, nogil=True)
 def _best_path(scores, n, T, best, path):
-    """Write the path of highest score and return its score; ``best`` receives the score of the path up to each tag."""
+    """Write the highest-scoring path and return its score; ``best`` receives the best score up to each tag."""
     size = scores.shape[1]
     for t in range(size):
         best[0, t] = T[size, t] + scores[0, t]
@@ -183,7 +183,7 @@ def _best_path(scores, n, T, best, path):
 
 @njit(cache=True, nogil=True)
 def _log_products(logs, E, moves, shift, out):
-    """Write ``log(sum_s exp(logs[s] + moves[s, t]))``, where E is ``exp(moves - shift)``."""
+    """Write the log-sum-exp of ``logs[s] + moves[s, t]`` over ``s``, where E is ``exp(moves - shift)``."""
     size = len(out)
     highest = logs.max()
     if highest == -np.inf:
@@ -211,7 +211,7 @@ def _log_products(logs, E, moves, shift, out):
 
 @njit(cache=True, nogil=True)
 def _tag_sums(scores, n, T, alpha, beta, expected):
-    """Write the log sums over paths up to (``alpha``) and after (``beta``) each tag; return the log sum over all paths.
+    """Compute the forward (``alpha``) and backward (``beta``) log sums and return the log partition function.
 
     ``expected`` receives the expected number of each transition, unless it is empty.
     """
@@ -264,7 +264,7 @@ def _tag_sums(scores, n, T, alpha, beta, expected):
 
 @njit(cache=True, nogil=True)
 def _tag_gradient(scores, gold, T, soft, cost, D, G):
-    """Write the gradient of the loss of a sentence by scores (D) and transitions (G), and return the loss.
+    """Write the gradient of the sentence loss with respect to scores (D) and transitions (G), and return the loss.
 
     Unless ``soft``, ``scores`` includes the cost on return.
     """
@@ -302,7 +302,7 @@ def _tag_gradient(scores, gold, T, soft, cost, D, G):
 
 @njit(cache=True, nogil=True)
 def _step(row, gradient, decay, learning_rate, clock):
-    """Update by AdaGrad with the gradient plus ``decay`` times the weights; a mean is weight - sum / clock."""
+    """Update a row of weights by AdaGrad with L2 penalty ``decay``, and update the sums for averaging."""
     weight, square, total = row[0], row[1], row[2]
     for k in range(len(gradient)):
         g = gradient[k] + decay * weight[k]
@@ -316,7 +316,7 @@ def _step(row, gradient, decay, learning_rate, clock):
 
 @njit(cache=True, nogil=True)
 def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, learning_rate, ridge):
-    """Update after each sentence of ``order``; return the sum of the losses, computed before each update."""
+    """Update the weights after each sentence of ``order`` and return the sum of the losses before each update."""
     columns, starts, edges = sentences
     P, Q, R = tables
     rank, size = P.shape[2], len(R) - 1
@@ -361,7 +361,7 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, le
 
 @njit(cache=True, nogil=True)
 def _tag_paths(columns, starts, edges, U, V, T, paths):
-    """Write the best tags of each sentence into ``paths``."""
+    """Write the highest-scoring tags of each sentence into ``paths``."""
     longest = 1
     for k in range(len(edges) - 1):
         longest = max(longest, edges[k + 1] - edges[k])
@@ -376,7 +376,7 @@ def _tag_paths(columns, starts, edges, U, V, T, paths):
 
 @njit(cache=True, nogil=True)
 def _tag_marginals(columns, starts, edges, U, V, T, shares):
-    """Write the probability of each tag of each token into ``shares``."""
+    """Write the marginal probability of each tag for each token into ``shares``."""
     longest = 1
     for k in range(len(edges) - 1):
         longest = max(longest, edges[k + 1] - edges[k])

@@ -1,1 +1,1 @@
-"""Numba kernels of parsers, grammars and semantic roles."""
+"""Numba kernels for parsers, grammars and semantic role labelling."""

@@ -1,4 +1,4 @@
-"""Scores of dependency arcs from hashed feature pairs and a low-rank tensor, and their updates.
+"""Numba kernels that score and learn dependency arcs by hashed feature pairs and a low-rank tensor.
 
 A row of ``table`` holds the feature ids of a word, -1 for a missing feature. An arc has two *cells* of ``theta`` per
 pair of features of its ends, with and without its distance; both are in one cache line.
@@ -22,7 +22,7 @@ DISTANCES = 15
 
 @njit(cache=True, nogil=True, inline="always")
 def _mixed(a, b):
-    """Hash two numbers into one."""
+    """Hash two integers into one."""
     key = (np.uint64(a) << np.uint64(32)) ^ np.uint64(b)
     key = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
@@ -31,7 +31,7 @@ def _mixed(a, b):
 
 @njit(cache=True, nogil=True, inline="always")
 def _bin(h, m):
-    """Return the bin of a signed distance."""
+    """Return the distance bin of the arc from ``h`` to ``m``."""
     away = abs(h - m)
     size = away if away <= 5 else 6 if away <= 10 else 7
     return size + 7 if h < m else size
@@ -39,7 +39,7 @@ def _bin(h, m):
 
 @njit(cache=True, nogil=True)
 def _pair_cells(table, pairs, h, m, mask, cells):
-    """Write the cells of the feature pairs of an arc; return their number."""
+    """Write the hashed indices of the feature pairs of an arc and return their count."""
     away, count = np.uint64(_bin(h, m)), 0
     for k in range(len(pairs)):
         a, b = table[h, pairs[k, 0]], table[m, pairs[k, 1]]
@@ -53,13 +53,13 @@ def _pair_cells(table, pairs, h, m, mask, cells):
 
 @njit(cache=True, nogil=True, inline="always")
 def _between_cell(h_tag, tag, m_tag, right, mask):
-    """Return the cell of a tag between the ends of an arc."""
+    """Return the hashed index of the feature for a tag between the head and the dependent of an arc."""
     return (_mixed(_mixed(h_tag, tag) & np.uint64(0x7FFFFFFF), m_tag) & mask) ^ right
 
 
 @njit(cache=True, nogil=True)
 def _arc_cells(table, pairs, tag, h, m, mask, cells):
-    """Write all cells of an arc; return their number."""
+    """Write the hashed indices of all features of an arc and return their count."""
     count = _pair_cells(table, pairs, h, m, mask, cells)
     left, right = min(h, m), max(h, m)
     a, b, side = table[h, tag], table[m, tag], np.uint64(1 if h < m else 0)
@@ -78,7 +78,7 @@ def _arc_cells(table, pairs, tag, h, m, mask, cells):
 
 @njit(cache=True, nogil=True)
 def _feature_sums(table, U, total):
-    """Write for each word the sum of the rows of ``U`` of its features."""
+    """Sum the rows of the factor matrix ``U`` over the features of each word."""
     for i in range(table.shape[0]):
         total[i] = 0
         for k in range(table.shape[1]):
@@ -90,7 +90,7 @@ def _feature_sums(table, U, total):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, forceinline=True)
 def _low_rank_scores(P, Q, W, share, scores):
-    """Add the scores of the tensor to those of the arcs."""
+    """Add the low-rank tensor scores to the arc scores."""
     size, rank = P.shape
     scaled = np.empty((DISTANCES, rank), W.dtype)
     for d in range(DISTANCES):
@@ -107,7 +107,7 @@ def _low_rank_scores(P, Q, W, share, scores):
 
 @njit(cache=True, nogil=True)
 def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
-    """Fill ``scores[h, m]``, which must be all zeros."""
+    """Fill the zero matrix ``scores[h, m]`` with the score of the arc from ``h`` to ``m``."""
     size, mask = len(scores), np.uint64(len(theta) - 1)
     cells = np.empty(2 * len(pairs), np.int64)
     tags = np.empty(size, np.int64)
@@ -139,7 +139,7 @@ def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
 
 @njit(cache=True, nogil=True)
 def _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values):
-    """Write the cells whose counts differ between two trees, and the differences; return number and squared norm.
+    """Write the difference between the sparse features of two trees and return its length and squared norm.
 
     ``delta`` is zero before and after.
     """
@@ -160,7 +160,7 @@ def _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values
 
 @njit(cache=True, nogil=True)
 def _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW):
-    """Write the gradients of the score difference of both trees by the feature sums and by W."""
+    """Add the gradients of the score difference of two trees with respect to the feature sums and ``W``."""
     for m in range(1, len(P)):
         if heads[m - 1] != predicted[m - 1]:
             for h, sign in ((heads[m - 1], 1), (predicted[m - 1], -1)):
@@ -184,7 +184,7 @@ def _moves(row):
 
 @njit(cache=True, nogil=True)
 def _rows_of_features(table, dP, place, features, rows):
-    """Write the features whose rows change, and their gradients; return their number and squared norm.
+    """Write the ids and gradients of the factor rows that change and return their count and squared norm.
 
     ``place`` is -1 before and after.
     """
@@ -213,7 +213,7 @@ def _rows_of_features(table, dP, place, features, rows):
 
 @njit(cache=True, nogil=True)
 def _rows_of_values(dense, dP, rows):
-    """Write the gradients of the rows of dense values; return their squared norm."""
+    """Write the gradients of the factor rows of real-valued features and return the squared norm."""
     for k in range(rows.shape[0]):
         for r in range(rows.shape[1]):
             rows[k, r] = 0
@@ -232,7 +232,7 @@ def _rows_of_values(dense, dP, rows):
 
 @njit(cache=True, nogil=True)
 def _gradient_of_factor(table, dense, dP, place, features, rows):
-    """Write the rows of U or V that change and their gradients, dense values last; return count and squared norm."""
+    """Write the gradients of all rows of ``U`` or ``V`` that change and return their count and squared norm."""
     count, squares = _rows_of_features(table, dP, place, features, rows)
     first, more = len(place) - dense.shape[1], dense.shape[1]
     squares += _rows_of_values(dense, dP, rows[count : count + more])
@@ -251,7 +251,7 @@ def _move_rows(features, rows, count, step, clock, U, sums):
 
 @njit(cache=True, nogil=True)
 def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, sums, products, scratch):
-    """Update the parameters by a step that removes the loss to first order, at most ``C``; return the step size.
+    """Update the parameters by a passive-aggressive step of size at most ``C`` and return the step size.
 
     ``trees`` is (correct heads, predicted heads); ``how`` is (gamma, C, clock, more), with ``more`` added to the
     squared norm; ``moves`` says which of U, V and W to update; ``parts`` and ``sums`` are (theta, U, V, W);
@@ -304,7 +304,7 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
 
 @njit(cache=True, nogil=True)
 def _arc_pairs(table, pairs, theta, heads, cells, values):
-    """Write (head feature, dependent feature, bin) of the pairs of arcs, and their weights; return their number."""
+    """Write the tensor indices and weights of the feature pairs of a tree and return their count."""
     count, mask = 0, np.uint64(len(theta) - 1)
     for m in range(1, len(table)):
         h = heads[m - 1]
@@ -322,7 +322,7 @@ def _arc_pairs(table, pairs, theta, heads, cells, values):
 
 @njit(cache=True, nogil=True)
 def _hashed_cells(triples, mask, cells):
-    """Write the cell of each (head feature, dependent feature, bin)."""
+    """Write the hashed index of each triple of head feature, dependent feature and distance bin."""
     for k in range(len(triples)):
         cells[k] = (_mixed(triples[k, 0], triples[k, 1]) & mask) ^ np.uint64(triples[k, 2])
 
@@ -337,7 +337,7 @@ class ArcParts(NamedTuple):
 
 
 class ArcScores(NamedTuple):
-    """Arc scores of a sentence, and the feature sums of U and V from which they are computed."""
+    """Arc scores of a sentence, with the sums of the factor rows of each word's features."""
 
     scores: NDArray[np.float64]
     P: NDArray[np.float32]
@@ -345,7 +345,7 @@ class ArcScores(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Workspace of a step, which leaves it unchanged: zeros in the shape of theta, and -1 per feature."""
+    """Reusable workspace of a learning step: an array of zeros and an array of -1, restored after each step."""
 
     delta: NDArray[np.float32]
     place: NDArray[np.int64]
@@ -357,7 +357,7 @@ class Scratch(NamedTuple):
 
 
 class MovedFactors(NamedTuple):
-    """Which factors a step updates; theta is always updated."""
+    """Flags for the factor matrices that a learning step updates, besides the sparse weights."""
 
     U: bool = True
     V: bool = True
@@ -368,7 +368,7 @@ ALL = MovedFactors()
 
 
 class FeaturePairs(NamedTuple):
-    """Columns of head and dependent features that are paired, and the column of tags."""
+    """Columns of the head and dependent features that form pairs, and the column of the part-of-speech tag."""
 
     columns: NDArray[np.int64]
     tag: int
@@ -422,7 +422,7 @@ def step_tensor_arcs(
     more: float = 0.0,
     dense: NDArray[np.float32] | None = None,
 ) -> float:
-    r"""Update theta, U, V and W in place, towards one tree and away from another; return the step size.
+    r"""Update the parameters in place towards the correct tree and away from the predicted tree; return the step size.
 
     .. math:: \alpha = \min\Big(C, \frac{\text{loss}}{\gamma^2 \|\Delta\phi\|^2
               + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
@@ -446,7 +446,7 @@ def step_tensor_arcs(
 def tensor_cells(
     table: NDArray[np.int32], theta: NDArray[np.float32], pairs: FeaturePairs, *, heads: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the feature pairs of the arcs of a tree as tensor cells, and their weights.
+    """Return the feature pairs of the arcs of a tree as tensor indices, with the weight of each pair.
 
     Cells have shape (cells, 3): head feature, dependent feature and distance bin, 0 for any distance.
     """
@@ -458,7 +458,7 @@ def tensor_cells(
 
 
 def hashed_cells(triples: NDArray[np.int64], *, bits: int) -> NDArray[np.int64]:
-    """Return the hashed cell, below two to the power of ``bits``, of each triple of :func:`tensor_cells`."""
+    """Hash each triple of head feature, dependent feature and distance bin to an index below ``2 ** bits``."""
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int64:
         raise ValueError(f"triples must be int64 of shape (n, 3); got {triples.dtype} of shape {triples.shape}")
     cells = np.empty(len(triples), np.int64)
@@ -474,25 +474,25 @@ def _check_heads(table: NDArray[Any], heads: NDArray[Any]) -> None:
 def _check(
     table: NDArray[Any], parts: ArcParts, pairs: FeaturePairs, dense: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Validate the inputs; return the dense values, with no columns if there are none."""
+    """Validate the inputs and return the real-valued features, an array without columns if there are none."""
     theta, U, V, W = parts
     values = np.zeros((len(table), 0), np.float32) if dense is None else dense
     if values.ndim != 2 or len(values) != len(table) or values.dtype != np.float32 or values.shape[1] > len(U):
-        raise ValueError(f"dense must be float32 with one row per row of the table; got {values.dtype}, {values.shape}")
+        raise ValueError(f"dense must be float32 with as many rows as table; got {values.dtype}, {values.shape}")
     features = len(U) - values.shape[1]
     if table.ndim != 2 or len(table) < 2 or table.dtype != np.int32:
         raise ValueError(
             f"table must be int32 with a root and at least one word; got {table.dtype} of shape {table.shape}"
         )
     if not -1 <= table.min() <= table.max() < features:
-        raise ValueError(f"features must be from 0 to {features - 1}, or -1; got {table.min()} to {table.max()}")
+        raise ValueError(f"feature ids must be from -1 to {features - 1}; got {table.min()} to {table.max()}")
     if not len(theta) >= 16 or len(theta) & (len(theta) - 1):
         raise ValueError(f"the length of theta must be a power of two, at least 16; got {len(theta)}")
     if U.shape != V.shape or W.shape != (DISTANCES, U.shape[1]):
         raise ValueError(f"the shapes of U, V and W do not match; got {U.shape}, {V.shape} and {W.shape}")
     columns = pairs.columns
     if columns.ndim != 2 or columns.shape[1] != 2 or not 0 <= columns.min() <= columns.max() < table.shape[1]:
-        raise ValueError(f"pairs must name columns of the table; got {columns.tolist()}")
+        raise ValueError(f"pairs must be column indices of the table; got {columns.tolist()}")
     if not 0 <= pairs.tag < table.shape[1]:
-        raise ValueError(f"the tag must be a column of the table; got {pairs.tag}")
+        raise ValueError(f"the tag must be a column index of the table; got {pairs.tag}")
     return np.ascontiguousarray(values)

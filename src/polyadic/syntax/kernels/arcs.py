@@ -1,4 +1,4 @@
-"""Hashed features of dependency arcs, for arc scores and for relations of known arcs.
+"""Numba kernels for hashed features of dependency arcs, used for arc scores and relation labels.
 
 Arc scores use words and tags at, around and between both ends (McDonald et al. 2005), with perceptron updates. Relation
 scores use pairs of features of both ends, with passive-aggressive updates.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def score_arcs(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the score of each arc, the sum of the weights of its hashed features; shape (n + 1, n + 1).
+    """Return the (n + 1, n + 1) matrix of arc scores, where a score is the sum of hashed feature weights.
 
     ``words`` and ``tags``, of shape (n + 2,), are ids after one for the root and before an end mark; the number of
     ``weights`` is a power of two.
@@ -39,14 +39,14 @@ def step_arcs(
     weights: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add ``step`` to the weights of the features of a tree, and ``step`` times ``time`` to their sums, in place."""
+    """Add ``step`` to the weight of each feature of a tree in place, and update the running sums for averaging."""
     _check_sentence(words, tags, weights)
     if len(heads) != len(words) - 2 or sums.shape != weights.shape:
         raise ValueError(
-            f"each word must have a head, and sums the shape of weights; got {len(heads)} heads, sums {sums.shape}"
+            f"heads must match the words, and sums the weights; got {len(heads)} heads and sums of shape {sums.shape}"
         )
     if len(heads) and not 0 <= heads.min() <= heads.max() <= len(heads):
-        raise ValueError(f"heads must be word numbers or 0; got {heads.min()} to {heads.max()}")
+        raise ValueError(f"heads must be from 0 to {len(heads)}; got {heads.min()} to {heads.max()}")
     _arc_step(
         frozen(words, np.int64), frozen(tags, np.int64), frozen(heads, np.int64), float(step), int(time), weights, sums
     )
@@ -64,7 +64,7 @@ def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[An
 def score_arc_labels(
     table: NDArray[np.int32], heads: NDArray[Any], weights: NDArray[np.float32], *, pairs: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return the score of each relation between each word and its head; shape (n, relations).
+    """Return the scores of all relations between each word and its head, an array of shape (n, relations).
 
     ``table`` of shape (n + 1, columns) holds the feature ids of the root and of each word, -1 for a missing feature;
     ``weights`` has the shape (a power of two, relations), and ``pairs`` are columns of head and dependent features.
@@ -86,7 +86,7 @@ def step_arc_labels(
     weights: NDArray[np.float32],
     sums: NDArray[Any],
 ) -> int:
-    """Raise the margin of the correct relation of each word towards 1 in place; return the number of wrong relations.
+    """Update the relation weights in place by passive-aggressive steps and return the number of wrong relations.
 
     Steps are at most ``C``, and ``clock`` times each step is added to ``sums``: Crammer et al. (2006), Online
     passive-aggressive algorithms, eq. (42), with the single best wrong relation.
@@ -107,7 +107,7 @@ def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]
     if weights.ndim != 2 or len(weights) < 8 or len(weights) & (len(weights) - 1):
         raise ValueError(f"the number of rows of weights must be a power of two, at least 8; got shape {weights.shape}")
     if not 0 <= pairs.min() <= pairs.max() < table.shape[1]:
-        raise ValueError(f"pairs must name columns of the table; got {pairs.tolist()}")
+        raise ValueError(f"pairs must be column indices of the table; got {pairs.tolist()}")
 
 
 MAX_FEATURES = 64
@@ -116,7 +116,7 @@ MAX_FEATURES = 64
 
 @njit(cache=True, nogil=True)
 def _mix(a, b):
-    """Add a number to a hash."""
+    """Combine an integer with a hash."""
     a = (a ^ (np.uint64(b) + np.uint64(0x9E3779B97F4A7C15) + (a << np.uint64(6)) + (a >> np.uint64(2)))) * np.uint64(
         0xFF51AFD7ED558CCD
     )
@@ -125,7 +125,7 @@ def _mix(a, b):
 
 @njit(cache=True, nogil=True)
 def _features(words, tags, h, m, mask, slots):
-    """Write the hashed features of the arc from ``h`` to ``m``; return their number.
+    """Write the hashed features of the arc from ``h`` to ``m`` and return their count.
 
     ``words`` and ``tags`` have the root in front and one mark at the end.
     """
@@ -182,7 +182,7 @@ def _features(words, tags, h, m, mask, slots):
 
 @njit(cache=True, nogil=True)
 def _arc_scores(words, tags, weights, scores):
-    """Write the sum of the weights of the features of each arc to ``scores[h, m]``."""
+    """Write the score of each arc, the sum of its feature weights, to ``scores[h, m]``."""
     size = len(scores)
     mask = np.uint64(len(weights) - 1)
     slots = np.empty(MAX_FEATURES + size, np.int64)
@@ -197,7 +197,7 @@ def _arc_scores(words, tags, weights, scores):
 
 @njit(cache=True, nogil=True)
 def _arc_step(words, tags, heads, step, time, weights, sums):
-    """Add ``step`` to the weights of the features of a tree, and ``step`` times ``time`` to their sums."""
+    """Add ``step`` to the weight of each feature of a tree, and update the running sums for averaging."""
     size = len(heads) + 1
     mask = np.uint64(len(weights) - 1)
     slots = np.empty(MAX_FEATURES + size, np.int64)
@@ -209,7 +209,7 @@ def _arc_step(words, tags, heads, step, time, weights, sums):
 
 @njit(cache=True, nogil=True)
 def _rows(table, pairs, h, m, mask, rows):
-    """Write the rows of weights of an arc; return their number.
+    """Write the indices of the weight rows of an arc and return their count.
 
     Each pair has two rows: its own, and one for the side of the head and whether it is adjacent.
     """
@@ -230,7 +230,7 @@ def _rows(table, pairs, h, m, mask, rows):
 
 @njit(cache=True, nogil=True)
 def _add_rows(weights, rows, count, total):
-    """Write the sum of some rows to ``total``, four rows at a time to save memory traffic."""
+    """Sum the selected rows of ``weights`` into ``total``, four rows at a time to save memory traffic."""
     total[:] = 0
     k = 0
     while k + 4 <= count:
@@ -247,7 +247,7 @@ def _add_rows(weights, rows, count, total):
 
 @njit(cache=True, nogil=True)
 def _arc_label_scores(table, pairs, heads, weights, scores):
-    """Write the score of each relation of each word to its head."""
+    """Write the score of each relation between each word and its head."""
     rows = np.empty(2 * len(pairs), np.int64)
     for m in range(1, len(table)):
         count = _rows(table, pairs, heads[m - 1], m, np.uint64(len(weights) - 1), rows)
@@ -256,7 +256,7 @@ def _arc_label_scores(table, pairs, heads, weights, scores):
 
 @njit(cache=True, nogil=True)
 def _arc_label_steps(table, pairs, heads, labels, C, clock, weights, sums):
-    """Raise the margin of each correct relation over the best other one to 1; return the number of errors."""
+    """Update the weights towards a margin of 1 for each correct relation and return the number of errors."""
     rows = np.empty(2 * len(pairs), np.int64)
     scores = np.empty(weights.shape[1], np.float32)
     wrong = 0

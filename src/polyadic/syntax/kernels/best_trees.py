@@ -1,4 +1,4 @@
-"""Best dependency trees of a sentence: the best or k best projective trees, and the best spanning tree.
+"""Decoding of dependency trees: k best projective trees (Eisner) and maximum spanning trees (Chu-Liu, Edmonds).
 
 *Projective trees* (Eisner 1996). A span of words ``i`` to ``j`` is *complete* if one of its ends governs all of it, and
 *incomplete* if there is an arc between its ends. Two adjacent complete spans make an incomplete one, with an arc in
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
-    """Return the heads and the score of the best projective tree: all -1 and minus infinity if none is allowed.
+    """Return the heads and score of the highest-scoring projective tree, or -1 and minus infinity if there is none.
 
     It agrees with :func:`best_arcs` for ``k=1``, except among trees of equal score, and is several times faster.
     """
@@ -36,7 +36,7 @@ def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tupl
 def best_projective_trees(
     scores: ArrayLike, *, single_root: bool = True
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the results of :func:`best_projective_tree` for several score tables of shape (tables, n + 1, n + 1)."""
+    """Return the heads and score of the highest-scoring projective tree for each score matrix of a batch."""
     tables = _checked(scores)
     heads, values = np.full((len(tables), tables.shape[1] - 1), -1, np.int32), np.empty(len(tables))
     _projective_trees(frozen(tables), single_root, heads, values)
@@ -44,7 +44,7 @@ def best_projective_trees(
 
 
 def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
-    r"""Return the heads and score of the best tree, projective or not: all -1 and minus infinity if none is allowed.
+    r"""Return the heads and score of the maximum spanning tree, or -1 and minus infinity if there is none.
 
     The score of a tree is :math:`\sum_m S_{h_m m}`, where ``scores[h, m]`` is that of the arc from h to m; row 0 is
     the root, column 0 and the diagonal are ignored, and minus infinity forbids an arc. A large penalty on arcs from
@@ -85,13 +85,13 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
 def best_spanning_trees(
     scores: ArrayLike, *, single_root: bool = True
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the results of :func:`best_spanning_tree` for several score tables of shape (tables, n + 1, n + 1)."""
+    """Return the heads and score of the maximum spanning tree for each score matrix of a batch."""
     found = [best_spanning_tree(table, single_root=single_root) for table in np.asarray(scores)]
     return np.stack([heads for heads, _ in found]), np.array([value for _, value in found])
 
 
 def _checked(scores: ArrayLike) -> NDArray[np.float64]:
-    """Return a copy of the score tables, with zeros where they are ignored."""
+    """Validate a batch of score matrices and return a copy with zeros on the diagonal and in column 0."""
     tables = np.array(scores, np.float64)
     if tables.ndim != 3 or tables.shape[1] != tables.shape[2] or tables.shape[1] < 2:
         raise ValueError(
@@ -107,7 +107,7 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
 def best_arcs(
     scores: ArrayLike, k: int = 1, *, single_root: bool = True
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    r"""Return the k best projective trees by :math:`\sum_m S_{h_m m}`, (trees, n), and their scores, best first.
+    r"""Return the heads of the k projective trees with the highest scores :math:`\sum_m S_{h_m m}`, and the scores.
 
     For cost-augmented decoding add the cost of each arc to its score. Scores are those of :func:`best_spanning_tree`.
 
@@ -149,7 +149,7 @@ def _largest_sum(x, y):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _where(x, y, total):
-    """Return the first k such that ``x[k] + y[k]`` equals ``total``."""
+    """Return the first index ``k`` where ``x[k] + y[k]`` equals ``total``."""
     k = 0
     while x[k] + y[k] != total:
         k += 1
@@ -158,7 +158,7 @@ def _where(x, y, total):
 
 @njit(cache=True, nogil=True)
 def _projective_tree(scores, single_root, complete, turned, arc, stack, heads):
-    """Write the heads of the best projective tree; return its score, or minus infinity if no tree is allowed.
+    """Write the heads of the best projective tree and return its score, or minus infinity if there is no tree.
 
     ``scores[h, m]`` is the score of the arc from ``h`` to ``m``. ``turned`` is the transpose of ``complete``, and
     ``stack`` holds the spans (governing end, other end) to backtrace. Split points are recomputed for the few spans in
@@ -202,7 +202,7 @@ def _projective_tree(scores, single_root, complete, turned, arc, stack, heads):
 
 @njit(cache=True, nogil=True)
 def _projective_trees(tables, single_root, heads, values):
-    """Write the best tree of each score table, if one is allowed, and its score."""
+    """Write the heads and the score of the best projective tree for each score matrix."""
     size = tables.shape[1]
     complete, turned, arc = np.empty((3, size, size))
     stack = np.empty((2 * size + 2, 2), np.int64)
@@ -212,7 +212,7 @@ def _projective_trees(tables, single_root, heads, values):
 
 @njit(cache=True, nogil=True)
 def _add(pool, ranks, count, split, a, b, value):
-    """Append a candidate; return the number of candidates."""
+    """Append a candidate to the pool and return the new size of the pool."""
     pool[count] = value
     ranks[count, 0], ranks[count, 1], ranks[count, 2] = split, a, b
     return count + 1
@@ -220,7 +220,7 @@ def _add(pool, ranks, count, split, a, b, value):
 
 @njit(cache=True, nogil=True)
 def _merge(kind, i, j, low, high, k, scores, values, counts, back, pool, ranks):
-    """Write the ``k`` best ways to build a span from two spans that meet at a word from low to high - 1."""
+    """Write the ``k`` best derivations of a span from two smaller spans, for split points ``low`` to ``high - 1``."""
     count = 0
     for phase in range(k + 1):
         if phase == 0:
@@ -261,14 +261,14 @@ def _merge(kind, i, j, low, high, k, scores, values, counts, back, pool, ranks):
 
 @njit(cache=True, nogil=True)
 def _push(stack, depth, kind, i, j, rank):
-    """Push a span to backtrace; return the stack size."""
+    """Push a span onto the backtracing stack and return the stack size."""
     stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = kind, i, j, rank
     return depth + 1
 
 
 @njit(cache=True, nogil=True)
 def _eisner_kbest(scores, k, single_root):
-    """Return the heads (trees, n) and scores of the k best projective trees, best first.
+    """Return the heads and scores of the k best projective trees in decreasing order of score.
 
     ``scores[h, m]`` is the score of the arc from ``h`` to ``m``; minus infinity forbids it.
     """
@@ -329,7 +329,7 @@ def _best_heads(values, active, above):
 
 @njit(cache=True, nogil=True)
 def _cycle(above, active, inside):
-    """Mark the nodes of a cycle; return one of them, or 0 if there is none."""
+    """Mark the nodes of a cycle and return one of the nodes, or 0 if there is no cycle."""
     size = len(above)
     seen = np.zeros(size, np.int64)
     for start in range(1, size):
@@ -351,7 +351,7 @@ def _cycle(above, active, inside):
 
 @njit(cache=True, nogil=True)
 def _contract(values, active, above, inside, kept, ends):
-    """Contract a cycle into its node ``kept``; ``ends[h, m]`` are the words joined by the arc between two nodes."""
+    """Contract a cycle into the node ``kept`` and update the scores and endpoints of its arcs."""
     size = len(values)
     for node in range(size):
         if not active[node] or inside[node]:
@@ -379,7 +379,7 @@ def _contract(values, active, above, inside, kept, ends):
 
 @njit(cache=True, nogil=True)
 def _spanning_tree(values, heads):
-    """Write the head of each word, except the root 0, in the maximum spanning tree.
+    """Write the head of each word in the maximum spanning tree rooted at node 0.
 
     ``values[h, m]``, which must be finite, is the score of the arc from ``h`` to ``m`` and is overwritten.
     """

@@ -1,4 +1,4 @@
-"""Charts of weighted context-free grammars: sums, maxima and k best derivations of a sentence.
+"""Chart parsing with weighted context-free grammars: inside and outside sums, Viterbi maxima, k best derivations.
 
 *Layout.* Cell ``j (j - 1) / 2 + i`` covers the words ``i`` to ``j - 1``. Each cell has two layers of symbols: the lower
 layer is built from a word or from two symbols of smaller cells, the upper one from the lower one by at most one unary
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class ChartRules(NamedTuple):
-    """Rules of a grammar, sorted by the (left) child, and in other orders that kernels need (:func:`chart_rules`)."""
+    """Weighted grammar rules in the sorted orders that the chart kernels need."""
 
     binary: NDArray[np.int32]  # parent and children, of shape (rules, 3)
     unary: NDArray[np.int32]  # parent and child
@@ -48,7 +48,7 @@ class ChartRules(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Slots of a chart and their values; see :func:`inside`."""
+    """Parse chart of a sentence, with a value for each allowed symbol and span."""
 
     length: int  # number of words
     base: NDArray[np.int64]  # slot of the first symbol of each block, or -1; (2 layers, cells, blocks)
@@ -58,7 +58,7 @@ class Chart(NamedTuple):
 def chart_rules(
     binary: ArrayLike, unary: ArrayLike, *, weights: tuple[ArrayLike, ArrayLike], block: ArrayLike
 ) -> ChartRules:
-    """Sort binary rules (parent, left, right) and unary rules (parent, child) for the kernels.
+    """Sort binary rules (parent, left, right) and unary rules (parent, child) for the chart kernels.
 
     ``weights`` are those of the binary and of the unary rules: probabilities for sums, logarithms for maxima. A unary
     rule may stand for a chain of rules; two are never applied in a row. ``block`` holds the coarse symbol of each
@@ -92,7 +92,7 @@ def chart_rules(
 
 
 def _by_block(b: NDArray[np.int32], weights: NDArray[np.float64], block: Any, first: Any) -> tuple[Any, ...]:
-    """Group binary rules by the blocks of their symbols."""
+    """Group binary rules by the coarse symbols of the parent, the left child and the right child."""
     of = block[b]
     order = np.lexsort((b[0], b[2], b[1], of[0], of[2], of[1]))
     (parent, left, right), (above, one, other) = b[:, order], of[:, order]
@@ -103,7 +103,7 @@ def _by_block(b: NDArray[np.int32], weights: NDArray[np.float64], block: Any, fi
 
 
 def _by_pair(b: NDArray[np.int32], weights: NDArray[np.float64]) -> tuple[Any, ...]:
-    """Group binary rules by their children."""
+    """Group binary rules by the pair of child symbols."""
     order = np.lexsort((b[2], b[1]))
     children = b[1:, order].T
     starts = np.flatnonzero(np.diff(children, axis=0, prepend=-1).any(axis=1))
@@ -119,7 +119,7 @@ def inside(
     summed: bool,
     allowed: NDArray[np.bool_] | None = None,
 ) -> Chart:
-    """Fill a chart with sums over derivations of products of weights, or with maxima of sums of log-weights.
+    """Compute the inside values of all symbols and spans of a sentence, as sums or as Viterbi maxima.
 
     ``words``, ``symbols`` and ``values``, of shape (N,), list the positions of words, ascending from 0 without gaps,
     their possible symbols and the weights of these. ``allowed``, of shape (2, cells, blocks), marks the blocks
@@ -145,21 +145,21 @@ def inside(
 
 
 def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike) -> tuple[int, Any, Any, Any]:
-    """Validate words, symbols and weights; return the number of words and the arrays as the kernels take them."""
+    """Validate the words, symbols and weights of a sentence and convert them to arguments of the kernels."""
     at, kinds = frozen(np.asarray(words), np.int32), frozen(np.asarray(symbols), np.int32)
     weights = frozen(np.asarray(values), np.float64)
     n = int(at[-1]) + 1 if len(at) else 0
     if not n or at[0] != 0 or not np.isin(np.diff(at), (0, 1)).all():
         raise ValueError("words must start at 0 and ascend in steps of at most 1")
     if not at.shape == kinds.shape == weights.shape or not 0 <= kinds.min() <= kinds.max() < len(rules.block):
-        raise ValueError("each word must have symbols of the grammar, with one weight each")
+        raise ValueError("symbols must be ids of grammar symbols, with one weight for each symbol")
     return n, at, kinds, weights
 
 
 def span_shares(
     rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike, root: int, *, min_share: float = 0.0
 ) -> NDArray[np.float64] | None:
-    """Return the share of the sum over all derivations that passes through each symbol of each cell.
+    """Return the posterior probability of each symbol over each span of a sentence.
 
     It equals inside times outside values over the total, but is ten times faster for grammars of few symbols without
     blocks. The result has shape (2, cells, symbols); it is None if the words have no derivation from ``root``, or the
@@ -188,7 +188,7 @@ def span_shares(
 
 
 def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0.0) -> NDArray[np.float64]:
-    """Return the outside value of each slot: the sum over derivations from ``root`` of the weights outside the slot.
+    """Return the outside value of each symbol over each span, in derivations from the symbol ``root``.
 
     Times the inside value it is the sum over all derivations through the slot. Slots of the lower layer whose share of
     the total is below ``min_share`` are not expanded, so the values below them lack these derivations.
@@ -204,13 +204,13 @@ def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0
 
 
 def value_of(rules: ChartRules, filled: Chart, root: int) -> float:
-    """Return the value of the whole sentence as ``root``, which is 0 or minus infinity without a derivation."""
+    """Return the inside value of ``root`` over the whole sentence: 0 or minus infinity without a derivation."""
     start = filled.base[1, filled.length * (filled.length - 1) // 2, rules.block[root]]
     return float(filled.values[start + root - rules.first[rules.block[root]]]) if start >= 0 else -np.inf
 
 
 class Derivations(NamedTuple):
-    """Best derivations of a sentence, with shared parts."""
+    """The k best derivations of a sentence in a table with shared subderivations."""
 
     table: NDArray[np.int32]
     """Rule (binary ones first, then unary ones), :data:`SAME` or :data:`WORD`; symbol; rows of both parts.
@@ -222,7 +222,7 @@ class Derivations(NamedTuple):
 
 
 def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivations:
-    """Return up to ``k`` best derivations of the whole sentence from ``root``, from a chart of maxima."""
+    """Return up to ``k`` best derivations of a sentence from the symbol ``root``, given a Viterbi chart."""
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}")
     if value_of(rules, filled, root) == -np.inf:
@@ -243,7 +243,7 @@ COLUMNS_PER_TILE = 8
 
 @njit(cache=True, nogil=True, forceinline=True, fastmath={"reassoc", "contract", "nsz"})
 def _sum_of_products(x, p, y, q, length):
-    """Return the sum of ``x[p + k] y[q + k]``."""
+    """Return the inner product of ``x[p:p + length]`` and ``y[q:q + length]``."""
     total = 0.0
     for k in range(length):
         total += x[p + k] * y[q + k]
@@ -252,7 +252,7 @@ def _sum_of_products(x, p, y, q, length):
 
 @njit(cache=True, nogil=True, forceinline=True, fastmath={"nnan", "nsz"})
 def _largest_sum(x, p, y, q, length):
-    """Return the maximum of ``x[p + k] + y[q + k]``, none of which is NaN."""
+    """Return the maximum of ``x[p:p + length] + y[q:q + length]``, where no sum is NaN."""
     largest = -np.inf
     for k in range(length):
         largest = max(largest, x[p + k] + y[q + k])
@@ -261,7 +261,7 @@ def _largest_sum(x, p, y, q, length):
 
 @njit(cache=True, nogil=True)
 def _appended(row, j, value, none, pool, used):
-    """Write a value at ``j`` of a row; a row without room moves to the end of the pool with twice the room."""
+    """Write a value at index ``j`` of a growable row; a full row is moved to the end of the pool and doubled."""
     if row[END] == 0:
         row[BEGIN] = j
     length = j - row[BEGIN]
@@ -280,7 +280,7 @@ def _appended(row, j, value, none, pool, used):
 
 @njit(cache=True, nogil=True)
 def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, block, first, base, values, summed):
-    """Fill ``values`` with the inside value of each slot: sums of products, or maxima of sums if not ``summed``.
+    """Fill ``values`` with the inside value of each chart slot, as sums if ``summed`` and as maxima otherwise.
 
     ``word_symbols`` and ``word_values`` list the possible symbols of the words; those of word ``i`` start at
     ``word_starts[i]``. ``unary`` is (starts, parent, weight). ``groups`` are the binary rules by the blocks of their
@@ -379,7 +379,7 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
 
 @njit(cache=True, nogil=True)
 def _ends(n, first, base, values, left, right):
-    """Write the ranges of phrase ends by first word and symbol, and of phrase starts by end and symbol.
+    """Write the range of phrase ends for each start and symbol, and of phrase starts for each end and symbol.
 
     ``left[i, s]`` and ``right[j, s]`` are (first, last + 1), at first (n + 1, 0).
     """
@@ -396,7 +396,7 @@ def _ends(n, first, base, values, left, right):
 
 @njit(cache=True, nogil=True)
 def _chart_outside(n, root, binary, unary, block, first, base, values, threshold, left_ends, right_ends, outside):
-    """Fill ``outside``, all zero, with the outside value of each slot in derivations from ``root``.
+    """Fill the zero array ``outside`` with the outside value of each chart slot in derivations from ``root``.
 
     ``values`` are the inside sums; ``binary`` is (starts by parent, rules by parent, left, right, weight) and ``unary``
     (starts by child, parent, weight). The ends are those of :func:`_ends`, filled here. A rule is applied where its
@@ -441,20 +441,20 @@ def _chart_outside(n, root, binary, unary, block, first, base, values, threshold
 
 @njit(cache=True, nogil=True)
 def _slot(base, block, first, layer, i, j, s):
-    """Return the slot of a symbol in a cell, or -1."""
+    """Return the index of the slot of a symbol in a chart cell, or -1 if the symbol is pruned."""
     start = base[layer, j * (j - 1) // 2 + i, block[s]]
     return start + s - first[block[s]] if start >= 0 else -1
 
 
 @njit(cache=True, nogil=True)
 def _larger(array):
-    """Return a copy with twice as many rows; the contents of the new ones do not matter."""
+    """Return a copy of an array with twice as many rows, where the new rows have arbitrary contents."""
     return np.concatenate((array, array))
 
 
 @njit(cache=True, nogil=True)
 def _edges(symbol, i, j, layer, binary, unary, block, first, base, values):
-    """Return rules, split points and values of all ways to build an item from the best derivations of its parts."""
+    """Return the rule, split point and value of each way to build a chart item from its best child derivations."""
     p_start, p_rule, left, right, weight = binary
     u_start, u_rule, child, u_weight = unary
     rules, splits, scores = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64)
@@ -494,7 +494,7 @@ def _edges(symbol, i, j, layer, binary, unary, block, first, base, values):
 
 @njit(cache=True, nogil=True)
 def _children(item, candidate, binary, unary, ends):
-    """Write symbol, start, end and layer of both children of a candidate; the symbol is -1 for a missing child."""
+    """Write the symbol, start, end and layer of both children of a candidate, with symbol -1 for a missing child."""
     rule, left, right, child = candidate[RULE], binary[2], binary[3], unary[2]
     for side in range(2):
         ends[side, SYMBOL], ends[side, LAYER] = -1, 0
@@ -511,14 +511,14 @@ def _children(item, candidate, binary, unary, ends):
 
 @njit(cache=True, nogil=True)
 def _own(ends, side, item_of, block, first, base):
-    """Return the item of a child: -1 if it was never requested, -2 if there is no child."""
+    """Return the item index of a child: -1 for a child that was never requested, -2 if there is no child."""
     symbol, i, j, layer = ends[side]
     return item_of[_slot(base, block, first, layer, i, j, symbol)] if symbol >= 0 else -2
 
 
 @njit(cache=True, nogil=True)
 def _value(rule, binary, unary, left_value, right_value):
-    """Return the value of a derivation from those of its parts."""
+    """Compute the value of a derivation from its rule and the values of its child derivations."""
     if rule == SAME:
         return left_value
     count = len(binary[2])
@@ -527,7 +527,7 @@ def _value(rule, binary, unary, left_value, right_value):
 
 @njit(cache=True, nogil=True)
 def _begin(item, edges, k, pool, scores, used):
-    """Make the best edges of an item its first candidates; return the used size of the pool."""
+    """Initialize the candidates of a chart item with its ``k`` best edges and return the new size of the pool."""
     rules, splits, best = edges
     item[FIRST] = item[PENDING] = -1
     item[COUNT] = item[DONE] = 0
@@ -542,7 +542,7 @@ def _begin(item, edges, k, pool, scores, used):
 
 @njit(cache=True, nogil=True)
 def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, sums):
-    """Add a candidate: the last derivation with the next best part on one side; return the used size of the pool."""
+    """Add the candidate with the next best child derivation on one side and return the new size of the pool."""
     pool[used] = last
     pool[used, LEFT_RANK + side] += 1
     pool[used, NEXT] = item[FIRST]
@@ -555,7 +555,7 @@ def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, su
 
 @njit(cache=True, nogil=True)
 def _take(item, pool, scores, taken):
-    """Return the best candidate of an item, or -1; if ``taken``, remove it from the list."""
+    """Return the best candidate of a chart item or -1, and remove the candidate from the list if ``taken``."""
     best, before, previous, c = -1, -1, -1, item[FIRST]
     while c >= 0:
         if best < 0 or scores[c] > scores[best]:
@@ -571,7 +571,7 @@ def _take(item, pool, scores, taken):
 
 @njit(cache=True, nogil=True)
 def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
-    """Return up to ``k`` best derivations of the whole sentence from ``root``.
+    """Return up to ``k`` best derivations of the whole sentence from the symbol ``root``.
 
     ``values`` are the maxima of the chart; ``binary`` is (starts by parent, rules by parent, left, right, weight),
     ``unary`` (starts by parent, rules by parent, child, weight). The result is the table, values and best rows of
@@ -651,20 +651,20 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True)
 def _noted(ends, row, s, at):
-    """Widen the range of nonzero entries of a row."""
+    """Extend the range of nonzero entries of a row to include a new position."""
     ends[row, s, 0] = min(ends[row, s, 0], at)
     ends[row, s, 1] = max(ends[row, s, 1], at + 1)
 
 
 @njit(cache=True, nogil=True)
 def _cuts(i, j, one, other):
-    """Return the range of split points of words ``i`` to ``j - 1`` at which both rows are nonzero."""
+    """Return the range of split points between ``i`` and ``j`` at which both rows may be nonzero."""
     return np.uint64(max(i + 1, one[0], other[0])), np.uint64(max(0, min(j, one[1], other[1])))
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, left, right, left_ends, right_ends):
-    """Fill ``low`` (cells, S), ``left`` and ``right``, all zero, with the inside values of both layers.
+    """Compute the inside values of both chart layers in the zero arrays ``low``, ``left`` and ``right``.
 
     ``words``, ``kinds`` and ``weights`` list the possible symbols of the words, sorted by word. ``pairs`` is (children
     of each distinct pair, starts of its rules in ``parent`` and ``weight``), ``unary`` is (child, parent, weight). The
@@ -703,9 +703,9 @@ def _span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, le
 def _span_outside(
     n, root, pairs, parent, weight, unary, inner, left, right, left_ends, right_ends, threshold, low, of_left, of_right
 ):
-    """Fill ``low``, ``of_left`` and ``of_right``, all zero, with the outside values of each symbol.
+    """Compute the outside values of both chart layers in the zero arrays ``low``, ``of_left`` and ``of_right``.
 
-    That of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``. Other arguments are those of
+    The value of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``. Other arguments are those of
     :func:`_span_inside`; ``inner`` is its lower layer. Symbols in derivations whose sum is below ``threshold`` get
     zero.
     """

@@ -1,4 +1,4 @@
-"""Dependency trees scored by parts of several arcs: hashed features, hill climbing and updates.
+"""Numba kernels for higher-order dependency trees: hashed features, hill climbing and weight updates.
 
 A part is a tuple of positions ``(x, h, s, m)``: a word m with its head h, the inner neighbour s of m among the
 dependents of h on the same side, and x, which is the head of h or the inner neighbour of s. A missing neighbour is
@@ -44,7 +44,7 @@ MAX_PASSES = 1000
 
 @njit(cache=True, nogil=True, inline="always")
 def _mixed(a, b):
-    """Hash two numbers into one."""
+    """Hash two integers into one."""
     key = (a ^ (a >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(b)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
     return key ^ (key >> np.uint64(32))
@@ -52,7 +52,7 @@ def _mixed(a, b):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _cells(features, mask, kind, x, h, s, m, cells):
-    """Write the hashed features of a part; return their number.
+    """Write the hashed features of a higher-order part of a tree and return their count.
 
     ``features`` holds the feature table (rows: left end, root, words, right end, no dependent; 0 is a missing feature),
     the templates, sorted by kind, and the first template of each kind.
@@ -77,7 +77,7 @@ def _cells(features, mask, kind, x, h, s, m, cells):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _summed(model, kind, x, h, s, m):
-    """Return the score of a part: the sum of the weights of its features."""
+    """Compute the score of a higher-order part of a tree from the weights of its hashed features."""
     features, weights, gamma, _, cells = model
     total = 0.0
     for k in range(_cells(features, np.uint64(len(weights) - 1), kind, x, h, s, m, cells)):
@@ -87,7 +87,7 @@ def _summed(model, kind, x, h, s, m):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _part(model, kind, x, h, s, m):
-    """Return the score of a part, cached in a hash table in which later parts overwrite earlier ones."""
+    """Return the score of a higher-order part of a tree from a cache, computing the score if necessary."""
     _, _, _, cache, _ = model
     digits = np.int64(MAX_WORDS + 2)
     name = (((kind * digits + x + 1) * digits + h) * digits + s + 1) * digits + m + 1
@@ -100,7 +100,7 @@ def _part(model, kind, x, h, s, m):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _chained(model, order, g, h, t, s, m):
-    """Return the score of the sibling parts of m, a word or an end, with inner neighbours t and s; no g is -1."""
+    """Return the score of the sibling parts of the dependent ``m`` of ``h``, with grandparent ``g`` or -1."""
     total = _part(model, SIBLING, h, h, s, m)
     if order == 3:
         if s != h:
@@ -112,7 +112,7 @@ def _chained(model, order, g, h, t, s, m):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _neighbours(tree, h, m):
-    """Return the inner neighbour of m below h (h if none) and the outer one (end if none), present or potential."""
+    """Return the nearest siblings of ``m`` towards and away from the head ``h``, whether or not ``m`` is attached."""
     _, _, outer, near = tree
     side = 1 if h < m else 0
     s, o = h, near[side, h]
@@ -123,7 +123,7 @@ def _neighbours(tree, h, m):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _attachment_gain(model, order, tree, scores, h, m):
-    """Return the gain of attaching m, which is detached, with its subtree to h."""
+    """Return the score gained by attaching the detached word ``m`` with its subtree to the head ``h``."""
     heads, inner, outer, near = tree
     size = len(heads)
     g = heads[h]
@@ -152,7 +152,7 @@ def _attachment_gain(model, order, tree, scores, h, m):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _attach(tree, h, m):
-    """Attach m, which is detached, to h."""
+    """Attach the detached word ``m`` to the head ``h``."""
     heads, inner, outer, near = tree
     side = 1 if h < m else 0
     s, o = _neighbours(tree, h, m)
@@ -167,7 +167,7 @@ def _attach(tree, h, m):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _detach(tree, m):
-    """Detach m."""
+    """Detach the word ``m`` from its head."""
     heads, inner, outer, near = tree
     h, s, o = heads[m], inner[m], outer[m]
     if s == h:
@@ -181,7 +181,7 @@ def _detach(tree, m):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _mark_crossing(heads, m, covered):
-    """Mark the heads to which m cannot be attached without crossing an arc."""
+    """Mark the heads to which the word ``m`` cannot be attached without crossing arcs."""
     for k in range(len(covered)):
         covered[k] = 0
     first, last = 0, len(heads) - 1  # the range inside all arcs over m
@@ -202,7 +202,7 @@ def _mark_crossing(heads, m, covered):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _upwards(tree, order_of):
-    """Write the words so that each comes before its head."""
+    """Write the words in bottom-up order, each word before its head."""
     _, _, outer, near = tree
     size = len(outer)
     last, read = size - 1, size - 1  # a queue, filled and read backwards
@@ -225,7 +225,7 @@ def _upwards(tree, order_of):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _is_descendant(heads, h, m):
-    """Return whether h is m or a descendant of m."""
+    """Return whether the word ``h`` is ``m`` or a descendant of ``m``."""
     while h > 0:
         if h == m:
             return True
@@ -235,14 +235,14 @@ def _is_descendant(heads, h, m):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _invalidate(gains, v):
-    """Invalidate the cached gains of attaching words to v, and v to words."""
+    """Invalidate the cached gains of all attachments with ``v`` as the head or the dependent."""
     for k in range(len(gains)):
         gains[v, k] = gains[k, v] = np.nan
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _move(tree, gains, m, h):
-    """Attach m to another head, and invalidate the cached gains that change."""
+    """Attach the word ``m`` to a new head and invalidate the cached gains that change."""
     was = tree[0][m]
     if was >= 0:
         _detach(tree, m)
@@ -254,7 +254,7 @@ def _move(tree, gains, m, h):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _best_head(model, how, tree, scores, allowed, gains, covered, m):
-    """Attach m to its best head if that improves the tree; return the gain.
+    """Attach the word ``m`` to its best head if this raises the score of the tree, and return the gain.
 
     With a single root, another word becomes the root only if the old root is attached to it in the same step.
     """
@@ -305,7 +305,7 @@ def _best_head(model, how, tree, scores, allowed, gains, covered, m):
 
 @njit(cache=True, nogil=True)
 def _are_trees(trees):
-    """Return whether in each row all words lead to the root 0."""
+    """Return whether the heads in each row form a tree with root 0."""
     seen = np.empty(trees.shape[1] + 1, np.int64)
     for heads in trees:
         seen[:] = 0
@@ -323,7 +323,7 @@ def _are_trees(trees):
 
 @njit(cache=True, nogil=True)
 def _detached_tree(size):
-    """Return a tree in which all words are detached."""
+    """Return an empty tree structure, in which no word has a head."""
     links, near = np.full((3, size), -1), np.empty((2, size), np.int64)
     near[0], near[1] = -1, size
     return links[0], links[1], links[2], near
@@ -331,7 +331,7 @@ def _detached_tree(size):
 
 @njit(cache=True, nogil=True)
 def _linked_tree(heads):
-    """Return the tree with the given heads."""
+    """Build the linked tree structure from an array of heads."""
     tree = _detached_tree(len(heads) + 1)
     for m in range(1, len(heads) + 1):
         _attach(tree, heads[m - 1], m)
@@ -340,7 +340,7 @@ def _linked_tree(heads):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _list_parts(tree, order, parts):
-    """Write the parts (kind, x, h, s, m) of a tree; return their number."""
+    """Write the higher-order parts (kind, x, h, s, m) of a tree and return their count."""
     above, _, outer, near = tree
     size, count = len(above), 0
     for h in range(size):
@@ -366,7 +366,7 @@ def _list_parts(tree, order, parts):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _score(model, order, tree, scores, parts):
-    """Return the score of a tree; its parts are written to ``parts``."""
+    """Return the score of a linked tree, using ``parts`` as a buffer for the higher-order parts."""
     heads, total = tree[0], 0.0
     for m in range(1, len(scores)):
         total += scores[heads[m], m]
@@ -378,13 +378,13 @@ def _score(model, order, tree, scores, parts):
 
 @njit(cache=True, nogil=True)
 def _tree_score(model, order, scores, heads):
-    """Return the score of a tree."""
+    """Return the score of the dependency tree given by an array of heads."""
     return _score(model, order, _linked_tree(heads), scores, np.empty((4 * 3 * len(scores), 5), np.int64))
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _first_like(trees, k):
-    """Return the index of the first tree that equals tree k."""
+    """Return the index of the first tree that is equal to tree ``k``."""
     for twin in range(k):
         m = 0
         while m < trees.shape[1] and trees[twin, m] == trees[k, m]:
@@ -396,21 +396,21 @@ def _first_like(trees, k):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _mark_all(settled):
-    """Mark all words to be examined again."""
+    """Mark all words as unsettled, to be examined again."""
     for m in range(len(settled)):
         settled[m] = False
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _copy_heads(heads, tree):
-    """Copy heads."""
+    """Copy the head of each word from ``tree`` to ``heads``."""
     for m in range(len(heads)):
         heads[m] = tree[m]
 
 
 @njit(cache=True, nogil=True)
 def _climb(model, how, scores, allowed, trees, values):
-    """Improve each tree in place until no change of a single head raises its score, and write the score.
+    """Improve each tree in place by hill climbing until no change of a single head raises the score.
 
     ``how`` is (order, projective, one_root), and ``allowed[h, m]`` marks the arcs that may be made. Duplicate trees are
     climbed once. ``gains[h, m]`` caches :func:`_attachment_gain` until h or m changes, also across climbs.
@@ -450,7 +450,7 @@ def _climb(model, how, scores, allowed, trees, values):
 
 @njit(cache=True, nogil=True)
 def _tree_difference(features, order, heads, predicted, delta, cells, counts):
-    """Write the features of two trees and their count differences; return number and squared norm.
+    """Write the difference between the feature counts of two trees and return its length and squared norm.
 
     ``delta`` is zero before and after. Of repeated cells the first holds the difference, the others 0.
     """
@@ -472,14 +472,14 @@ def _tree_difference(features, order, heads, predicted, delta, cells, counts):
 
 @njit(cache=True, nogil=True)
 def _move_cells(cells, counts, step, clock, weights, sums):
-    """Add a step along a feature difference to the weights, and ``clock`` times the step to the sums."""
+    """Add ``step`` times a feature difference to the weights, and update the running sums for averaging."""
     for c in range(len(cells)):
         weights[cells[c]] += step * counts[c]
         sums[cells[c]] += step * clock * counts[c]
 
 
 class TreeParts(NamedTuple):
-    """Parameters of parts of several arcs."""
+    """Parameters of the higher-order parts of dependency trees."""
 
     order: int  # maximum number of arcs in a part: 1, 2 or 3
     templates: NDArray[
@@ -490,7 +490,7 @@ class TreeParts(NamedTuple):
 
 
 class TreeDifference(NamedTuple):
-    """Hashed features of two trees, the differences of their counts, and the squared norm of these."""
+    """Difference between the hashed feature counts of two trees, with its squared norm."""
 
     cells: NDArray[np.int64]
     counts: NDArray[np.float32]
@@ -500,7 +500,7 @@ class TreeDifference(NamedTuple):
 def score_trees(
     table: NDArray[np.int32], scores: NDArray[np.float64], trees: NDArray[Any], parts: TreeParts
 ) -> NDArray[np.float64]:
-    r"""Return the scores of trees, given as heads of shape (trees, n): the sum over arcs and parts.
+    r"""Return the scores of dependency trees with heads of shape (trees, n), summed over arcs and higher-order parts.
 
     .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
 
@@ -521,7 +521,7 @@ def climb_trees(
     projective: bool,
     single_root: bool = True,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Improve each tree by hill climbing until no change of a single head raises its score; return trees and scores.
+    """Improve trees by hill climbing, one head at a time, and return the locally optimal trees and their scores.
 
     Each pass visits the words from the leaves up and gives each its best head, all else fixed, until a pass changes
     nothing. With a single root, also of the starts, making another word the root attaches the old root to it in the
@@ -553,7 +553,7 @@ def difference_of_trees(
     predicted: NDArray[Any],
     delta: NDArray[np.float32],
 ) -> TreeDifference:
-    """Return the feature counts of ``heads`` minus those of ``predicted``.
+    """Return the feature counts of the tree ``heads`` minus the feature counts of the tree ``predicted``.
 
     ``delta`` is a zero array as long as the weights, and is zero again afterwards.
     """
@@ -571,7 +571,7 @@ def difference_of_trees(
 def move_weights(
     parts: TreeParts, difference: TreeDifference, *, step: float, clock: int, sums: NDArray[np.float64]
 ) -> None:
-    """Add a step along a feature difference to the weights, and ``clock`` times the step to their sums, in place."""
+    """Add ``step`` times a feature difference to the weights in place, and update the running sums for averaging."""
     if len(sums) != len(parts.weights):
         raise ValueError("sums must have the same length as the weights")
     _move_cells(difference.cells, difference.counts, float(step), float(clock), parts.weights, sums)
@@ -580,10 +580,10 @@ def move_weights(
 def _checked(
     table: NDArray[Any], scores: NDArray[Any], trees: NDArray[Any], parts: TreeParts
 ) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-    """Validate the inputs; return the model as the kernels take it, and a copy of the trees."""
+    """Validate the inputs and return the model parameters for the kernels and a copy of the trees."""
     size, trees = len(table), trees.astype(np.int64)
     if table.ndim != 2 or not 2 <= size <= MAX_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
-        raise ValueError(f"table must be int32, at least -1, for 1 to {MAX_WORDS} words; got shape {table.shape}")
+        raise ValueError(f"table must have int32 ids from -1, for 1 to {MAX_WORDS} words; got shape {table.shape}")
     if scores.shape != (size, size) or trees.ndim != 2 or trees.shape[1] != size - 1:
         raise ValueError(f"scores and trees must be for {size - 1} words; got shapes {scores.shape} and {trees.shape}")
     if not _are_trees(trees):
@@ -593,11 +593,11 @@ def _checked(
         raise ValueError(f"order must be 1, 2 or 3; got {order}")
     width = table.shape[1]
     if templates.ndim != 2 or templates.shape[1] != 5 or not -1 <= templates.min() <= templates[:, 1:].max() < width:
-        raise ValueError(f"templates must name columns of the table; got {templates.tolist()}")
+        raise ValueError(f"templates must be column indices of the table; got {templates.tolist()}")
     if (np.diff(templates[:, 0]) < 0).any() or not 0 <= templates[0, 0] <= templates[-1, 0] <= THREE:
         raise ValueError("the kinds of templates must be from 0 to 3 and ascending")
     if weights.dtype != np.float32 or not len(weights) or len(weights) & (len(weights) - 1):
-        raise ValueError(f"weights must be float32 and their number must be a power of two; got {len(weights)}")
+        raise ValueError(f"weights must be a float32 array whose length is a power of two; got {len(weights)}")
     shifted = np.full((size + 3, width), 1, np.int32)  # 1 is the end mark on both sides
     shifted[1:-2] = np.where(table >= 0, table + 3, 0)
     shifted[-1] = 2  # no dependent

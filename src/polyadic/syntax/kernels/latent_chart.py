@@ -1,4 +1,4 @@
-"""Sums of products of tensors over the derivations of a sentence, or over given trees.
+"""Inside-outside computations for latent-variable grammars, over the derivations of a sentence or given trees.
 
 An edge (rule, parent, left, right) is a binary rule, a unary rule (numbered after the binary ones, right -1), or the
 step of a symbol from the lower to the upper layer of a cell (rule -1); see :mod:`polyadic.syntax.kernels.chart` for
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Forest(NamedTuple):
-    """Derivations of a sentence with shared parts; made by :func:`forest_of`."""
+    """Packed parse forest: the derivations of a sentence with shared subtrees."""
 
     edges: NDArray[np.int32]  # (edges, 4), parts before wholes
     layers: NDArray[np.int64]  # layer, cell and symbol of each node, sorted
@@ -33,20 +33,20 @@ class Forest(NamedTuple):
     symbols: NDArray[np.int32]
 
     def node(self, layer: int, cell: int, symbol: int) -> int:
-        """Return the index of a node, or -1."""
+        """Return the index of the node with the given layer, cell and symbol, or -1 if there is none."""
         found = np.flatnonzero((self.layers == layer) & (self.cells == cell) & (self.symbols == symbol))
         return int(found[0]) if len(found) else -1
 
 
 class Tensors(NamedTuple):
-    """Tensors of rules in one flat array; made by :func:`in_a_row`."""
+    """Parameter tensors of grammar rules, concatenated into one flat array."""
 
     numbers: NDArray[np.float64]
     starts: NDArray[np.int64]  # first entry of the tensor of each rule
 
 
 class LatentSums(NamedTuple):
-    """Sums over all derivations, over those through each node, and through each unary edge (0 for others)."""
+    """Total weight of all derivations, and the weight of the derivations through each node and each unary edge."""
 
     total: float
     nodes: NDArray[np.float64]
@@ -54,7 +54,7 @@ class LatentSums(NamedTuple):
 
 
 def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Forest:
-    """Return the derivations of a chart that use only the slots marked in ``kept``."""
+    """Build the parse forest of the derivations of a chart that use only the slots marked in ``kept``."""
     n, base, values = filled
     if kept.shape != values.shape or base.shape[2] != len(rules.first) - 1:
         raise ValueError(f"the chart must belong to the rules, and kept must have shape ({len(values)},)")
@@ -80,7 +80,7 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
 
 
 def in_a_row(tensors: Sequence[NDArray[np.float64]]) -> Tensors:
-    """Concatenate the tensors of rules, in the order of the rules."""
+    """Concatenate the tensors of grammar rules into one flat array, in the order of the rules."""
     sizes = [tensor.size for tensor in tensors]
     numbers = np.concatenate([np.zeros(0), *(np.ravel(tensor) for tensor in tensors)])
     return Tensors(numbers, np.cumsum([0, *sizes])[:-1])
@@ -95,7 +95,7 @@ def latent_sums(
     root: int,
     first: NDArray[np.float64],
 ) -> LatentSums:
-    """Sum products of tensors over all derivations, and over those through each node and each unary edge.
+    """Compute the total weight of all derivations and of the derivations through each node and unary edge.
 
     ``sizes`` are the numbers of states of the nodes, ``words`` of shape (nodes, m) holds the vectors of the tags of
     words, zero elsewhere, and ``first`` the weights of the states of ``root``, the node of the whole sentence.
@@ -113,7 +113,7 @@ def latent_sums(
 def tree_sums(
     edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer], roots: NDArray[np.integer]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return log-probability, expected counts, and inside and outside values of given trees, as EM needs them.
+    """Return the log-probability, expected counts, and inside and outside values of given trees (E-step of EM).
 
     There is one edge per node; ``sizes`` are the numbers of states of the nodes, 1 for ``roots``. The counts are
     those of the tensor entries. Rows of the inside and outside values, of shape (nodes, m), sum to 1.
@@ -132,7 +132,7 @@ def tree_sums(
 
 
 def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return for each node the edge below it with the largest sum of gains; -1 for words and underivable nodes.
+    """Return the best edge below each node by the sum of gains, or -1 for words and nodes without a derivation.
 
     ``gains`` has one value per edge; ``words`` holds the gains of the tags of words and minus infinity for other nodes.
     """
@@ -152,13 +152,13 @@ def _check(edges: NDArray[np.int32], nodes: int) -> None:
 
 
 def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Validate edges and tensors; return the number of states as the kernels take them."""
+    """Validate the edges and tensors and return the number of states of each node."""
     _check(edges, len(sizes))
     states = frozen(sizes, np.int64)
     rules = edges[edges[:, 0] >= 0]
     if len(rules):
         if rules[:, 0].max() >= len(tensors.starts):
-            raise ValueError(f"rules of edges must be below {len(tensors.starts)}")
+            raise ValueError(f"rule ids of edges must be below {len(tensors.starts)}")
         children = np.where(rules[:, 2:] < 0, 1, states[rules[:, 2:]]).prod(axis=1)
         room = np.diff(tensors.starts, append=len(tensors.numbers))
         if (states[rules[:, 1]] * children != room[rules[:, 0]]).any():
@@ -171,7 +171,7 @@ def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integ
 
 @njit(cache=True, nogil=True)
 def _added(edges, count, rule, parent, left, right):
-    """Write an edge if there is room; return the index of the next."""
+    """Write an edge if the array has room and return the index of the next edge."""
     if count < len(edges):
         edges[count, 0], edges[count, 1], edges[count, 2], edges[count, 3] = rule, parent, left, right
     return count + 1
@@ -179,14 +179,14 @@ def _added(edges, count, rule, parent, left, right):
 
 @njit(cache=True, nogil=True)
 def _node(numbers, base, block, first, layer, cell, symbol):
-    """Return the node of a symbol, or -1."""
+    """Return the node index of a symbol in a chart cell, or -1 if there is no such node."""
     start = base[layer, cell, block[symbol]]
     return numbers[start + symbol - first[block[symbol]]] if start >= 0 else -1
 
 
 @njit(cache=True, nogil=True)
 def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary, edges):
-    """Fill ``edges``; return their number, which may exceed the room.
+    """Write the edges of a parse forest and return their number, which may exceed the length of ``edges``.
 
     ``numbers`` holds the node of each slot, or -1; ``symbols`` the symbol of each node; the nodes of a layer of a cell
     are ``cells[layer, cell]`` to ``cells[layer, cell + 1] - 1``. ``binary`` is (starts, right, parent) by left child,
@@ -227,7 +227,7 @@ def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary,
 
 @njit(cache=True, nogil=True)
 def _latent_inside(edges, tensors, starts, sizes, values):
-    """Add the inside values of all nodes to ``values``, which holds those of words."""
+    """Compute the inside values of all nodes, given ``values`` that hold the vectors of words."""
     for e in range(len(edges)):
         r, p, x, y = edges[e]
         if r < 0:
@@ -252,7 +252,7 @@ def _latent_inside(edges, tensors, starts, sizes, values):
 
 @njit(cache=True, nogil=True)
 def _latent_outside(edges, tensors, starts, sizes, values, around, through):
-    """Add the outside values of all nodes to ``around``, which holds that of the root.
+    """Compute the outside values of all nodes, given ``around`` that holds the vector of the root.
 
     ``through``, all zero, is filled with the sum over derivations through each unary edge.
     """
@@ -281,7 +281,7 @@ def _latent_outside(edges, tensors, starts, sizes, values, around, through):
 
 @njit(cache=True, nogil=True)
 def _scaled(row, size):
-    """Divide the first ``size`` entries of a row by their sum; return the sum."""
+    """Divide the first ``size`` entries of a row by their sum and return the sum."""
     total = 0.0
     for a in range(size):
         total += row[a]
@@ -293,7 +293,7 @@ def _scaled(row, size):
 
 @njit(cache=True, nogil=True)
 def _tree_inside(edges, tensors, starts, sizes, values):
-    """Fill ``values``, all zero, with inside values scaled to sum 1; return the log-probability of all trees.
+    """Compute the inside values of trees, scaled to sum to 1, and return the log-probability of all trees.
 
     There is one edge per node, children before parents, and each root has one state.
     """
@@ -344,7 +344,7 @@ def _tree_counts(edges, tensors, starts, sizes, values, around, counts):
 
 @njit(cache=True, nogil=True)
 def _best_edges(edges, gains, values, best):
-    """Fill ``values``, minus infinity except for words, with the largest sums of gains, and ``best`` with the edges."""
+    """Compute the largest sum of gains of each node in ``values``, and the corresponding edge in ``best``."""
     for e in range(len(edges)):
         p, x, y = edges[e, 1], edges[e, 2], edges[e, 3]
         value = gains[e] + values[x] + (values[y] if y >= 0 else 0.0)

@@ -1,4 +1,4 @@
-"""Role scores from hashed features; each feature has adjacent weights, one shared by all roles and one per role."""
+"""Numba kernels for semantic role scores from hashed features, with shared and role-specific weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def score_cells(cells: NDArray[np.int32], theta: NDArray[np.float32], *, roles: int) -> NDArray[np.float64]:
-    r"""Return the score of each role for each row of features.
+    r"""Return the score of each semantic role for each row of hashed features.
 
     .. math:: S_{ir} = \sum_k \theta_{c_{ik}} + \theta_{c_{ik} + 1 + r}
 
@@ -30,7 +30,7 @@ def score_cells(cells: NDArray[np.int32], theta: NDArray[np.float32], *, roles: 
 
 
 def hashed_cells(features: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], *, bits: int) -> NDArray[np.int32]:
-    """Return a hash below two to the power of ``bits`` for each triple of feature ids, -1 where one is missing."""
+    """Hash each triple of feature ids to an integer below ``2 ** bits``, or -1 if one of the ids is missing."""
     first, second, third = np.broadcast_arrays(*(np.asarray(part, np.int64) for part in features))
     missing = (first < 0) | (second < 0) | (third < 0)
     a, b, c = (part.astype(np.uint64) for part in (first, second, third))
@@ -39,7 +39,7 @@ def hashed_cells(features: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], *, b
 
 
 def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix 64 bits (the finalizer of splitmix64, Steele et al. 2014)."""
+    """Scramble 64-bit keys by the finalizer of splitmix64 (Steele et al. 2014)."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
@@ -47,7 +47,7 @@ def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @njit(cache=True, nogil=True)
 def _cell_scores(cells, theta, scores):
-    """Add the weights ``c`` and ``c + 1 + r`` of each cell ``c >= 0`` of row ``i`` to ``scores[i, r]``."""
+    """Add the shared and the role-specific weight of each feature of row ``i`` to ``scores[i, r]``."""
     for i in range(cells.shape[0]):
         shared = 0.0
         for k in range(cells.shape[1]):

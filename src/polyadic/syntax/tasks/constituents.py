@@ -1,4 +1,4 @@
-"""``polyadic parse constituents``: constituency trees, by grammars trained on such trees."""
+"""``polyadic parse constituents``: train, apply and evaluate grammars for constituency parsing."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def train(
     method: Literal["split-merge", "spectral", "annotated"] = "split-merge",
     force: bool = False,
 ) -> Saved:
-    """Train a grammar on a treebank; traces and functions of phrases are left out.
+    """Train a grammar on a constituency treebank, ignoring traces and function tags.
 
     --cycles is for method split-merge, --states for spectral, and --smoothing for both; spectral has 50 by default.
 
@@ -140,7 +140,7 @@ def apply(model: Parser, sentences: Lines, *, tagged: bool = False, out: Written
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print the scores in a row."""
+    """Print the evaluation scores as a table with one row."""
     from polyadic.interface import output
 
     headings = ["sentences", "F", "interval", "precision", "recall", "all brackets right", "tags right"]
@@ -178,7 +178,7 @@ def _clean(path: Path) -> list[Phrase]:
 
 
 def _sentences(path: Path) -> Iterator[list[str]]:
-    """Read the words of each line, with brackets as treebanks write them."""
+    """Read the words of each line, replacing parentheses by -LRB- and -RRB- as in treebanks."""
     from polyadic.text.streams import blocks, lines, open_bytes
 
     with open_bytes(str(path)) as stream:
@@ -187,7 +187,7 @@ def _sentences(path: Path) -> Iterator[list[str]]:
 
 
 def _split(pair: str, where: str) -> tuple[str, str]:
-    """Split a word from its tag."""
+    """Split a pair such as ``dog/NN`` into the word and the tag."""
     word, slash, tag = pair.rpartition("/")
     if not (word and slash and tag):
         raise InputError(

@@ -1,4 +1,4 @@
-"""``polyadic parse``: dependency trees of tagged sentences and of plain text."""
+"""``polyadic parse``: train, apply, evaluate and compare dependency parsers."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ TASK = Task(
     groups={"constituents": constituents.TASK},
 )
 Trees = Annotated[Path, Metavar("TREES"), Help("File with sentences in CoNLL-U or CoNLL-X; - reads standard input.")]
-Gold = Annotated[Path, Metavar("GOLD"), Help("File with sentences of a treebank.")]
+Gold = Annotated[Path, Metavar("GOLD"), Help("Treebank file with the correct trees.")]
 Parses = Annotated[
-    list[str], Metavar("A B..."), Help("Files with parses of these sentences; all are compared with the first.")
+    list[str], Metavar("A B..."), Help("Files with parses of the same sentences; all are compared with the first.")
 ]
 Tagger = Annotated[
-    Folder | None, Help("Folder of a saved tagger, whose tags replace those of the file (default: tags of the file).")
+    Folder | None, Help("Folder of a saved tagger to use instead of the tags of the file (default: tags of the file).")
 ]
 Validation = Annotated[Path, Metavar("TREES")]
 Vectors = Annotated[Path, Metavar("VECTORS")]
 Order = Annotated[int, Within(1, 3)]
 Invalid = Annotated[
-    Literal["raise", "skip"], Help("Raise an error for sentences whose heads are no tree, or skip them.")
+    Literal["raise", "skip"], Help("Raise an error for sentences whose heads form no tree, or skip them.")
 ]
-Universal = Annotated[bool, Help("Ignore subtypes of relations: nsubj:pass is nsubj.")]
+Universal = Annotated[bool, Help("Ignore the subtypes of relations: count nsubj:pass as nsubj.")]
 
 
 @TASK.verb(
@@ -61,7 +61,7 @@ def train(
     invalid: Invalid = "raise",
     force: bool = False,
 ) -> Saved:
-    """Train on a treebank: words, parts of speech, and lemmas and morphology if it has them.
+    """Train a dependency parser on the words, parts of speech, lemmas and morphology of a treebank.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def apply(
     by_line: ByLine = False,
     out: Written = None,
 ) -> None:
-    """Write sentences with predicted heads and relations; those in the file are ignored.
+    """Write sentences with predicted heads and relations; heads and relations in the file are ignored.
 
     With --tagger, parts of speech, lemmas and morphology are predicted too, and with --text, sentences and words.
     Enhanced dependencies, PHEAD and PDEPREL are left empty, because they belong to other trees.
@@ -141,7 +141,7 @@ def apply(
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print the figures, the shares of correct sentences, and any scores by relation and length."""
+    """Print the attachment scores, the shares of correct sentences, and any scores by relation and length."""
     from polyadic.interface import output
 
     print_figures(result["figures"], "words")
@@ -205,7 +205,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
     show=_print_comparison,
 )
 def compare(gold: Gold, parses: Parses, *, universal: Universal = False) -> dict[str, Any]:
-    """Compare parses of the same sentences with the first: differences and their 95 % intervals, paired by sentence."""
+    """Compare parses with those of the first file: score differences and 95 % intervals, paired by sentence."""
     from polyadic.metrics import dependencies as d
     from polyadic.metrics.figures import difference
     from polyadic.syntax.trees import read_trees
@@ -224,7 +224,7 @@ def compare(gold: Gold, parses: Parses, *, universal: Universal = False) -> dict
 
 
 def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) -> Iterable[Tree]:
-    """Read sentences with parts of speech, or predict these."""
+    """Read sentences with parts of speech, or predict the parts of speech with a tagger."""
     from polyadic.syntax.plain_text import read_paragraphs
     from polyadic.syntax.trees import read_trees
 

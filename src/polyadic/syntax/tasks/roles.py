@@ -1,4 +1,4 @@
-"""``polyadic roles``: semantic roles of the arguments of predicates."""
+"""``polyadic roles``: train, apply and evaluate semantic role labellers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ Sentences = Annotated[
 ]
 Find = Annotated[bool, Help("Find the predicates, instead of reading them from the file.")]
 Parser = Annotated[
-    Folder | None, Help("Folder of a saved parser, whose trees replace those of the file (default: trees of the file).")
+    Folder | None,
+    Help("Folder of a saved parser to use instead of the trees of the file (default: trees of the file)."),
 ]
 
 
@@ -42,7 +43,7 @@ Parser = Annotated[
 def train(
     sentences: Sentences, model: SemanticRoles, *, out: Out, parser: Folder | None = None, force: bool = False
 ) -> Saved:
-    """Train on sentences with trees, predicates and roles; a classifier learns which words are predicates.
+    """Train a semantic role labeller, and a classifier that finds predicates, on sentences with trees and roles.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def apply(
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print the figures, the sizes, and any scores of roles."""
+    """Print the evaluation metrics, the corpus sizes, and any scores by role."""
     from polyadic.interface import output
 
     print_figures(result["figures"])

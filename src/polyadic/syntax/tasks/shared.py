@@ -1,4 +1,4 @@
-"""Parameters and tables that the commands for treebanks have in common."""
+"""Parameters and output tables shared by the treebank commands."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ Input = Annotated[
     Path, Metavar("INPUT"), Help("File with sentences in CoNLL-U, or with plain text; - reads standard input.")
 ]
 Text = Annotated[bool, Help("Read plain English text, in which an empty line ends a paragraph.")]
-ByLine = Annotated[bool, Help("End a sentence at each line of the text.")]
+ByLine = Annotated[bool, Help("End a sentence at the end of each line of the text.")]
 Written = Annotated[File | None, Help("File to write (default: standard output).")]
 
 
 def some(items: Iterable[Item], message: str) -> list[Item]:
-    """Return the items, or raise InputError with a message if there are none."""
+    """Return the items as a list, or raise InputError with the given message if there are none."""
     if listed := list(items):
         return listed
     raise InputError(message)
 
 
 def counts_in_json(counts: Iterable[Any], *measures: str) -> list[dict[str, Any]]:
-    """Return the counts by kind and some of their measures for JSON; ``F1`` is read from ``f1``."""
+    """Convert counts by category, with the named measures, to dictionaries for JSON."""
     return [each._asdict() | {name: getattr(each, name.lower()) for name in measures} for each in counts]
 
 
 def print_figures(figures: Sequence[Mapping[str, Any]], used: str = "") -> None:
-    """Print figures with their intervals, and the number of cases below the heading ``used``, if any."""
+    """Print a table of metrics with intervals and, under the heading ``used``, the number of cases."""
     from polyadic.interface import output
 
     rows = [(each["name"], each["value"], (each["low"], each["high"]), each["used"]) for each in figures]
@@ -42,7 +42,7 @@ def print_figures(figures: Sequence[Mapping[str, Any]], used: str = "") -> None:
 
 
 def print_counts(kind: str, counts: Sequence[Mapping[str, Any]]) -> None:
-    """Print the counts of kinds, with precision and recall, and F1 if they have it."""
+    """Print a table of counts, precision and recall by category, with F1 if available."""
     from polyadic.interface import output
 
     names = {"name": kind, "gold": "gold", "found": "found", "precision": "precision", "recall": "recall"}

@@ -1,4 +1,4 @@
-"""``polyadic tag``: parts of speech, morphology and lemmas of sentences or plain text, and any tags in columns."""
+"""``polyadic tag``: train, apply and evaluate taggers of parts of speech, morphology, lemmas and other tags."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Input = Annotated[
 def train(
     sentences: Sentences, given: dict[str, Any], *, out: Out, columns: bool = False, force: bool = False
 ) -> Saved:
-    """Train a tagger of the CoNLL-U columns lemma, upos, xpos and features, or of the last column of another file.
+    """Train a tagger of lemmas, parts of speech and morphology in CoNLL-U, or of the last column of another file.
 
     With --columns, --max-iter is 10 and --min-count 1 by default, and tags that are all B-X, I-X and O are spans; if
     I-X follows B-X or I-X in all sentences, it does so in predictions too (bio).
@@ -100,7 +100,7 @@ def _train_columns(sentences: Path, given: dict[str, Any], out: Path, *, force: 
 
 @TASK.verb(example="polyadic tag apply tagger --text latin.txt --out tagged.conllu", json=False)
 def apply(model: Tagger, sentences: Input, *, text: Text = False, by_line: ByLine = False, out: Written = None) -> None:
-    """Write tagged sentences: CoNLL-U for CoNLL-U or text, or the same columns and one more.
+    """Write tagged sentences in CoNLL-U, or in columns with the predicted tag as an additional column.
 
     In CoNLL-U the columns lemma, upos, xpos and features are replaced; all others are unchanged.
     """
@@ -122,7 +122,7 @@ def apply(model: Tagger, sentences: Input, *, text: Text = False, by_line: ByLin
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print the figures, and any scores of kinds of spans."""
+    """Print the tagging metrics and any scores by span type."""
     print_figures(result["figures"], "cases")
     if result["kinds"]:
         print_counts("kind", result["kinds"])
@@ -163,7 +163,7 @@ def evaluate(model: Tagger, sentences: Sentences, *, tables: bool = False) -> di
 
 
 def _trees(path: Path) -> Iterator[Tree]:
-    """Read sentences with their heads, or with heads of 0 where there are none."""
+    """Read sentences, with heads of 0 for sentences without heads."""
     from polyadic.syntax.trees import numbered_sentences, tree_of
     from polyadic.text.streams import name_of
 
@@ -176,7 +176,7 @@ def _trees(path: Path) -> Iterator[Tree]:
 def _features_and_tags(
     path: Path, tagger: SequenceTagger | None = None
 ) -> tuple[list[list[list[str]]], list[tuple[str, ...]]]:
-    """Read features and tags of tokens from a file of columns; those that a tagger needs, if it is given."""
+    """Read the features and tags of each sentence from a column file, and check the columns that a tagger requires."""
     from polyadic.syntax.columns import read_columns
     from polyadic.syntax.tag_features import need_tags, tag_features
 
@@ -190,7 +190,7 @@ def _features_and_tags(
 
 
 def _tagged_columns(tagger: SequenceTagger, path: Path) -> Iterator[str]:
-    """Yield the lines of each sentence with the predicted tag at the end."""
+    """Yield the lines of each sentence, with the predicted tag in the last column."""
     from polyadic.syntax.columns import read_columns
     from polyadic.syntax.tag_features import need_tags, tag_features
 
