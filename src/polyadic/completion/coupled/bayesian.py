@@ -86,7 +86,7 @@ class BayesianFactorization(DatabaseModel):
     def fit(
         self, database: Database | Mapping[str, Relation], y: object = None, *, at: Mapping[str, Any] | None = None
     ) -> Self:
-        """Sample factors from the posterior given all tables.
+        """Sample the factors from the posterior distribution given all tables of a database.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class BayesianFactorization(DatabaseModel):
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
-        """Continue the chain with further draws, as if ``draws`` had been larger.
+        """Draw further samples from the Markov chain, as if ``draws`` had been larger in the fit.
 
         Parameters
         ----------
@@ -141,7 +141,10 @@ class BayesianFactorization(DatabaseModel):
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
     ) -> None:
-        """Draw new rows for each stored sample given its other rows; with sweeps, run a chain from the last draw."""
+        """Sample the factors of new entities in each stored sample, then run a new chain if sweeps are requested.
+
+        The new chain starts from the last draw.
+        """
         memory, rng = self.memory_, np.random.default_rng()
         rng.bit_generator.state = memory.rng
         if folded is not None:
@@ -187,7 +190,7 @@ class BayesianFactorization(DatabaseModel):
         return self._prediction(relation, averages)
 
     def averages(self, relation: str) -> Prediction:
-        """Return the predictions for the cells given to ``fit``, averaged over all draws.
+        """Return predictions for the cells that were passed to ``fit``, averaged over all draws.
 
         Parameters
         ----------
@@ -222,7 +225,7 @@ class BayesianFactorization(DatabaseModel):
 
     @property
     def draws_(self) -> list[Draw]:
-        """Stored samples."""
+        """Stored posterior samples."""
         return self.memory_.draws
 
     def _stacks(self) -> list[NDArray[Any]]:

@@ -106,7 +106,7 @@ class CollectiveFactorization(IterativeDatabaseModel):
         return default if self.count_power is None else self.count_power
 
     def _ridges(self) -> list[float]:
-        """Return the ridge of each entity type."""
+        """Return the ridge penalty of each entity type."""
         types = self.database_.sizes
         if not isinstance(self.ridge, Mapping):
             return [float(self.ridge)] * len(types)
