@@ -1,4 +1,4 @@
-"""``polyadic machine``: factorization machines of feature vectors in libFM and libsvm format."""
+"""``polyadic machine``: factorization machines for feature vectors in libFM and libsvm format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Unknown = Annotated[
 
 
 def _methods(task: str) -> dict[str, Method]:
-    """Return the estimator class of each solver of a task."""
+    """Return the estimator class for each solver of a task."""
     from polyadic.core.methods import Method
     from polyadic.supervised.factorization_machines import FactorizationMachine, FactorizationMachineClassifier
     from polyadic.supervised.fm_gibbs import BayesianFactorizationMachine, BayesianFactorizationMachineClassifier
@@ -77,7 +77,7 @@ def train(
     unknown: Unknown = "skip",
     force: bool = False,
 ) -> Saved:
-    """Fit a factorization machine to lines of features.
+    """Fit a factorization machine to a file of feature vectors.
 
     With --solver mcmc only the rank needs tuning, and predictions are means over posterior samples.
 
@@ -142,7 +142,7 @@ def train(
 
 
 def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, validation: Path | None) -> Any:
-    """Create the estimator of a task and a solver; raise InputError for settings that these do not use."""
+    """Create the estimator for a task and a solver; raise InputError for settings that do not apply."""
     from polyadic.core.methods import refuse_unused
 
     methods = _methods(task)
@@ -164,7 +164,7 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
 
 
 def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], int]:
-    """Read feature vectors, labels and queries; also return the number of values beyond the features."""
+    """Read feature vectors, labels and query groups, and count the values of unknown features."""
     from polyadic.text.feature_lines import read_feature_lines
 
     X, y, groups = read_feature_lines(file, features=features)
@@ -181,7 +181,7 @@ def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[n
 
 
 def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
-    """Read the group of each feature."""
+    """Read the group of each feature from a file."""
     import numpy as np
 
     if file is None:
@@ -199,7 +199,7 @@ def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
 
 
 def _print_predictions(result: dict[str, Any]) -> None:
-    """Print a row for each prediction, or the name of the file with the predictions."""
+    """Print a table of predictions, or the name of the file with the predictions."""
     import typer
 
     from polyadic.interface import output
@@ -262,13 +262,13 @@ def predict(
 
 @TASK.verb(example="polyadic machine evaluate machine valid.libfm")
 def evaluate(model: FactorizationMachineBase, file: Lines, *, unknown: Unknown = "skip") -> dict[str, Any]:
-    """Compare predictions with the labels of a file."""
+    """Evaluate predictions against the labels of a file."""
     X, y, groups, skipped = _read(file, model.n_features_in_, unknown)
     return {"rows": len(y), **_measured(model, X, y, groups), "skipped": skipped}
 
 
 def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
-    """Return accuracy and log loss for two classes, the share of ordered pairs for a ranking, otherwise RMSE."""
+    """Return accuracy and log loss for two classes, the share of ordered pairs for ranking, or otherwise RMSE."""
     import numpy as np
 
     from polyadic.supervised.fm_ranking import FactorizationMachineRanker
@@ -288,7 +288,7 @@ def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
 
 
 def _in_order(scores: Any, grades: Any, groups: Any) -> float:
-    """Return the share of pairs with different grades in a group whose scores are in order; ties count half."""
+    """Return the share of correctly ordered pairs among rows with different grades in a group; ties count half."""
     import numpy as np
 
     right = total = 0.0
@@ -305,12 +305,12 @@ def _in_order(scores: Any, grades: Any, groups: Any) -> float:
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    """Write the values of a row."""
+    """Format the values of a row as strings."""
     from polyadic.interface import output
 
     return [output.in_words(value) if isinstance(value, list) else _cell(value) for value in row.values()]
 
 
 def _cell(value: Any) -> str:
-    """Write a number as precisely in a pipe as in a file; classes of other programs may be words."""
+    """Format a number with eight significant digits; strings are unchanged."""
     return value if isinstance(value, str) else f"{value:.8g}"
