@@ -108,8 +108,8 @@ def check_size(shape: tuple[int, ...]) -> None:
     """Raise InputError if a matrix is too large to be decomposed in dense form."""
     if min(shape) > MAX_DENSE:
         raise InputError(
-            f"this method decomposes a dense matrix of {shape[0]:,} x {shape[1]:,} in each sweep; use another method"
-            f" if both dimensions exceed {MAX_DENSE:,}"
+            f"a matrix of {shape[0]:,} x {shape[1]:,} is too large for this method, which requires one dimension of at"
+            f" most {MAX_DENSE:,}; use another method"
         )
     needed = COPIES * 8.0 * shape[0] * shape[1]
     resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "use another method")

@@ -163,7 +163,9 @@ def _sizes(relations: Sequence[RelationMatrix], given: list[ObservedEntries]) ->
     for relation, cells in zip(relations, given, strict=True):
         for kind, size in zip(relation[:2], cells.shape, strict=True):
             if sizes.setdefault(kind, size) != size:
-                raise InputError(f"type {kind!r} has {sizes[kind]:,} entities in one relation and {size:,} in another")
+                raise InputError(
+                    f"entity type {kind!r} has {sizes[kind]:,} entities in one relation, but {size:,} in another"
+                )
     if not sizes:
         raise InputError("X must have at least one relation")
     return sizes

@@ -249,7 +249,8 @@ class StochasticMatrixFactorization(MatrixFactorization):
         ridges = self._ridges() / self.size_  # applied at each cell
         if self.learning_rate * ridges.max() >= 1:
             raise InputError(
-                f"learning_rate must be lower with these penalties; got {self.learning_rate:g}", "learning_rate"
+                f"learning_rate={self.learning_rate:g} is too high for the ridge penalties; lower learning_rate",
+                "learning_rate",
             )
         rng = np.random.default_rng(self.seed)
         start = [np.zeros((size, self.rank + 1)) for size in cells.shape]

@@ -107,8 +107,8 @@ def read_pairs(
         for line in lines:
             if (name := getattr(line, what)) not in names:
                 raise InputError(
-                    f"{path}, line {line.number}: the model has no {what} {name!r}; choose another value of"
-                    " unknown to predict such cells",
+                    f"{path}, line {line.number}: the model has no {what} {name!r}; set unknown='mean' to predict cells"
+                    " with unknown names",
                     "unknown",
                 )
     return lines
@@ -129,8 +129,7 @@ def _places(
     fields = [name.strip() for name in fields]
     if not 2 <= len(fields) <= 3:
         raise InputError(
-            f"name two or three columns, for the row, the column and, if there is one, the value; got {len(fields)}"
-            " names"
+            f"give the names of two or three columns (row, column and optionally value); got {len(fields)} names"
         )
     names = first
     if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
@@ -209,7 +208,7 @@ def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> Named
     Later values replace earlier ones or, with ``sums``, are added.
     """
     if before.valued != more.valued:
-        raise InputError("either all lines, old and new, must have a value, or none of them")
+        raise InputError("new lines must have values if the old lines have values, and no values otherwise")
     names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]
     numbers = [{name: at for at, name in enumerate(side)} for side in names]
     i, j = (
@@ -235,7 +234,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
     for line in lines:
         where = f"{source}, line {line.number}"
         if seen and valued != bool(line.rest):
-            raise InputError(f"{where}: either all lines must have a value, or none of them")
+            raise InputError(f"{where}: either all lines or no lines must have a value")
         valued = bool(line.rest)
         value = _number(line.rest[0]) if valued else 1.0
         if value is None or not math.isfinite(value):

@@ -176,7 +176,7 @@ class TableCompletion(Model):
         self.scores_ = np.zeros(0)
         if self.hold_out_by == "time" and times is None:
             raise InputError(
-                "holding out the latest cells requires a column of times; name it, time='...', or hold out random"
+                "holding out the latest cells requires timestamps; set time to the name of a column, or hold out random"
                 " cells",
                 "time",
             )
@@ -223,7 +223,7 @@ class TableCompletion(Model):
         check_is_fitted(self)
         self.check()
         if self.method == "trace-norm" and sweeps is not None:
-            raise InputError("trace-norm always iterates to the optimum; leave out sweeps")
+            raise InputError("sweeps is not used by trace-norm, which always iterates to the optimum; leave it out")
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
         facts = self._news(known)

@@ -202,8 +202,8 @@ class TraceNormCompletion(Transformer, CompletionModel):
             raise InputError("radius must be set if and only if method='frank-wolfe'", "method", "radius")
         if self.offsets == "biases" and not self.bias_ridge:
             raise InputError(
-                "bias_ridge must be greater than 0 for offsets='biases', since a row with one cell would"
-                " follow it exactly",
+                "bias_ridge must be greater than 0 for offsets='biases'; otherwise the bias of a row with one cell"
+                " would fit that cell exactly",
                 "bias_ridge",
                 "offsets",
             )
@@ -408,7 +408,7 @@ def choose_penalty(model: TraceNormCompletion, X: Any, *, seed: int = 0) -> Pena
     cells = cells_of(X)
     out = np.random.default_rng(seed).random(len(cells.values)) < HELD_OUT
     if out.all() or not out.any():
-        raise InputError(f"too few cells ({len(out):,}) to hold any out")
+        raise InputError(f"too few cells ({len(out):,}) to hold some out for validation")
     kept = cells.at(~out)
     largest = model.largest_penalty(kept)
     if not largest:

@@ -42,11 +42,11 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
     edges, price = frozen(np.asarray(starts), np.int64), frozen(np.asarray(costs), np.float64)
     if price.shape != (X.shape[0],) or edges[0] != 0 or edges[-1] != X.shape[0] or (np.diff(edges) < 1).any():
         raise ValueError(
-            f"starts must increase from 0 to {X.shape[0]}, the number of candidates, and costs must match; got"
-            f" {price.shape} costs"
+            f"starts must increase from 0 to {X.shape[0]}, the number of candidates, with one cost per candidate; got"
+            f" costs of shape {price.shape}"
         )
     if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], MAX_FEATURES):
-        raise ValueError(f"indices must be from 0 to {min(X.shape[1], MAX_FEATURES) - 1}")
+        raise ValueError(f"feature indices must be from 0 to {min(X.shape[1], MAX_FEATURES) - 1}")
     indptr, indices = frozen(X.indptr, np.int64), frozen(X.indices, np.int32)
     max_length = int(np.diff(edges).max(initial=0))
     room = min(2 * int(np.diff(indptr).max(initial=0)), X.shape[1]) + 1
@@ -158,7 +158,7 @@ def tensor_mira_lists(
             f"turns must have {H * D} columns, or none, for each of the {len(order)} lists; got {turns.shape}"
         )
     if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
-        raise ValueError(f"turns must be below {H * D}")
+        raise ValueError(f"turns must contain vector indices below {H * D}")
     _owned(factors, norms)
     sums = np.zeros(3)
     s, at, x = lists.scratch

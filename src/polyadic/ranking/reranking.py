@@ -282,7 +282,7 @@ def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Call
         ]
         total, count = np.sum(paid, axis=0) if paid else (0.0, 0)
         if not count:
-            raise InputError("validation has no groups", "validation")
+            raise InputError("validation must contain at least one candidate list", "validation")
         return float(total / count)
 
     return cost

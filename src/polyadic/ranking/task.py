@@ -37,7 +37,8 @@ Lists = Annotated[
 ]
 Format = Annotated[Literal["auto", "jsonl", "svmrank"], Help("Format of the lists; auto detects it.")]
 Unknown = Annotated[
-    Literal["ignore", "error"], Help("Features that training has not seen: ignore and count them, or fail.")
+    Literal["ignore", "error"],
+    Help("Treatment of features that were not in the training data: ignore and count them, or fail."),
 ]
 
 
@@ -140,7 +141,7 @@ def apply(
     lines = _selected(model, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(model, blocks, unknown)
     output.write_lines(lines, out)
     if getattr(blocks, "ignored", 0):
-        say(f"features that training has not seen occurred {blocks.ignored:,} times; ignored", "warning")
+        say(f"ignored {blocks.ignored:,} values of features that were not in the training data", "warning")
 
 
 @TASK.verb(example="polyadic rerank evaluate reranker test.jsonl")

@@ -36,7 +36,8 @@ SETTINGS = (
 """Classes whose settings training takes; of a setting that several have, the last describes it."""
 Lines = Annotated[File, Help("File with lines such as 4 1:1 7:0.5: a label, then indices and values of features.")]
 Unknown = Annotated[
-    Literal["skip", "error"], Help("Features with indices beyond those trained: skip and count them, or fail.")
+    Literal["skip", "error"],
+    Help("Treatment of features that were not in the training data: skip and count them, or fail."),
 ]
 
 
@@ -173,8 +174,8 @@ def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[n
         first = (X.indices >= features).argmax()
         row = int(X.indptr.searchsorted(first, side="right"))
         raise InputError(
-            f"{file}, row {row}: a feature is {X.indices[first]}, and those trained are 0 to {features - 1};"
-            " unknown='skip' skips such features",
+            f"{file}, row {row}: feature {X.indices[first]} was not in the training data, which had features 0 to"
+            f" {features - 1}; set unknown='skip' to skip such features",
             "unknown",
         )
     return X[:, :features], y, groups, beyond
@@ -192,8 +193,8 @@ def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
         raise InputError(f"{file} must contain a whole number on each line: {error}") from None
     if len(groups) != features or min(groups, default=0) < 0:
         raise InputError(
-            f"{file} must hold a number from 0 for each of {features:,} features, from feature 0 on;"
-            f" it has {len(groups):,}"
+            f"{file} must contain a group number (0 or higher) for each of the {features:,} features; it contains"
+            f" {len(groups):,} numbers"
         )
     return np.array(groups, np.int64)
 
@@ -210,7 +211,7 @@ def _print_predictions(result: dict[str, Any]) -> None:
     else:
         output.table([*result["predictions"][0]], [_cells(row) for row in result["predictions"]])
     if result["skipped"]:
-        say(f"skipped {result['skipped']:,} values of features that were not trained", "note")
+        say(f"skipped {result['skipped']:,} values of features that were not in the training data", "note")
 
 
 @TASK.verb(example="polyadic machine predict machine valid.libfm --out predictions.txt", show=_print_predictions)
@@ -300,7 +301,7 @@ def _in_order(scores: Any, grades: Any, groups: Any) -> float:
             right += float((worse.searchsorted(better) + worse.searchsorted(better, "right")).sum()) / 2
             total += len(better) * len(worse)
     if not total:
-        raise InputError("no query has lines with two grades, so there is nothing to compare")
+        raise InputError("no query has lines with different grades, so there is nothing to compare")
     return right / total
 
 

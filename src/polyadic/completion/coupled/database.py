@@ -152,7 +152,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
 def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
     if len(set(wanted)) < len(wanted):
-        raise InputError(f"{name}: two entities have the same type; name their columns with columns=")
+        raise InputError(f"{name}: two entities have the same type; set columns to the column name of each entity")
     _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
     columns = [_names(name, column, frame[column]) for column in wanted]
     n = len(columns[0])
@@ -315,7 +315,7 @@ class Database:
         self, relations: Mapping[str, Relation], *, entities: Mapping[str, Sequence[Any]] | None = None
     ) -> None:
         if not isinstance(relations, Mapping) or not relations:
-            raise InputError("relations must be a non-empty mapping of names to Relation", "relations")
+            raise InputError("relations must be a non-empty mapping of names to Relation objects", "relations")
         cells = {name: cells_in(name, relation) for name, relation in relations.items()}
         self.relations = {name: replace(relation, data=None) for name, relation in relations.items()}
         self.names: dict[str, Array | None] = {}
@@ -580,7 +580,7 @@ def collect(
         raise InputError(f"entities of type {entity} are named by text in one table and by numbers in another")
     names = np.unique(np.concatenate(named)) if given is None else given
     if len(np.unique(names)) < len(names):
-        raise InputError(f"{entity}: a name occurs twice")
+        raise InputError(f"{entity}: a name occurs twice; names of entities must be unique")
     return names, len(names)
 
 
@@ -589,10 +589,10 @@ def enlarged(
 ) -> tuple[Array | None, int]:
     """Add the entities of a type that first occur in new cells; return all names and the number of entities."""
     if names is not None and any(n not in (None, size) for _, n in columns):
-        raise InputError(f"entities of type {entity} have names; give names for the new ones, too")
+        raise InputError(f"entities of type {entity} have names; new entities must also have names")
     if names is None:
         if any(column.dtype.kind == "U" for column, _ in columns):
-            raise InputError(f"entities of type {entity} have numbers, not names; number the new ones from {size}")
+            raise InputError(f"entities of type {entity} have numbers, not names; number new entities from {size}")
         if any(n is not None and n < size for _, n in columns):
             raise InputError(f"new tables must have at least {size:,} entities of type {entity}")
         return None, max(size, *(int(column.max(initial=-1)) + 1 if n is None else n for column, n in columns))
