@@ -139,7 +139,7 @@ def split_cells(
 
 
 def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return masks of the cells in ``now`` that are also in ``before``: with any value, and with the same value.
+    """Return masks of the cells in ``now`` that also occur in ``before``, and that have the same value in both.
 
     >>> before, now = cells_of([[1.0, 2.0], [3.0, np.nan]]), cells_of([[1.0, 5.0], [3.0, 4.0]])
     >>> [side.tolist() for side in compared(before, now)]

@@ -153,7 +153,7 @@ class MatrixFactorization(AlternatingModel):
         return self.mean_ + self.column_biases_[j]
 
     def _start(self, shape: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return initial factors: zeros for rows, and random columns with zero biases in the last position."""
+        """Return zero row factors and random column factors, with zero biases as the last column."""
         rng = np.random.default_rng(self.seed)
         U, V = (np.zeros((size, self.rank + 1)) for size in shape)
         V[:, :-1] = rng.standard_normal((len(V), self.rank)) / np.sqrt(max(self.rank, 1))

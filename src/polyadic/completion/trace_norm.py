@@ -209,7 +209,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
             )
 
     def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:
-        """Fit to the observed cells of a matrix.
+        """Fit the model to the observed cells of a matrix.
 
         Parameters
         ----------

@@ -86,7 +86,7 @@ class TransductiveCompletion(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to the known labels and features of items.
+        """Fit the model to the known labels and features of items.
 
         Parameters
         ----------

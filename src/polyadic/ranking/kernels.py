@@ -56,7 +56,7 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
 
 
 class FeatureCells(NamedTuple):
-    """Tensor cell of each feature, as one row index of the stacked factors per mode, shape (features, D).
+    """Tensor cell of each feature, as row indices into the stacked factors, shape (features, modes).
 
     ``rows`` is the number of rows of the stacked factors.
     """

@@ -111,7 +111,7 @@ class FactorizationMachineBase(Model):
         return Explanation.of(float(score), ((name, unit * part) for name, part in parts))
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
-        """Return the score of a row, and the parameters and common scale of the machines that sum to it.
+        """Return the score of a row, the parameter matrices of all machines in the score, and a common scale.
 
         The sum excludes a constant.
         """
@@ -180,7 +180,7 @@ class PointMachine(FactorizationMachineBase):
 
     @property
     def factors_(self) -> list[NDArray[np.float64]]:
-        """Factor matrix of each interaction order from 2, of shape (features, rank of the order)."""
+        """Factor matrix of each interaction order above 1, of shape (features, rank of the order)."""
         check_is_fitted(self)
         orders = self._orders
         return [self.V_[:, orders == d] for d in range(2, self.order + 1)]

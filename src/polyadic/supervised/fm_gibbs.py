@@ -259,7 +259,7 @@ MAX_CACHE_BYTES = 1 << 28
 
 
 def first_draw(V: Array, groups: int) -> Draw:
-    """Return the initial state of the Gibbs sampler: zero bias and means, unit precisions and the given weights."""
+    """Return the initial Gibbs state with the given parameters, zero bias and prior means, and unit precisions."""
     K = V.shape[1]
     return Draw([np.zeros(1), V, np.zeros((groups, K)), np.ones((groups, K))], np.ones(1))
 

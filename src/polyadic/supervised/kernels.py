@@ -353,7 +353,7 @@ def _anova_terms(starts, columns, values, v, C):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull, noise, v, C):
-    """Numba kernel: minimise over each of ``v[features]`` in turn, or sample it, and update the residuals ``C[i, 0]``.
+    """Numba kernel: update ``v[features]`` in turn by minimisation or sampling, and update the residuals ``C[i, 0]``.
 
     The score of a row is linear in ``v_j``, with slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` stand for
     ones.

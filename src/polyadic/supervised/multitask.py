@@ -230,7 +230,7 @@ SCALES = 2.0 ** np.arange(-20, 11)
 
 
 class Tasks:
-    """Objective of low-rank multi-task learning as a function of U, V and the offsets, with gradient.
+    """Objective function and gradient of low-rank multi-task learning.
 
     ``centre`` is subtracted from all targets.
 

@@ -58,7 +58,10 @@ class Spectrum(NamedTuple):
 
 
 def spectrum_of(X: Any, Y: Array) -> Spectrum:
-    """Decompose the Gram matrix of features of shape (n, d), and project targets of shape (n, K) on eigenvectors."""
+    """Compute the eigendecomposition shared by the solutions for all ranks and ridge penalties.
+
+    Features have shape (n, d), sparse or dense, and targets have shape (n, K).
+    """
     n, d = X.shape
     check_memory(24.0 * min(n, d) ** 2, f"a decomposition of {min(n, d):,} directions", "use fewer rows or features")
     check_memory(24.0 * Y.shape[1] ** 2, f"a decomposition of {Y.shape[1]:,} targets", "use fewer targets")
@@ -77,7 +80,7 @@ def spectrum_of(X: Any, Y: Array) -> Spectrum:
 
 
 def _gram(X: Any, shift: Array) -> Array:
-    """Return the Gram matrix of the rows or of the columns of X minus ``shift``, whichever is smaller.
+    """Return the smaller Gram matrix (of rows or of columns) of X after subtracting ``shift``.
 
     ``shift`` is zero or the mean of X.
     """

@@ -132,7 +132,7 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
 def find_anchors(
     Q: csr_array, candidates: NDArray[np.int64], n_components: int
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Find the anchor words, which are the vertices of the convex hull of all co-occurrence rows.
+    """Find the anchor words, the vertices of the convex hull of the rows of the co-occurrence matrix.
 
     Returns the anchors, and the products of all rows with the rows of the anchors.
 

@@ -114,7 +114,7 @@ def show(model: TextTopics, *, top: TopWords = 10, picture: Picture = None) -> d
 def assign(
     model: TextTopics, docs: Docs, reading: Reading, *, out: File | None = None, force: bool = False
 ) -> dict[str, Any]:
-    """List the main topic of each document, and the share of that topic in the weights of the document.
+    """List the main topic of each document, with its share of the document's topic weights.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ TOP_K = 10
 
 
 class TextTopics(Transformer):
-    r"""Topic model of texts: tokenizes documents, fits a topic model and names the top words of topics.
+    r"""Topic model of texts that tokenizes documents, fits a topic model and lists the top words of topics.
 
     Least-squares methods (``"nmf"``, ``"rlsi"``) are fitted to TF-IDF, :math:`n_{dw} (1 + \log \frac{1 + D}{1 + D_w})`
     with rows of length 1; the other methods are fitted to counts :math:`n_{dw}`.

@@ -112,7 +112,7 @@ class CoupledTables:
         return kernels.cp_predict(self.indices[table], stack, threads=threads)
 
     def parts(self, table: int) -> list[slice]:
-        """Return the slice of the bias vector of a table for each mode."""
+        """Return the slice of a table's bias vector that belongs to each mode."""
         ends = np.cumsum([1, *self.terms[table].entries.shape]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
 

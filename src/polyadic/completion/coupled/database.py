@@ -441,10 +441,10 @@ class Database:
         return CoupledTables(terms, list(self.sizes.values()), biased=biased, fixed=held)
 
     def mentions(self, coupled: CoupledTables, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
-        """Return the name of each entry that involves the given entity, in the order of the row of :meth:`coupled`.
+        """Return the names of the entries that involve an entity, and whether each entry is observed.
 
-        A name is the relation, then all other entities. Also returns whether each entry is observed, not a sampled
-        zero.
+        The order is that of the entity's row in :meth:`coupled`. A name is the relation, then all other entities. Sampled
+        zeros are not observed.
         """
         own = coupled.factor_entries[list(self.sizes).index(entity)]
         entries = [(t, at) for t in own.tables for at in range(len(coupled.values[t]))]

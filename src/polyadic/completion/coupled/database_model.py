@@ -91,7 +91,7 @@ class DatabaseModel(Model, ABC):
         return self.database_.coupled(rng), rng
 
     def _arranged(self, database: Database, **which: Any) -> CoupledTables:
-        """Convert the tables to the layout of the solvers, with zeros sampled by the seed of the fit."""
+        """Convert the tables to the layout of the solvers, sampling zeros with the random seed of the fit."""
         return database.coupled(np.random.default_rng(self.seed), **which)
 
     def _know(self, database: Database) -> None:
@@ -171,7 +171,7 @@ class DatabaseModel(Model, ABC):
         return self.predict_distribution(relation, cells).mean
 
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Return the expected value and standard deviation of each cell; the latter is NaN for point estimates.
+        """Return the expected value and standard deviation of each cell, with NaN deviations for point estimates.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class DatabaseModel(Model, ABC):
         return self._distribution(relation, np.column_stack(columns)).mean
 
     def explain(self, relation: str, cell: Sequence[Any], *, by: str | None = None) -> Explanation:
-        """Decompose the prediction for a cell into contributions of the observed cells of one entity in that cell.
+        """Decompose the prediction for a cell into contributions of the observed cells that share a given entity.
 
         The row of the entity is solved for again given all others, which is linear in the values of its cells. Parts
         belong to observed cells. The base is the rest: the intercept, biases, the prior mean, and sampled zeros.
@@ -401,7 +401,7 @@ class HeldOut(NamedTuple):
 
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
-    """Hold out a random share of the cells of a relation, with as many zeros if unobserved cells are zeros."""
+    """Hold out a random share of a relation's cells, with an equal number of zeros if unobserved cells are zeros."""
     table = database.relation(relation)
     if not 0 < check_number("share", share) < 1:
         raise InputError(f"the held-out fraction must be between 0 and 1; got {share}")
@@ -464,7 +464,7 @@ BLOCK = 1 << 10
 
 
 def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
-    """Decompose the product of a target vector with a solved factor row into prior and entry contributions."""
+    """Decompose the inner product of a target vector and a solved row into prior and entry contributions."""
     stack, *offsets = given.state
     m = [coupled.products(stack, t, 1) + coupled.biases(part, t) for t, part in enumerate(offsets)]
     c, y = curves(coupled, m, given.squares)

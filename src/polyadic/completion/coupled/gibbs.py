@@ -85,14 +85,14 @@ def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Arra
 
 
 def expected_prior(U: Array, priors: Priors) -> tuple[Array, Array]:
-    """Return the expected prior mean and precision under the distribution sampled by :func:`draw_prior`."""
+    """Return the expected values of the prior mean and precision that :func:`draw_prior` samples."""
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     return mean, (R + n) * scale
 
 
 def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
-    r"""Return the conditional mean of :math:`\mu` and Wishart scale of :math:`\Lambda` given the rows of a factor."""
+    r"""Return the conditional mean and Wishart scale of the prior of a factor given the rows of the factor."""
     n, R = U.shape
     mean = U.mean(axis=0)
     centred = U - mean

@@ -354,7 +354,7 @@ def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Ar
 
 
 def _gamma_bound(shape: float, mean: float, prior: GammaPrior, number: float) -> float:
-    r"""Return the term of a precision in the evidence lower bound, including the entropy.
+    r"""Return the contribution of a precision variable to the evidence lower bound, including the entropy.
 
     Without the entropy, the term is :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]`.
     """
