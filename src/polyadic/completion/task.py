@@ -37,7 +37,7 @@ def train(
     time: str | None = None,
     force: bool = False,
 ) -> Saved:
-    """Fit a model to a table.
+    """Fit a completion model to the known cells of a table.
 
     Settings that are not given are selected by validation on held-out cells. With --hold-out, the error on other
     held-out

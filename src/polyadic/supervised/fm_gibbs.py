@@ -329,7 +329,7 @@ def _draw_priors(
 
 
 def latent(y: Array, m: Array, rng: np.random.Generator) -> Array:
-    """Sample truncated normal variables with mean ``m``, positive where ``y`` is 1 and negative where ``y`` is 0.
+    """Sample normal variables with means ``m``, truncated to be positive where ``y`` is 1 and negative elsewhere.
 
     Before truncation the variance is 1.
     """

@@ -443,8 +443,8 @@ class Database:
     def mentions(self, coupled: CoupledTables, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
         """Return the names of the entries that involve an entity, and whether each entry is observed.
 
-        The order is that of the entity's row in :meth:`coupled`. A name is the relation, then all other entities. Sampled
-        zeros are not observed.
+        The order is that of the entity's row in :meth:`coupled`. A name is the relation, then all other entities.
+        Sampled zeros are not observed.
         """
         own = coupled.factor_entries[list(self.sizes).index(entity)]
         entries = [(t, at) for t in own.tables for at in range(len(coupled.values[t]))]
@@ -568,7 +568,10 @@ def collect(
     if len(set(sizes.values())) > 1:
         raise InputError(f"{entity}: the tables have different numbers of entities: {sizes}")
     if sizes and named and given is None:
-        raise InputError(f"entities of type {entity} are numbered in {next(iter(sizes))!r} but named in {tables[0]!r}")
+        raise InputError(
+            f"entities of type {entity} are numbered in {next(iter(sizes))!r} but named in {tables[0]!r};"
+            " use either names or numbers in all tables"
+        )
     if sizes and given is not None and set(sizes.values()) != {len(given)}:
         raise InputError(
             f"{entity}: there are {len(given)} names, but the tables have {next(iter(sizes.values()))} entities"
@@ -577,7 +580,10 @@ def collect(
         return None, next(iter(sizes.values()))
     everything = named if given is None else [*named, given]
     if len({array.dtype.kind == "U" for array in everything}) > 1:
-        raise InputError(f"entities of type {entity} are named by text in one table and by numbers in another")
+        raise InputError(
+            f"entities of type {entity} are named by text in one table and by numbers in another;"
+            " use either text or numbers in all tables"
+        )
     names = np.unique(np.concatenate(named)) if given is None else given
     if len(np.unique(names)) < len(names):
         raise InputError(f"{entity}: a name occurs twice; names of entities must be unique")
