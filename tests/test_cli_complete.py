@@ -228,7 +228,7 @@ def test_lists_without_values():
     assert named_cells([("a", "x"), ("b", "x")]).valued is False
     refuses("the table has no values", TableCompletion().fit, [("a", "x")])
     refuses(
-        "the table, line 2: either all lines must have a value, or none of them",
+        "the table, line 2: either all lines or no lines must have a value",
         named_cells,
         [("a", "x"), ("b", "x", 1)],
     )
@@ -387,11 +387,11 @@ def test_all_rows_go_to_a_file(halves, tmp_path):
     assert 0 < facts["coverage"] <= 0.1
     assert "exists already" in run("recommend", folder / "m", "--out", tmp_path / "top.csv").output
     assert (
-        "name a row, or set --out to a file for the recommendations of all rows"
+        "give either the name of a row, or a file as --out for the recommendations of all rows"
         in run("recommend", folder / "m").output
     )
     assert (
-        "name a row, or set --out to a file for the recommendations of all rows"
+        "give either the name of a row, or a file as --out for the recommendations of all rows"
         in run("recommend", folder / "m", "p5", "--out", tmp_path / "o.csv").output
     )
     assert (
@@ -405,10 +405,7 @@ def test_intervals_and_unknown_names(halves, file):
     """Ends stand beside values; names that the model has not are predicted where it is asked for."""
     folder, _ = halves
     pairs = file('p3,"thing, 4"\nnobody,"thing, 4"\n')
-    assert (
-        "line 2: the model has no row 'nobody'; choose another value of --unknown"
-        in run("predict", folder / "m", pairs).output
-    )
+    assert "line 2: the model has no row 'nobody'; set --unknown mean" in run("predict", folder / "m", pairs).output
     wanted = ["predict", folder / "m", pairs, "--unknown", "mean", "--interval", "0.8", "--json"]
     for one in json.loads(run(*wanted).stdout)["predictions"]:
         assert one["low"] < one["value"] < one["high"]

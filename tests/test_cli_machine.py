@@ -147,7 +147,7 @@ def test_features_beyond_those_trained_are_counted_or_refused(files, tmp_path):
     assert "skipped 2 values" in done.stderr
     done = run("predict", tmp_path / "m", more, "--unknown", "error")
     assert done.exit_code == 1
-    assert "row 2: a feature is 77" in done.stderr
+    assert "row 2: feature 77 was not in the training data" in done.stderr
 
 
 def test_pairs_in_order_are_those_of_counting():
@@ -177,7 +177,7 @@ def test_groups_of_features_have_penalties_of_their_own(files, tmp_path):
     groups.write_text("0\n0\n1\n1\n2\n")
     assert run("train", train, "--out", tmp_path / "m", "--draws", 3, "--set", f"groups={groups}").exit_code == 0
     assert load(tmp_path / "m").penalties_.shape == (3, 9)
-    for text, message in (("0\n1\n", "for each of 5 features"), ("a\n", "must contain a whole number")):
+    for text, message in (("0\n1\n", "for each of the 5 features"), ("a\n", "must contain a whole number")):
         groups.write_text(text)
         done = run("train", train, "--out", tmp_path / "n", "--draws", 3, "--set", f"groups={groups}")
         assert done.exit_code == 1

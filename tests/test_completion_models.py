@@ -144,7 +144,7 @@ def test_kinds_of_matrices():
             "1 cell occurs more than once, for example row 0, column 1",
         ),
         (np.array([[1.0, np.inf]]), "must be finite"),
-        (Entries.collect([[0, 1]], [1.0], 2), "non-symmetric"),
+        (Entries.collect([[0, 1]], [1.0], 2), "not symmetric"),
     ],
 )
 @pytest.mark.parametrize("model", [MatrixFactorization(1), BayesianMatrixFactorization(1)])

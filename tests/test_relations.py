@@ -123,7 +123,7 @@ def test_entities_are_found_across_tables():
         (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be a data frame, a sparse matrix"),
         (
             lambda: {"r": Relation({"x": [1], "y": [2]}, ("a", "a"))},
-            "r: two entities have the same type; name their columns",
+            "r: two entities have the same type; set columns to the column name",
         ),
         (lambda: {"r": likes(user=["ann", np.nan, "bob", "cid"])}, "column 'user' must contain text or whole"),
         (lambda: {"r": likes(user=["ann", 3, "bob", "cid"])}, "column 'user' must contain text or whole"),
@@ -402,8 +402,8 @@ def test_draws_are_averaged_on_the_way():
     np.testing.assert_array_equal(parts.averages("r").mean, whole.averages("r").mean)
     assert parts.draws_ == []
     refuses("no samples are stored", parts.predict, "r", cells)
-    refuses("n_samples=0 stores no samples", BayesianFactorization(2, n_samples=0).fit, table)
-    refuses("fit was given no cells of 's'", whole.averages, "s")
+    refuses("with n_samples=0 no samples are stored", BayesianFactorization(2, n_samples=0).fit, table)
+    refuses("there are no averages for 's'", whole.averages, "s")
 
 
 def test_similar_entities():
@@ -433,11 +433,13 @@ def test_similar_entities():
 def test_parameters_are_checked():
     """By name."""
     table = {"r": likes()}
-    with pytest.raises(InputError, match="ridge has an unknown entity type 'town'; types are user, film"):
+    with pytest.raises(InputError, match="unknown entity type 'town' in ridge; types are user, film"):
         CollectiveFactorization(2, ridge={"town": 1.0}).fit(table)
     refuses("ridge has no value for entity type 'film'", CollectiveFactorization(2, ridge={"user": 1.0}).fit, table)
     zeros = {"r": Relation(np.eye(4), ("a", "b"), unobserved="zero")}
-    refuses("count_power must be 0 if zeros are weighted", CollectiveFactorization(2, count_power=1.0).fit, zeros)
+    refuses(
+        "count_power must be 0 if unobserved zeros are weighted", CollectiveFactorization(2, count_power=1.0).fit, zeros
+    )
 
 
 def test_weighted_zeros_of_all_cells():

@@ -208,8 +208,8 @@ def test_what_cannot_be_learned_from(X, y, words):
         (planted(0, lists=2), None, (np.eye(4), [0, 1, 0, 1]), "must be QueryGroups; got ndarray"),
         (planted(0, lists=2), None, iter([planted(0, lists=2)]), "instead of an iterator"),
         (planted(0, lists=2), None, 3, "must be QueryGroups"),
-        (planted(0, lists=2), None, [], "no groups"),
-        (planted(0, lists=2), None, planted(0, lists=2).only([]), "no groups"),
+        (planted(0, lists=2), None, [], "at least one candidate list"),
+        (planted(0, lists=2), None, planted(0, lists=2).only([]), "at least one candidate list"),
     ],
 )
 def test_what_cannot_be_held_out(X, y, validation, words):

@@ -220,5 +220,5 @@ def test_guards():
         sgd_cells(at[:1], at[:1], np.ones(1), U=U, V=V, step=0.1, ridges=np.zeros(2))
     with pytest.raises(ValueError, match="rows must be below 1"):
         absent_columns(np.array([0, 1]), np.array([0]), np.array([1]), number=2, rng=np.random.default_rng())
-    with pytest.raises(InputError, match="learning_rate must be lower"):
+    with pytest.raises(InputError, match="is too high for the ridge penalties; lower learning_rate"):
         StochasticMatrixFactorization(1, learning_rate=10).fit(centred())

@@ -1,4 +1,4 @@
-r"""Alternating direction method of multipliers (ADMM) for trace norms and for robust PCA.
+r"""Alternating direction method of multipliers (ADMM) for trace norm minimisation and robust PCA.
 
 .. math:: \min_M f(P M) + \lambda \|M\|_*, \qquad \min_{L + S = X} \|L\|_* + \lambda \|S\|_1
 
@@ -42,7 +42,10 @@ MAX_INNER_STEPS, REL_TOL = 100, 1e-12
 
 
 def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
-    """Yield U, s, V of :func:`~polyadic.core.solvers.trace_norm.proximal_gradient` on dense matrices."""
+    """Yield the factors U, s and V of a trace norm problem after each ADMM sweep on dense matrices.
+
+    The factors are those of :func:`~polyadic.core.solvers.trace_norm.proximal_gradient`.
+    """
     check_size(problem.pattern.shape)
     smooth: Any = problem.smooth
     known = problem.pattern.rows, problem.pattern.columns
@@ -61,7 +64,7 @@ def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
 
 
 def _nearest(smooth: CellLosses, v: Array, rho: float) -> Array:
-    r"""Minimise :math:`f(m) + \tfrac\rho2 \|m - v\|^2`, cell by cell."""
+    r"""Return the proximal operator of the loss, :math:`\arg\min_m f(m) + \tfrac\rho2 \|m - v\|^2`, cell by cell."""
     m = v
     curvature = smooth.loss.curvature * (1.0 if smooth.weights is None else smooth.weights)
     for _ in range(MAX_INNER_STEPS):
@@ -73,7 +76,7 @@ def _nearest(smooth: CellLosses, v: Array, rho: float) -> Array:
 
 
 def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float) -> Iterator[Sweep]:
-    """Split a matrix of shape (m, n) into a low-rank L and a sparse S (principal component pursuit).
+    """Decompose a matrix into a low-rank matrix L and a sparse matrix S by principal component pursuit.
 
     Unknown cells may have any value in S, at no cost. Yields ``U``, ``s`` and ``V`` of L, then S (dense, with exact
     zeros) and a lower bound of the objective, which is that of L and the residual of the observed cells. Ends when the
@@ -102,11 +105,11 @@ def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float
 
 
 def check_size(shape: tuple[int, ...]) -> None:
-    """Raise InputError if a matrix is too large to be stored and decomposed."""
+    """Raise InputError if a matrix is too large to be decomposed in dense form."""
     if min(shape) > MAX_DENSE:
         raise InputError(
-            f"this method decomposes a dense matrix of {shape[0]:,} x {shape[1]:,} in each sweep; use another method"
-            f" if both dimensions exceed {MAX_DENSE:,}"
+            f"a matrix of {shape[0]:,} x {shape[1]:,} is too large for this method, which requires one dimension of at"
+            f" most {MAX_DENSE:,}; use another method"
         )
     needed = COPIES * 8.0 * shape[0] * shape[1]
     resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "use another method")

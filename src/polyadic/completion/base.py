@@ -1,4 +1,4 @@
-r"""Base classes for models of a matrix, and updates of two factors with new cells, rows and columns.
+r"""Base classes for matrix completion models, with incremental updates for new cells, rows and columns.
 
 Given V, each row of U is solved for exactly and independently:
 
@@ -39,7 +39,7 @@ One brings predictions closer to a fit from scratch than two such fits from diff
 
 
 class CompletionModel(Model, ABC):
-    r"""Base class for models of the observed cells of a matrix.
+    r"""Base class for matrix completion models, which are fitted to the observed cells of a matrix.
 
     A subclass defines ``_fit``, which learns from cells, ``_shape`` of the fitted matrix, and ``_predict``.
 
@@ -52,7 +52,7 @@ class CompletionModel(Model, ABC):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the observed cells of a matrix.
+        """Fit the model to the observed cells of a matrix.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class CompletionModel(Model, ABC):
         return self._fit(self._read(X))
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
-        """Return the predicted values of cells, shape (n,).
+        """Predict the values of the cells with the given row and column indices.
 
         Parameters
         ----------
@@ -82,7 +82,10 @@ class CompletionModel(Model, ABC):
         return self._predict(*pairs(rows, columns, self._shape))
 
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:  # noqa: ARG002 # no cell may be observed
-        """Return the cells that the model learns from; some models accept new rows without any."""
+        """Convert a matrix to the observed cells that the model learns from.
+
+        With ``empty``, models that support it accept a matrix without observed cells.
+        """
         return cells_of(X)
 
     @abstractmethod
@@ -93,7 +96,7 @@ class SearchedModel(CompletionModel):
     """Base class for models whose settings can be selected on held-out cells."""
 
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
-        """Define a search over settings, evaluated on a held-out tenth of the cells.
+        """Return a search space of settings, evaluated on held-out cells.
 
         The measure is the error of their values; for models of positive cells it is their ranking (NDCG) among unknown
         cells.
@@ -112,7 +115,7 @@ class SearchedModel(CompletionModel):
 
 
 class AlternatingModel(Transformer, SearchedModel):
-    """Base class for models with two factors, each solved for with the other fixed.
+    """Base class for models fitted by alternating updates of row factors and column factors.
 
     A subclass defines ``_start`` (random factors of a shape), ``_factors`` and ``_place`` (from and to attributes),
     ``_blocks`` of cells, ``_solved`` (rows of blocks, exactly or from the rows before), ``_exactly`` (rows of cells),
@@ -121,7 +124,7 @@ class AlternatingModel(Transformer, SearchedModel):
     """
 
     def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
-        """Continue from the current factors with new observed cells (:mod:`polyadic.completion.base`).
+        """Update the fitted factors with newly observed cells (:mod:`polyadic.completion.base`).
 
         Means and scales stay those of the fit. New rows and columns are solved for exactly.
 
@@ -145,7 +148,7 @@ class AlternatingModel(Transformer, SearchedModel):
         return self._learn(islice(self._updates(cells), sweeps + 1), max(sweeps, 1), 0.0)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Solve exactly for the factors of new rows with some observed cells (fold-in).
+        """Return the factors of new rows given the observed cells of these rows (fold-in).
 
         Rows without an observed cell get zeros.
 
@@ -164,7 +167,7 @@ class AlternatingModel(Transformer, SearchedModel):
         return self._exactly(self._centred(cells), V)
 
     def explain(self, X: Any, columns: ArrayLike) -> Contributions:
-        """Decompose the predictions for some columns of a row into contributions of its observed cells.
+        """Decompose predictions for a row into contributions of the observed cells of that row.
 
         The base is the mean plus the bias of the column, or zero in models without biases. Base and parts sum to the
         prediction from the factors of ``transform(X)``; :meth:`predict` differs slightly where solver steps have not
@@ -190,7 +193,7 @@ class AlternatingModel(Transformer, SearchedModel):
         return Contributions(self._base(j), cells.columns, parts)
 
     def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
-        """Iterate over sweeps, starting from random column factors."""
+        """Iterate over sweeps of alternating updates, starting from random column factors."""
         U, V = self._start(cells.shape)
         rows, columns = (self._blocks(side, V.dtype) for side in (cells, cells.turned()))
         U = self._solved(rows, V, U)
@@ -200,7 +203,7 @@ class AlternatingModel(Transformer, SearchedModel):
             U = self._solved(rows, V, U)
 
     def _updates(self, cells: ObservedEntries) -> Iterator[Sweep]:
-        """Iterate over sweeps, starting from the fitted factors extended to new rows and columns."""
+        """Iterate over sweeps of alternating updates, starting from the fitted factors extended by new rows."""
         across, (m, n) = cells.turned(), self._shape
         U, V = (grown(F, size) for F, size in zip(self._factors(), cells.shape, strict=True))
         U[m:] = self._exactly(cells.take(np.arange(m, len(U))), V)
@@ -220,11 +223,11 @@ class AlternatingModel(Transformer, SearchedModel):
 
 
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
-    """Raise InputError if there are fewer rows or columns than before."""
+    """Raise InputError if a matrix has fewer rows or columns than the matrix of the previous fit."""
     if now[0] < before[0] or now[1] < before[1]:
         raise InputError(f"X must have at least as many rows and columns as in fit, {before}; got {now}")
 
 
 def grown(F: NDArray[Any], size: int) -> NDArray[Any]:
-    """Append rows of zeros to a factor."""
+    """Extend a factor matrix to a given number of rows, with zeros as new rows."""
     return np.concatenate([F, np.zeros((size - len(F), *F.shape[1:]), F.dtype)])

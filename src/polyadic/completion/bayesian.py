@@ -1,4 +1,4 @@
-"""Bayesian matrix factorization by Gibbs sampling: predictions with uncertainty."""
+"""Bayesian matrix factorization by Gibbs sampling, with the uncertainty of predictions."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self._remember(chain, noise)
 
     def more(self, draws: int) -> Self:
-        """Continue the chain with further draws, as if ``draws`` had been larger.
+        """Draw further samples from the Markov chain, as if ``draws`` had been larger in the fit.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self._remember(chain, noise)
 
     def update(self, X: Any, *, sweeps: int = 0) -> Self:
-        """Continue from the stored samples with new observed cells.
+        """Update the stored posterior samples with newly observed cells.
 
         Each stored sample is extended to new rows and columns: rows whose cells have changed are drawn given its
         columns (equations 11 to 13), then new columns given its rows, then these rows again. With ``sweeps`` the chain
@@ -152,7 +152,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self._remember(chain, noise)
 
     def _extended(self, draws: list[Draw], known: ObservedEntries, rng: np.random.Generator) -> list[Draw]:
-        """Extend samples to new rows and columns, with priors drawn given the fitted rows."""
+        """Extend posterior samples to new rows and columns by sampling from the conditional distributions."""
         sizes, standard = self.known_.shape, known.less(self.mean_)
         standard = replace(standard, values=standard.values / self.scale_)
         sides = standard, standard.turned()
@@ -183,7 +183,10 @@ class BayesianMatrixFactorization(CompletionModel):
         return extended
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return factors whose products are the expected values: the factors of all stored samples side by side."""
+        """Return row and column factors whose products are the posterior mean predictions.
+
+        The factors of all stored samples are concatenated.
+        """
         check_is_fitted(self)
         draws, rows = self.memory_.draws, self.known_.shape[0]
         stack = np.concatenate([draw.state[0][:-1] for draw in draws], axis=1, dtype=float)
@@ -201,7 +204,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self.predict_distribution(i, j).mean
 
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Return the expected values and standard deviations of cells, as a :class:`~.cells.Prediction`.
+        """Return the predictive mean and standard deviation of each cell, as a :class:`~.cells.Prediction`.
 
         Parameters
         ----------
@@ -225,6 +228,6 @@ class BayesianMatrixFactorization(CompletionModel):
 
 
 def _linked(known: ObservedEntries, mean: float, scale: float) -> CoupledTables:
-    """Arrange standardized observed cells as a table with two factors."""
+    """Standardize observed cells and convert them to a table with row and column factors."""
     entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unobserved="missing")
     return CoupledTables([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])

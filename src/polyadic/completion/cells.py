@@ -1,4 +1,4 @@
-"""Observed cells of a matrix, and their conversion from matrices, arrays and Entries."""
+"""Observed cells of a matrix, converted from sparse matrices, arrays with NaN or Entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Prediction(NamedTuple):
-    """Expected values and standard deviations of cells; the standard deviations include the noise.
+    """Predictive means and standard deviations of matrix cells, including the noise.
 
     For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``
     before the softplus.
@@ -37,24 +37,24 @@ class ObservedEntries:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Offsets of the rows: the cells of row ``i`` are ``starts[i]:starts[i + 1]``."""
+        """Row pointers as in the CSR format: the cells of row ``i`` are ``starts[i]:starts[i + 1]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
     @cached_property
     def indices(self) -> NDArray[np.int64]:
-        """Row and column indices, shape (n, 2), in Fortran order as in Entries."""
+        """Row and column index of each cell, shape (n, 2), in Fortran order."""
         return np.stack([self.rows, self.columns]).T
 
     def less(self, amount: float) -> ObservedEntries:
-        """Return the cells with a number subtracted from each value."""
+        """Return the cells with a constant subtracted from each value."""
         return replace(self, values=self.values - amount)
 
     def at(self, chosen: NDArray[Any]) -> ObservedEntries:
-        """Return the selected cells; indices must be in increasing order."""
+        """Select cells by increasing indices or by a boolean mask."""
         return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], values=self.values[chosen])
 
     def take(self, rows: NDArray[np.int64]) -> ObservedEntries:
-        """Return the cells of selected rows, renumbered in that order; rows may be repeated."""
+        """Select the cells of the given rows, which may repeat, and renumber the rows in the given order."""
         counts = np.diff(self.starts)[rows]
         first = np.repeat(self.starts[rows] - np.cumsum(counts) + counts, counts)
         chosen = self.at(first + np.arange(len(first)))
@@ -67,7 +67,10 @@ class ObservedEntries:
 
 
 def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Return the observed cells of Entries of order 2, a sparse matrix (with explicit zeros) or an array with NaN."""
+    """Convert a sparse matrix, an array with NaN for unknown cells, or Entries to observed cells.
+
+    Explicit zeros of a sparse matrix are observed.
+    """
     if isinstance(X, ObservedEntries):
         return X
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
@@ -99,7 +102,7 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
 
 
 def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Return the cells above zero; zeros and NaN values are treated as unobserved."""
+    """Return the cells with positive values; zeros and NaN are treated as unobserved."""
     cells = cells_of(X, empty=empty)
     if cells.values.min(initial=0) < 0:
         raise InputError(f"values must be at least 0; got {cells.values.min():g}")
@@ -111,7 +114,7 @@ def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
 def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     if isinstance(X, Entries):
         if X.order != 2 or X.symmetric:
-            raise InputError("X must be non-symmetric Entries of order 2")
+            raise InputError("X must be a matrix: Entries of order 2 that are not symmetric")
         return X.indices[:, 0], X.indices[:, 1], X.values.astype(float), X.shape
     listed = X.tocoo()
     return listed.row, listed.col, listed.data.astype(float), listed.shape
@@ -120,7 +123,7 @@ def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
 def split_cells(
     cells: ObservedEntries, share: float, *, seed: int | None = None, times: NDArray[Any] | None = None
 ) -> tuple[ObservedEntries, ObservedEntries]:
-    """Hold out a random share of the cells, or the latest ones if ``times`` are given."""
+    """Split observed cells into training and held-out cells, at random or, given ``times``, by recency."""
     if check_number("share", share, above=True) >= 1:
         raise InputError(f"the held-out fraction must be less than 1; got {share!r}")
     number = round(share * len(cells.values))
@@ -136,7 +139,7 @@ def split_cells(
 
 
 def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which cells of ``now`` were observed before, and which of those had the same value.
+    """Return masks of the cells in ``now`` that also occur in ``before``, and that have the same value in both.
 
     >>> before, now = cells_of([[1.0, 2.0], [3.0, np.nan]]), cells_of([[1.0, 5.0], [3.0, 4.0]])
     >>> [side.tolist() for side in compared(before, now)]
@@ -163,7 +166,7 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
 
 
 def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Validate column indices and the cells of a single row with ``size`` columns."""
+    """Check that ``cells`` has a single row, and return the validated column indices."""
     if cells.shape[0] != 1:
         raise InputError(f"X must have exactly one row; got {cells.shape[0]:,}")
     pairs(cells.rows, cells.columns, (1, size))
@@ -171,5 +174,5 @@ def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDA
 
 
 def rmse(model: Any, cells: ObservedEntries) -> float:
-    """Return the root mean squared error of a model on cells."""
+    """Return the root mean squared error of a model's predictions for the given cells."""
     return float(np.sqrt(np.mean((model.predict(cells.rows, cells.columns) - cells.values) ** 2)))

@@ -1,4 +1,4 @@
-r"""Rotated principal components of a completed matrix, which do not depend on its factorization.
+r"""Varimax-rotated principal components of the predictions of a matrix factorization.
 
 Predictions :math:`m_{ij} = u_i \cdot v_j`, minus the means of their rows and columns, are
 
@@ -35,7 +35,7 @@ class TableComponent(NamedTuple):
 
 
 class RotatedComponents(NamedTuple):
-    """All components of a completed matrix, the largest first."""
+    """Components of a completed matrix, in decreasing order of explained variance."""
 
     scores: NDArray[np.float64]  # shape (rows, r)
     loadings: NDArray[np.float64]  # shape (columns, r)
@@ -43,7 +43,7 @@ class RotatedComponents(NamedTuple):
 
 
 def rotated_components(U: NDArray[Any], V: NDArray[Any], number: int) -> RotatedComponents:
-    """Return the rotated components of the predictions U V^T, at most ``number``."""
+    """Return at most ``number`` varimax-rotated principal components of the predictions U V^T."""
     U, V = U - U.mean(axis=0, dtype=float), V - V.mean(axis=0, dtype=float)
     variances, E = np.linalg.eigh(U.T @ U / max(len(U), 1))
     kept = variances > EXACT * variances.max(initial=0)
@@ -68,7 +68,7 @@ The first 20 columns of 64 had the same five largest numbers as at 1e-10, in a t
 
 
 def varimax(L: NDArray[Any]) -> NDArray[np.float64]:
-    r"""Return the orthogonal T for which :math:`X = L T` maximises the varimax criterion.
+    r"""Return the rotation matrix T for which the loadings :math:`X = L T` maximise the varimax criterion.
 
     .. math:: \max_T \sum_r \Big(\sum_j x_{jr}^4 - \tfrac1n \big(\sum_j x_{jr}^2\big)^2\Big)
 

@@ -1,4 +1,4 @@
-"""Convex collective matrix completion: several relations as blocks of one symmetric matrix."""
+"""Convex collective matrix completion, with several relations as blocks of one symmetric matrix."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class ConvexCollective(Model):
     callback: Callback = None
 
     def fit(self, X: Sequence[RelationMatrix], y: Any = None) -> Self:
-        """Fit to the observed cells of relations.
+        """Fit the model to the observed cells of several relations.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class ConvexCollective(Model):
         return self
 
     def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted values of a relation's cells, shape (n,); log-odds for the logistic loss.
+        """Predict cells of a relation, as values or, for the logistic loss, as log-odds; shape (n,).
 
         Parameters
         ----------
@@ -152,31 +152,33 @@ class ConvexCollective(Model):
 
     @property
     def places_(self) -> dict[str, slice]:
-        """Rows of Z of each entity type."""
+        """Slice of the rows of the matrix Z that belongs to each entity type."""
         check_is_fitted(self)
         return _places(self.sizes_)
 
 
 def _sizes(relations: Sequence[RelationMatrix], given: list[ObservedEntries]) -> dict[str, int]:
-    """Return the number of entities of each type, in order of first occurrence."""
+    """Return the number of entities of each type; raise InputError if relations disagree."""
     sizes: dict[str, int] = {}
     for relation, cells in zip(relations, given, strict=True):
         for kind, size in zip(relation[:2], cells.shape, strict=True):
             if sizes.setdefault(kind, size) != size:
-                raise InputError(f"type {kind!r} has {sizes[kind]:,} entities in one relation and {size:,} in another")
+                raise InputError(
+                    f"entity type {kind!r} has {sizes[kind]:,} entities in one relation, but {size:,} in another"
+                )
     if not sizes:
         raise InputError("X must have at least one relation")
     return sizes
 
 
 def _places(sizes: dict[str, int]) -> dict[str, slice]:
-    """Return the row slice of each entity type."""
+    """Return the slice of matrix rows that belongs to each entity type."""
     ends = np.cumsum(list(sizes.values())).tolist()
     return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, NDArray[np.int64]]:
-    """Return the sparsity pattern of the upper triangle, and the order that sorts its cells."""
+    """Return the sparsity pattern of the upper triangle, and the permutation that sorts cells by row and column."""
     order = np.lexsort((at[1], at[0]))
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():

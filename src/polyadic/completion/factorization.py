@@ -107,7 +107,7 @@ class MatrixFactorization(AlternatingModel):
         self.row_biases_, self.column_biases_ = U[:, -1], V[:, -1]
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return factors whose products are the predictions, including mean and biases."""
+        """Return row and column factors whose products are the predictions, including the mean and the biases."""
         check_is_fitted(self)
         U, V = self._factors()
         return (
@@ -116,7 +116,7 @@ class MatrixFactorization(AlternatingModel):
         )
 
     def _factors(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the factors, with the biases as last column."""
+        """Return the row and column factors, with the biases as the last column."""
         return (
             np.column_stack([self.row_factors_, self.row_biases_]),
             np.column_stack([self.column_factors_, self.column_biases_]),
@@ -153,14 +153,14 @@ class MatrixFactorization(AlternatingModel):
         return self.mean_ + self.column_biases_[j]
 
     def _start(self, shape: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return random column factors; biases are the last column of the factors."""
+        """Return zero row factors and random column factors, with zero biases as the last column."""
         rng = np.random.default_rng(self.seed)
         U, V = (np.zeros((size, self.rank + 1)) for size in shape)
         V[:, :-1] = rng.standard_normal((len(V), self.rank)) / np.sqrt(max(self.rank, 1))
         return U, V
 
     def _rows(self, cells: ObservedEntries) -> RowBlock:
-        """Return the cells by row, with weights and values."""
+        """Return the observed cells grouped by row, with the weight and the value of each cell."""
         c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
         return RowBlock(cells.starts, cells.columns, (c, cells.values))
 
@@ -189,12 +189,12 @@ class MatrixFactorization(AlternatingModel):
         return total
 
     def _shares(self, counts: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the relative penalties of rows, given their numbers of cells."""
+        """Return the relative penalty of each row, given the number of observed cells in the row."""
         return np.asarray((np.maximum(counts, 1) / self.size_) ** self.count_power)
 
 
 def _equations(block: RowBlock, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
-    """Return the least-squares equations of the rows, with a column of ones for the bias."""
+    """Return the least-squares equations of the row factors, with a column of ones for the row biases."""
     c, values = block.listed
     left = c * (values - V[block.columns, -1])
     return RowEntries(block.starts, block.columns, c, left), np.column_stack([V[:, :-1], np.ones(len(V))])
@@ -249,7 +249,8 @@ class StochasticMatrixFactorization(MatrixFactorization):
         ridges = self._ridges() / self.size_  # applied at each cell
         if self.learning_rate * ridges.max() >= 1:
             raise InputError(
-                f"learning_rate must be lower with these penalties; got {self.learning_rate:g}", "learning_rate"
+                f"learning_rate={self.learning_rate:g} is too high for the ridge penalties; lower learning_rate",
+                "learning_rate",
             )
         rng = np.random.default_rng(self.seed)
         start = [np.zeros((size, self.rank + 1)) for size in cells.shape]

@@ -1,4 +1,4 @@
-"""Generalized PCA: low-rank natural parameters for binary data and counts."""
+"""Generalized principal component analysis for binary data and counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Family(NamedTuple):
-    """Loss as a function of the natural parameter, the mean function, and the smallest and largest possible values."""
+    """Exponential family: loss, mean function, and the smallest and largest possible values."""
 
     loss: Loss
     mean: Callable[[NDArray[Any]], NDArray[Any]]
@@ -93,7 +93,7 @@ class GeneralizedPCA(Transformer):
     callback: Callback = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Fit to a matrix.
+        """Fit row factors, column factors and intercepts to a matrix.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class GeneralizedPCA(Transformer):
         return int(self.column_factors_.shape[1])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the factors of rows, shape (n, rank); rows may be new, and unknown values are left out.
+        """Return the factors of the given rows, shape (n, rank), ignoring unknown values.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class GeneralizedPCA(Transformer):
         return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
 
     def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
-        """Return the means of rows, shape (n, columns), given their factors.
+        """Return the expected values of rows, shape (n, columns), given the row factors.
 
         Parameters
         ----------
@@ -165,7 +165,10 @@ class GeneralizedPCA(Transformer):
 
 
 class _Means:
-    """Objective as a function of row factors, column factors and intercepts; the last ones may be fixed."""
+    """Objective of generalized PCA as a function of row factors, column factors and intercepts.
+
+    The last of these arguments may be fixed.
+    """
 
     def __init__(self, x: NDArray[np.float64], loss: Loss, ridge: float, fixed: Factors) -> None:
         self.known = ~np.isnan(x)

@@ -1,4 +1,4 @@
-"""Matrix factorization of implicit feedback, with unobserved cells as weak zeros."""
+"""Matrix factorization of implicit feedback, with unobserved cells as zeros of low weight."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
 
 def _solved_rows(block: RowBlock, V: NDArray[Any], given: Any, U: NDArray[Any], threads: int) -> NDArray[Any]:
-    """Solve for rows given the other factor, exactly or by a number of conjugate gradient steps."""
+    """Solve for the rows of a factor given the other factor, exactly or by conjugate gradient steps."""
     precision, steps = given
     entries = RowEntries(block.starts, block.columns, *block.listed)
     if steps is None:

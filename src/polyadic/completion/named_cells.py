@@ -1,4 +1,4 @@
-"""Known cells whose rows and columns have names: from a file, a frame, or lines in memory."""
+"""Cells with named rows and columns, read from a file, a data frame or an iterable of tuples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MARKS = "\t", ";", ","
 
 
 class NamedCells(NamedTuple):
-    """Known cells, and the names of rows and columns in order of first occurrence."""
+    """Known cells of a table, with row and column names in order of first occurrence."""
 
     cells: ObservedEntries
     rows: list[Any]
@@ -38,7 +38,7 @@ class NamedCells(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a table: its number, the names of row and column, and the requested further fields."""
+    """Line of a table file: line number, row name, column name and further fields."""
 
     number: int
     row: Any
@@ -54,7 +54,9 @@ def read_lines(
     decimal: Decimal = ".",
     time: str | None = None,
 ) -> Iterator[Line]:
-    """Read lines with two or three relevant fields, separated by commas, semicolons or tabs and quoted as in CSV.
+    """Iterate over the lines of a delimited file, with a row name, a column name and optionally a value.
+
+    Fields are separated by commas, semicolons or tabs, and quoted as in CSV.
 
     ``fields`` are headings, or positions from 1, of the row, the column and the value. By default they are the first
     three, and the first line holds headings if its third field is not a number. ``decimal`` is the decimal mark of the
@@ -82,7 +84,10 @@ def read_pairs(
     fields: Sequence[str] | None = None,
     known_only: bool = True,
 ) -> list[Line]:
-    """Read pairs of names to predict, by default known names only; a first line without known names is a header."""
+    """Read the pairs of row and column names to predict from a file.
+
+    By default all names must be known, and a first line without known names is a header.
+    """
     known = {"row": {*rows}, "column": {*columns}}
     lines = list(read_lines(path, fields=fields))
     every = list(read_lines(path, fields=["1", "2"])) if fields is None else []
@@ -102,8 +107,8 @@ def read_pairs(
         for line in lines:
             if (name := getattr(line, what)) not in names:
                 raise InputError(
-                    f"{path}, line {line.number}: the model has no {what} {name!r}; choose another value of"
-                    " unknown to predict such cells",
+                    f"{path}, line {line.number}: the model has no {what} {name!r}; set unknown='mean' to predict cells"
+                    " with unknown names",
                     "unknown",
                 )
     return lines
@@ -112,7 +117,7 @@ def read_pairs(
 def _places(
     path: str | os.PathLike[str], first: list[str], fields: Sequence[str] | None, decimal: Decimal = "."
 ) -> tuple[list[int], bool]:
-    """Return the positions of the fields, and whether the first line holds headings."""
+    """Return the position of each field, and whether the first line contains headings."""
     if len(first) < 2:
         raise InputError(
             f"{path}, line 1: fields must be separated by commas, semicolons or tabs; give a row, a column and a"
@@ -124,8 +129,7 @@ def _places(
     fields = [name.strip() for name in fields]
     if not 2 <= len(fields) <= 3:
         raise InputError(
-            f"name two or three columns, for the row, the column and, if there is one, the value; got {len(fields)}"
-            " names"
+            f"give the names of two or three columns (row, column and optionally value); got {len(fields)} names"
         )
     names = first
     if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
@@ -135,7 +139,7 @@ def _places(
 
 
 def _place(path: str | os.PathLike[str], headings: list[str], name: str) -> int:
-    """Return the position of a field by its heading, or by its number if there is no such heading."""
+    """Return the position of the field with the given heading or, if there is none, the given 1-based number."""
     if name in headings:
         return headings.index(name)
     if name.isdecimal() and 1 <= int(name) <= len(headings):
@@ -150,7 +154,10 @@ def read_cells(
     decimal: Decimal = ".",
     time: str | None = None,
 ) -> NamedCells:
-    """Read known cells (:func:`read_lines`); each value is 1 if lines have two fields, and equal lines count once."""
+    """Read the known cells of a table from a delimited file (:func:`read_lines`).
+
+    Values are 1 if lines have two fields, and equal lines count once.
+    """
     table = _collected(read_lines(path, fields=fields, decimal=decimal, time=time), str(path))
     alone = all((side == 0).sum() == 1 for side in (table.cells.rows, table.cells.columns))
     if fields is None and not table.valued and alone and len(table.cells.values) > 1:
@@ -163,7 +170,7 @@ def read_cells(
 
 
 def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
-    """Convert lines (row, column, value) or (row, column), or the first columns of a data frame, to cells."""
+    """Convert a data frame or an iterable of (row, column, value) or (row, column) tuples to named cells."""
     if isinstance(table, NamedCells):
         return table
     rows = _rows(table)
@@ -183,7 +190,7 @@ def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCe
 
 
 def named_pairs(table: Any) -> tuple[list[Any], list[Any]]:
-    """Return the row names and the column names from lines or a data frame."""
+    """Return the row names and the column names of the pairs in a data frame or an iterable of tuples."""
     names = [(row, column) for row, column, *_ in _rows(table)]
     return [row for row, _ in names], [column for _, column in names]
 
@@ -196,9 +203,12 @@ def _rows(table: Any) -> Iterable[Sequence[Any]]:
 
 
 def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> NamedCells:
-    """Merge cells and append new rows and columns; later values replace earlier ones or, with ``sums``, are added."""
+    """Merge new cells into existing cells, appending new rows and columns.
+
+    Later values replace earlier ones or, with ``sums``, are added.
+    """
     if before.valued != more.valued:
-        raise InputError("either all lines, old and new, must have a value, or none of them")
+        raise InputError("new lines must have values if the old lines have values, and no values otherwise")
     names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]
     numbers = [{name: at for at, name in enumerate(side)} for side in names]
     i, j = (
@@ -224,7 +234,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
     for line in lines:
         where = f"{source}, line {line.number}"
         if seen and valued != bool(line.rest):
-            raise InputError(f"{where}: either all lines must have a value, or none of them")
+            raise InputError(f"{where}: either all lines or no lines must have a value")
         valued = bool(line.rest)
         value = _number(line.rest[0]) if valued else 1.0
         if value is None or not math.isfinite(value):
@@ -250,7 +260,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
 
 
 def _time(text: Any, where: str) -> float:
-    """Parse a time, given as a number or a date, in seconds."""
+    """Convert a timestamp, given as a number or an ISO 8601 date, to seconds."""
     if (number := _number(text)) is not None and math.isfinite(number):
         return number
     try:
@@ -261,7 +271,7 @@ def _time(text: Any, where: str) -> float:
 
 
 def _pointed(text: Any, decimal: Decimal) -> Any:
-    """Rewrite a number with a decimal point."""
+    """Replace a decimal comma by a decimal point if ``decimal`` is a comma."""
     return text.replace(",", ".") if decimal == "," and isinstance(text, str) and "." not in text else text
 
 

@@ -1,4 +1,4 @@
-"""Pairwise ranking of the columns of a row: observed before unobserved ones."""
+"""Matrix factorization for ranking, fitted to pairs of observed and unobserved cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recommendation of columns by the products of factors."""
+"""Recommendation of columns by the inner products of row and column factors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOP_K, MAX_ROWS = 20, 10_000
 
 
 class Recommended(NamedTuple):
-    """Column indices and scores for each row, best first, padded with -1 and minus infinity."""
+    """Recommended column indices and scores for each row, highest score first, padded with -1 and minus infinity."""
 
     columns: NDArray[np.int64]
     scores: NDArray[Any]
@@ -58,12 +58,12 @@ class Recommender(SearchedModel):
         return self._products(i, j)
 
     def augmented(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return factors whose products are the predictions."""
+        """Return row and column factors whose products are the predictions."""
         check_is_fitted(self)
         return self.row_factors_, self.column_factors_
 
     def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
-        """Recommend the best columns for rows of the matrix.
+        """Recommend the highest-scoring columns for the given rows.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Recommender(SearchedModel):
 
 
 def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
-    """Define a search over settings, evaluated by the mean NDCG of held-out positive cells over rows."""
+    """Return a search space of settings, evaluated by the mean NDCG of held-out positive cells."""
     cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
     out = out.at(out.values > 0)
     rows = np.unique(out.rows)
@@ -114,7 +114,10 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
 
 
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
-    r"""Return the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row, except cells of ``without``."""
+    r"""Return the ``n`` columns with the highest scores for each row, excluding the cells of ``without``.
+
+    The score of a column is :math:`u_i \cdot v_j`.
+    """
     check_int("n", n, low=1)
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:

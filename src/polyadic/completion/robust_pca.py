@@ -62,7 +62,7 @@ class RobustPCA(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Decompose a matrix.
+        """Decompose a matrix into a low-rank matrix and a sparse matrix of outliers.
 
         Parameters
         ----------

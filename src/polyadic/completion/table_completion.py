@@ -1,4 +1,4 @@
-"""Tables whose rows and columns have names, completed by any of the methods of this package.
+"""Completion of tables with named rows and columns, by any completion method of the package.
 
 A table is its known cells: the name of a row, the name of a column and a value on each line, in a file or in memory.
 """
@@ -64,7 +64,7 @@ class Recommendation(NamedTuple):
 
 
 class TableCompletion(Model):
-    """Complete a table whose rows and columns have names, by one of several methods.
+    """Completion of a table with named rows and columns, by one of several methods.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class TableCompletion(Model):
         self._new().check()
 
     def fit(self, table: Any, y: Any = None) -> Self:
-        """Fit to the known cells of a table.
+        """Fit the model to the known cells of a table.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class TableCompletion(Model):
         self.scores_ = np.zeros(0)
         if self.hold_out_by == "time" and times is None:
             raise InputError(
-                "holding out the latest cells requires a column of times; name it, time='...', or hold out random"
+                "holding out the latest cells requires timestamps; set time to the name of a column, or hold out random"
                 " cells",
                 "time",
             )
@@ -223,7 +223,7 @@ class TableCompletion(Model):
         check_is_fitted(self)
         self.check()
         if self.method == "trace-norm" and sweeps is not None:
-            raise InputError("trace-norm always iterates to the optimum; leave out sweeps")
+            raise InputError("sweeps is not used by trace-norm, which always iterates to the optimum; leave it out")
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
         facts = self._news(known)
@@ -238,7 +238,7 @@ class TableCompletion(Model):
         return self
 
     def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
-        """Return the predicted values of cells, observed or not.
+        """Return the predicted values of observed or unobserved cells.
 
         Parameters
         ----------
@@ -248,7 +248,10 @@ class TableCompletion(Model):
         return self.predict_distribution(rows, columns).mean
 
     def predict_distribution(self, rows: Any, columns: Sequence[Any] | None = None) -> Prediction:
-        """Predict cells and their standard deviations, which are NaN except with the method ``bayesian``."""
+        """Return the predicted values and standard deviations of cells.
+
+        Standard deviations are NaN except with the method ``bayesian``.
+        """
         i, j = self._cells(rows, columns)
         known = (i >= 0) & (j >= 0)
         mean, std = np.empty(len(i)), np.full(len(i), np.nan)
@@ -270,7 +273,7 @@ class TableCompletion(Model):
     def predict_interval(
         self, rows: Any, columns: Sequence[Any] | None = None, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the bounds of split-conformal prediction intervals, for any method.
+        """Return the lower and upper bounds of split-conformal prediction intervals, for any method.
 
         Their width is from errors of held-out cells (:func:`~polyadic.metrics.figures.conformal_radius`). The level
         holds on average over cells like these, not for each row. It is proved for the model without the held-out cells;
@@ -332,7 +335,7 @@ class TableCompletion(Model):
         blocked: Iterable[Any] = (),
         seen: bool = False,
     ) -> Iterator[tuple[Any, list[Recommendation]]]:
-        """Yield the recommendations for every row, or for the given rows, in bounded memory."""
+        """Yield recommendations for all rows, or for the given rows, in bounded memory."""
         check_is_fitted(self)
         check_int("n", n, low=1)
         at = np.arange(len(self.rows_)) if rows is None else _numbers("row", rows, self.rows_)
@@ -362,7 +365,7 @@ class TableCompletion(Model):
                 yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
 
     def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> list[tuple[Any, float]]:
-        r"""Return the columns (or rows) whose predictions correlate most with those of a given one.
+        r"""Return the columns (or rows) whose predictions correlate most with a given column (or row).
 
         .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
 
@@ -424,7 +427,7 @@ class TableCompletion(Model):
     def explain(
         self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "components"] = "cells"
     ) -> list[Explanation]:
-        """Decompose predictions for a row into contributions of its observed cells.
+        """Decompose the predictions for a row into contributions of observed cells or of components.
 
         See :mod:`~polyadic.core.explanation`. What the last steps of ``implicit`` left open is in the base.
 
@@ -486,20 +489,20 @@ class TableCompletion(Model):
         return facts | ({"held_out": self.hold_out, **self.held_out_} if self.held_out_ else {})
 
     def _given(self) -> dict[str, Any]:
-        """Return the settings given for the estimator of a method."""
+        """Return the estimator settings that are not None."""
         every = set().union(*(method.settings for method in METHODS.values())) - {"method", "seed", "threads"}
         return {
             name: value for name, value in self.get_params(deep=False).items() if name in every and value is not None
         }
 
     def _new(self) -> Any:
-        """Create the unfitted estimator of the method."""
+        """Create the unfitted estimator of the selected method."""
         method = METHODS[self.method]
         shared = {name: getattr(self, name) for name in ("seed", "threads") if name in method.settings}
         return method.make(self._given() | shared)
 
     def _fitted(self, known: ObservedEntries) -> Any:
-        """Fit the model of the method; settings that are not given are selected on held-out cells."""
+        """Fit the estimator of the method, selecting unset settings on held-out cells."""
         model = self._new()
         if not self.choose or self.method == "bayesian" or len(known.values) < MIN_CELLS:
             return model.fit(known)
@@ -511,7 +514,7 @@ class TableCompletion(Model):
         return select(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: ObservedEntries, test: ObservedEntries) -> None:
-        """Fit to a part of the cells, and store the errors of the model and of a baseline on the other cells."""
+        """Fit the model to training cells, and store its errors and those of a baseline on held-out cells."""
         model = self._fitted(train)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
@@ -529,7 +532,7 @@ class TableCompletion(Model):
         self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
 
     def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the indices of named cells; -1 for unknown names, if they are allowed."""
+        """Return the row and column indices of named cells, or -1 for unknown names if these are allowed."""
         check_is_fitted(self)
         if columns is None:
             rows, columns = named_pairs(rows)
@@ -542,7 +545,7 @@ class TableCompletion(Model):
         return i, _numbers("column", columns, self.columns_, absent=absent)
 
     def _news(self, known: ObservedEntries) -> dict[str, Any]:
-        """Count new rows, columns and cells, and measure the prediction error on new cells between known names."""
+        """Count the new rows, columns and cells, and measure the prediction error on the new cells."""
         was, (old, same) = self.known_, compared(self.known_, known)
         (rows, columns), sizes = was.shape, [now - before for now, before in zip(known.shape, was.shape, strict=True)]
         facts: dict[str, Any] = {"new_cells": int((~old).sum()), "changed_cells": int((old & ~same).sum())}
@@ -585,7 +588,7 @@ def _distance(one: Any, other: Any, cells: ObservedEntries) -> float:
 
 
 def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
-    """Count the rows and columns of each connected part of a matrix, the largest first."""
+    """Return the number of rows and columns of each connected component of a matrix, the largest first."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -598,7 +601,7 @@ def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
 
 
 def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:
-    """Return the indices of names; -1 for unknown names, if ``absent`` allows them."""
+    """Return the index of each name, or -1 for unknown names if ``absent`` is true."""
     number = {name: at for at, name in enumerate(all_names)}
     if not absent and (missing := [name for name in names if name not in number]):
         such = f"it has {len(number):,}, such as {all_names[0]!r}"

@@ -37,7 +37,7 @@ def train(
     time: str | None = None,
     force: bool = False,
 ) -> Saved:
-    """Fit a model to a table.
+    """Fit a completion model to the known cells of a table.
 
     Settings that are not given are selected by validation on held-out cells. With --hold-out, the error on other
     held-out
@@ -157,7 +157,7 @@ def recommend(
     from polyadic.interface import output
 
     if (row is None) == (out is None):
-        raise InputError("name a row, or set out to a file for the recommendations of all rows", "out")
+        raise InputError("give either the name of a row, or a file as out for the recommendations of all rows", "out")
     if out is not None and why:
         raise InputError("why requires the name of a row and cannot be combined with out", "why", "out")
     which: dict[str, Any] = {
@@ -178,7 +178,7 @@ def recommend(
 
 
 def _recommend_all(model: TableCompletion, top: int, out: Path, which: dict[str, Any]) -> dict[str, Any]:
-    """Write the best columns of every row to a file; return their number and measures of their diversity."""
+    """Write recommendations for all rows to a file, and return their number and diversity measures."""
     import numpy as np
 
     from polyadic.core.progress import tracked
@@ -201,7 +201,7 @@ def _recommend_all(model: TableCompletion, top: int, out: Path, which: dict[str,
 
 @TASK.verb(example="polyadic complete similar completed Dracula", question=True)
 def similar(model: TableCompletion, name: str, *, top: Count = 10, rows: bool = False) -> dict[str, Any]:
-    """List the columns whose predictions correlate most with those of a column, over all rows.
+    """List the columns whose predictions correlate most with a given column.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def similar(model: TableCompletion, name: str, *, top: Count = 10, rows: bool = 
 
 @TASK.verb(example="polyadic complete components completed --top 5", question=True)
 def components(model: TableCompletion, *, top: Count = 10, number: Count | None = None) -> dict[str, Any]:
-    """Describe the components behind the predictions: the columns that rise and fall with each.
+    """Describe the components of the predictions by the columns with the largest loadings.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def add(
     refit: bool = False,
     force: bool = False,
 ) -> Saved:
-    """Update a model with new lines: new rows, new columns, new values of known cells.
+    """Update a model with new rows, new columns and new values of known cells.
 
     New rows and columns are solved for with the others fixed, without refitting or selection. The error of the model on
     the new cells, before it learned them, is reported; if it is much larger than on held-out cells, train again.

@@ -1,4 +1,4 @@
-"""Matrix completion by trace norm minimisation, a convex problem with a duality gap.
+"""Matrix completion by trace norm minimisation, with the duality gap as a stopping criterion.
 
 Offsets of rows and columns are fitted first. :func:`choose_penalty` selects the penalty on held-out cells.
 """
@@ -41,19 +41,21 @@ MAX_ROUNDS, REL_TOL = 200, 1e-8
 
 
 class Offsets(NamedTuple):
-    r"""Offsets :math:`\mu + a_i + b_j`."""
+    r"""Offsets of cells, :math:`\mu + a_i + b_j`: an overall mean, row biases and column biases."""
 
     mean: float
     rows: NDArray[np.float64]
     columns: NDArray[np.float64]
 
     def at(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the offsets of cells."""
+        """Return the offset of each cell."""
         return np.asarray(self.mean + self.rows[i] + self.columns[j])
 
 
 def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: float) -> Offsets:
-    r"""Minimise the loss of the observed cells plus :math:`\tfrac\gamma2(\|a\|^2 + \|b\|^2)` over offsets.
+    r"""Fit offsets to the observed cells by minimising the loss plus a ridge penalty on the biases.
+
+    The penalty is :math:`\tfrac\gamma2(\|a\|^2 + \|b\|^2)`.
 
     Each round updates the mean, all rows, then all columns by the gradient and the largest curvature, which never
     increases the loss and is exact for squared loss. If convergence is slow, as for log-odds of rare events, a
@@ -82,7 +84,7 @@ def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: floa
 
 
 def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: bool, ridge: float) -> Offsets:
-    """Continue by a quasi-Newton method, scaled by the largest value and the first loss."""
+    """Continue the fit of the offsets by L-BFGS, with scaled variables and objective."""
     from scipy.optimize import minimize
 
     rows, columns, x = cells.rows, cells.columns, cells.values
@@ -107,7 +109,7 @@ def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: b
 
 
 def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
-    """Raise InputError if the loss is not convex with bounded curvature, or if the values are not valid for it."""
+    """Raise InputError if a loss is not supported or if values are invalid for the loss."""
     if not (hasattr(loss, "conjugate") and hasattr(loss, "curvature")):
         raise InputError(f"loss must be Squared(), Huber() or Logistic() of polyadic.core.losses; got {loss!r}", "loss")
     if isinstance(loss, Logistic) and len(x) and not 0 <= x.min() <= x.max() <= 1:
@@ -119,7 +121,7 @@ MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
 
 
 class TraceNormCompletion(Transformer, CompletionModel):
-    r"""Matrix completion with trace norm (nuclear norm) penalty.
+    r"""Matrix completion with a trace norm (nuclear norm) penalty.
 
     .. math:: \min_M \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij}) + \lambda \|M\|_*
 
@@ -200,14 +202,14 @@ class TraceNormCompletion(Transformer, CompletionModel):
             raise InputError("radius must be set if and only if method='frank-wolfe'", "method", "radius")
         if self.offsets == "biases" and not self.bias_ridge:
             raise InputError(
-                "bias_ridge must be greater than 0 for offsets='biases', since a row with one cell would"
-                " follow it exactly",
+                "bias_ridge must be greater than 0 for offsets='biases'; otherwise the bias of a row with one cell"
+                " would fit that cell exactly",
                 "bias_ridge",
                 "offsets",
             )
 
     def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:
-        """Fit to the observed cells of a matrix.
+        """Fit the model to the observed cells of a matrix.
 
         Parameters
         ----------
@@ -236,7 +238,9 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return self
 
     def update(self, X: Any) -> Self:
-        """Fit to old and new observed cells, starting from the current matrix, which does not affect the optimum.
+        """Refit the model to old and new observed cells, starting from the current matrix.
+
+        The start does not affect the optimum.
 
         Parameters
         ----------
@@ -254,13 +258,13 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return self.fit(cells, start=Spectral(grown(U, cells.shape[0]), s, grown(V, cells.shape[1])))
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return factors whose products are the predictions, including offsets."""
+        """Return row and column factors whose products are the predictions, including the offsets."""
         check_is_fitted(self)
         (U, s, V), (mean, a, b) = self.matrix_, self.offsets_
         return np.column_stack([U * s, mean + a, np.ones(len(U))]), np.column_stack([V, np.ones(len(V)), b])
 
     def largest_penalty(self, X: Any) -> float:
-        """Return the smallest penalty for which M is zero.
+        """Return the smallest penalty for which the fitted matrix is zero.
 
         Parameters
         ----------
@@ -283,7 +287,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return len(self.start_.s)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        r"""Return the coordinates of new rows, shape (rows, rank), given some observed cells.
+        r"""Return the factors of new rows, shape (rows, rank), given the observed cells of these rows.
 
         Row :math:`u` minimises its losses, with predictions :math:`\mu + b_j + u \cdot v_j \sqrt{s}`, plus
         :math:`\tfrac\lambda2 \|u\|^2`. The trace norm is the minimum of such penalties over factorizations, so rows of
@@ -316,7 +320,9 @@ class TraceNormCompletion(Transformer, CompletionModel):
 
 
 def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
-    """Refit the singular values to the observed cells without penalty; a negative value flips its vector.
+    """Refit the singular values to the observed cells without penalty, with fixed singular vectors.
+
+    The sign of a negative value is moved to the left singular vector.
 
     References
     ----------
@@ -341,7 +347,7 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 def rows_given_columns(
     cells: ObservedEntries, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
 ) -> NDArray[np.float64]:
-    r"""Minimise the loss of each row plus a ridge, given the columns V; return the rows, shape (rows, R).
+    r"""Return the rows, shape (rows, R), that minimise the loss plus a ridge penalty given the column factors V.
 
     .. math:: \min_{u_i} \sum_j \ell(x_{ij}, o_{ij} + u_i \cdot v_j) + \tfrac\lambda2 \|u_i\|^2
 
@@ -377,7 +383,7 @@ class PenaltyChoice(NamedTuple):
 
 
 def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float]) -> Iterator[TraceNormCompletion]:
-    """Yield fits for decreasing penalties, each started from the previous one (a warm start).
+    """Yield models fitted with decreasing penalties, each warm-started from the previous fit.
 
     Ctrl-C ends the path with the interrupted fit.
     """
@@ -402,7 +408,7 @@ def choose_penalty(model: TraceNormCompletion, X: Any, *, seed: int = 0) -> Pena
     cells = cells_of(X)
     out = np.random.default_rng(seed).random(len(cells.values)) < HELD_OUT
     if out.all() or not out.any():
-        raise InputError(f"too few cells ({len(out):,}) to hold any out")
+        raise InputError(f"too few cells ({len(out):,}) to hold some out for validation")
     kept = cells.at(~out)
     largest = model.largest_penalty(kept)
     if not largest:

@@ -1,4 +1,4 @@
-"""Numba kernels of online learning from candidate lists (perceptron, MIRA, tensor MIRA), and their wrappers.
+"""Numba kernels for online learning from candidate lists by perceptron, MIRA and tensor MIRA.
 
 Each list is scored in turn, and the weights are updated if a candidate other than the cheapest was chosen.
 """
@@ -20,7 +20,7 @@ MAX_FEATURES = 1 << 31
 
 
 class CandidateLists(NamedTuple):
-    """Candidate lists in the layout of the kernels; see :func:`candidate_lists`."""
+    """Candidate lists in the array layout of the numba kernels; see :func:`candidate_lists`."""
 
     starts: NDArray[np.int64]  # first candidate of each list
     indptr: NDArray[np.int64]
@@ -32,18 +32,21 @@ class CandidateLists(NamedTuple):
 
 
 def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLists:
-    """Prepare candidate lists for the kernels from a CSR matrix, costs and the start of each (non-empty) list."""
+    """Convert candidate lists to the layout of the numba kernels.
+
+    The arguments are a CSR matrix, costs and the start of each (non-empty) list.
+    """
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     edges, price = frozen(np.asarray(starts), np.int64), frozen(np.asarray(costs), np.float64)
     if price.shape != (X.shape[0],) or edges[0] != 0 or edges[-1] != X.shape[0] or (np.diff(edges) < 1).any():
         raise ValueError(
-            f"starts must increase from 0 to {X.shape[0]}, the number of candidates, and costs must match; got"
-            f" {price.shape} costs"
+            f"starts must increase from 0 to {X.shape[0]}, the number of candidates, with one cost per candidate; got"
+            f" costs of shape {price.shape}"
         )
     if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], MAX_FEATURES):
-        raise ValueError(f"indices must be from 0 to {min(X.shape[1], MAX_FEATURES) - 1}")
+        raise ValueError(f"feature indices must be from 0 to {min(X.shape[1], MAX_FEATURES) - 1}")
     indptr, indices = frozen(X.indptr, np.int64), frozen(X.indices, np.int32)
     max_length = int(np.diff(edges).max(initial=0))
     room = min(2 * int(np.diff(indptr).max(initial=0)), X.shape[1]) + 1
@@ -53,14 +56,17 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
 
 
 class FeatureCells(NamedTuple):
-    """Tensor cells: rows of the stacked factors for each feature and mode, shape (features, D), and their number."""
+    """Tensor cell of each feature, as row indices into the stacked factors, shape (features, modes).
+
+    ``rows`` is the number of rows of the stacked factors.
+    """
 
     at: NDArray[np.int32]
     rows: int
 
 
 def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
-    """Convert flat cell indices (first mode fastest) to rows of the stacked factors."""
+    """Convert flat cell indices (first mode fastest) to row indices of the stacked factors."""
     if not sizes or (len(place) and not 0 <= place.min() <= place.max() < int(np.prod(sizes, dtype=np.int64))):
         raise ValueError(f"cells must be inside a tensor of sizes {sizes}")
     offsets = np.r_[0, np.cumsum(sizes)]
@@ -76,7 +82,10 @@ def perceptron_lists(
     summed: NDArray[np.float64],
     before: int,
 ) -> NDArray[np.float64]:
-    """Perceptron pass over lists: add the cheapest candidate and subtract the chosen one where these differ.
+    """Run a perceptron pass over candidate lists and update the weights.
+
+    If the chosen candidate is not the cheapest, the features of the cheapest are added and those of the chosen
+    subtracted.
 
     ``weights`` and ``summed``, the updates times the number of lists before them, are updated in place. Returned are
     sums over lists of the cost of the choice, the loss and the number of updates.
@@ -99,7 +108,9 @@ def mira_lists(
     augmented: bool = False,
     best: int = 1,
 ) -> NDArray[np.float64]:
-    r"""MIRA pass over lists: move to the nearest weights that satisfy the margins, up to a penalty of C.
+    r"""Run a MIRA pass over candidate lists and update the weights.
+
+    Each update is to the nearest weights that satisfy the margins, up to a penalty of C.
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot \Delta_j)
 
@@ -127,7 +138,9 @@ def tensor_mira_lists(
     scaled: bool = True,
     augmented: bool = False,
 ) -> NDArray[np.float64]:
-    r"""Tensor MIRA pass over lists with weights :math:`\sum_h \prod_d w^d_h`, one vector :math:`w^d_h` at a time.
+    r"""Run a tensor MIRA pass over candidate lists, updating one factor vector at a time.
+
+    The weights are :math:`\sum_h \prod_d w^d_h` with vectors :math:`w^d_h`.
 
     ``turns``, shape (lists, H D), orders the vectors ``h D + d`` of each list; without columns all are updated at once.
     The stacked ``factors``, shape (rows, H), and the squared ``norms`` of vectors, shape (H, D), are updated in place.
@@ -145,7 +158,7 @@ def tensor_mira_lists(
             f"turns must have {H * D} columns, or none, for each of the {len(order)} lists; got {turns.shape}"
         )
     if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
-        raise ValueError(f"turns must be below {H * D}")
+        raise ValueError(f"turns must contain vector indices below {H * D}")
     _owned(factors, norms)
     sums = np.zeros(3)
     s, at, x = lists.scratch
@@ -188,7 +201,7 @@ REL_TOL = 1e-10
 
 @njit(cache=True, nogil=True)
 def _list_scores(w, indptr, indices, values, first, last, s):
-    """Score the candidates of a list by weights."""
+    """Numba kernel: compute the linear score of each candidate of a list."""
     for c in range(first, last):
         total = 0.0
         for k in range(indptr[c], indptr[c + 1]):
@@ -198,7 +211,7 @@ def _list_scores(w, indptr, indices, values, first, last, s):
 
 @njit(cache=True, nogil=True)
 def _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, turn):
-    """Score the candidates of a list by products of factor rows; ``w`` caches weights ``weighed`` in this turn."""
+    """Numba kernel: score the candidates of a list by low-rank weights, which are cached in ``w`` for this turn."""
     D, H = cells.shape[1], F.shape[1]
     for c in range(first, last):
         total = 0.0
@@ -219,7 +232,10 @@ def _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, we
 
 @njit(cache=True, nogil=True)
 def _contenders(s, costs, first, n, augmented):
-    """Return the candidate of highest score, the one to learn from, and the best cheapest one; ties go to the first."""
+    """Numba kernel: return the highest-scoring, the most violating and the best cheapest candidate of a list.
+
+    Ties go to the first.
+    """
     best, wrong, right = 0, 0, 0
     for c in range(1, n):
         cost = costs[first + c]
@@ -234,7 +250,7 @@ def _contenders(s, costs, first, n, augmented):
 
 @njit(cache=True, nogil=True)
 def _difference(indptr, indices, values, a, b, at, x):
-    """Write the difference of two candidates' sorted features, and return the number of non-zeros."""
+    """Numba kernel: compute the feature difference of two candidates, and return the number of non-zeros."""
     i, j, m = indptr[a], indptr[b], 0
     while i < indptr[a + 1] or j < indptr[b + 1]:
         if j == indptr[b + 1] or (i < indptr[a + 1] and indices[i] < indices[j]):
@@ -254,7 +270,10 @@ def _difference(indptr, indices, values, a, b, at, x):
 
 @njit(cache=True, nogil=True)
 def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, before, sums, s, at, x):
-    """Perceptron pass; ``u`` sums the updates times the number of lists before them."""
+    """Numba kernel: perceptron pass over candidate lists; ``u`` accumulates updates for weight averaging.
+
+    Each update is multiplied by the number of lists before it.
+    """
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _list_scores(w, indptr, indices, values, first, last, s)
@@ -273,7 +292,7 @@ def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, befor
 
 @njit(cache=True, nogil=True)
 def _highest(s, costs, first, n, augmented, top):
-    """Write the candidates of highest (augmented) score, at most ``len(top)``, and return their number."""
+    """Numba kernel: store the candidates with the highest (augmented) scores in ``top``, and return their number."""
     count = 0
     for c in range(n):
         value = s[c] + augmented * costs[first + c]
@@ -291,7 +310,7 @@ def _highest(s, costs, first, n, augmented, top):
 
 @njit(cache=True, nogil=True)
 def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, augmented, sums, s, at, x, top, alpha):
-    """MIRA pass by dual coordinate ascent; for one candidate this is the closed form."""
+    """Numba kernel: MIRA pass by dual coordinate ascent, which has a closed form for one constraint per list."""
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _list_scores(w, indptr, indices, values, first, last, s)
@@ -335,7 +354,7 @@ def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, 
 
 @njit(cache=True, nogil=True)
 def _touched(cells, at, m, marked, rows, counts):
-    """Collect, by mode, the distinct factor rows of the differing features."""
+    """Numba kernel: collect the distinct factor rows of each mode for the features that differ."""
     for d in range(len(counts)):
         counts[d] = 0
         for k in range(m):
@@ -350,7 +369,7 @@ def _touched(cells, at, m, marked, rows, counts):
 
 @njit(cache=True, nogil=True)
 def _mode_difference(F, cells, at, x, m, h, d, rows, delta):
-    """Sum, by row of mode ``d``, differences times other modes' rows of component ``h``; return the square."""
+    """Numba kernel: contract a feature difference with all other modes of component ``h``; return the squared norm."""
     for k in range(len(rows)):
         delta[rows[k], h] = 0.0
     for k in range(m):
@@ -367,7 +386,7 @@ def _mode_difference(F, cells, at, x, m, h, d, rows, delta):
 
 @njit(cache=True, nogil=True)
 def _move(F, norms, h, d, rows, delta, tau):
-    """Update the rows of mode ``d`` of component ``h`` and its squared norm."""
+    """Numba kernel: update the vector of mode ``d`` of component ``h``, and the squared norm of the vector."""
     for k in range(len(rows)):
         step = tau * delta[rows[k], h]
         norms[h, d] += step * (2 * F[rows[k], h] + step)
@@ -376,7 +395,7 @@ def _move(F, norms, h, d, rows, delta, tau):
 
 @njit(cache=True, nogil=True)
 def _step_in_turn(turn, F, cells, norms, loss, C, scaled, at, x, m, rows, counts, delta):
-    """Update one vector after another in the order of ``turn`` until the loss is zero."""
+    """Numba kernel: update one factor vector after another in the order of ``turn`` until the loss is zero."""
     H, D = norms.shape
     moved = False
     for k in range(H * D):
@@ -401,7 +420,7 @@ def _step_in_turn(turn, F, cells, norms, loss, C, scaled, at, x, m, rows, counts
 
 @njit(cache=True, nogil=True)
 def _step_at_once(F, cells, norms, loss, C, at, x, m, rows, counts, delta):
-    """Update all vectors of all modes at once with a common step length."""
+    """Numba kernel: update all factor vectors at once with a common step length."""
     H, D = norms.shape
     total = 0.0
     for h in range(H):
@@ -440,7 +459,7 @@ def _tensor_mira_lists(
     w,
     weighed,
 ):
-    """Tensor MIRA pass; without columns in ``turns`` all modes are updated at once."""
+    """Numba kernel: tensor MIRA pass; if ``turns`` has no columns, all factor vectors are updated at once."""
     counts = np.zeros(cells.shape[1], np.int64)
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]

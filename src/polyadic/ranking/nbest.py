@@ -35,7 +35,7 @@ BLOCK = 1 << 22
 
 
 class NBest(NamedTuple):
-    """A list as it is written in the file; ``where`` is its file and line."""
+    """N-best list parsed from a line of a file, with file name and line number in ``where``."""
 
     where: str
     id: Any
@@ -45,7 +45,7 @@ class NBest(NamedTuple):
 
 
 class NBestLists:
-    """Candidate lists of a JSON Lines file as blocks of QueryGroups, which can be iterated repeatedly.
+    """Re-iterable blocks of candidate lists (QueryGroups) from a JSON Lines file.
 
     The file is parsed once; later passes read cached blocks.
 
@@ -108,7 +108,7 @@ class NBestLists:
         return iter(self._kept)
 
     def blocks(self) -> Iterator[tuple[QueryGroups, list[NBest]]]:
-        """Yield blocks of lists as QueryGroups, together with the lists as written in the file."""
+        """Yield blocks of lists as QueryGroups, together with the parsed N-best lists."""
         block: list[NBest] = []
         self.ignored, size = 0, 0
         for candidates in read_nbest(self.path, costs=self._costs):
@@ -121,7 +121,7 @@ class NBestLists:
             yield self._groups(block), block
 
     def _found(self, min_count: int) -> list[str]:
-        """Return the features in order of first occurrence."""
+        """Return the features that occur in at least ``min_count`` lists, in order of first occurrence."""
         count: Counter[str] = Counter()
         for candidates in read_nbest(self.path, costs=self._costs):
             count.update(dict.fromkeys((name for features in candidates.features for name in features), 1))
@@ -152,7 +152,7 @@ class NBestLists:
 
 
 def read_nbest(path: str | os.PathLike[str], *, costs: bool = True) -> Iterator[NBest]:
-    """Yield the lists of a file one by one; blank lines are skipped."""
+    """Yield the N-best lists of a file, skipping blank lines."""
     number = -1
     with open_bytes(str(path)) as file:
         for line, written in enumerate(file, 1):

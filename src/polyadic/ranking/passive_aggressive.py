@@ -63,19 +63,21 @@ REFRESH_INTERVAL = 1024
 
 
 class Learner(Protocol):
-    """Weights that learn from candidate lists."""
+    """Protocol of weights that are trained online on candidate lists."""
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Learn from lists in order; return the sums of choice costs, losses and updates."""
+        """Update the weights on lists in the given order; return the sums of choice costs, losses and updates."""
 
     def reached(self) -> Factors:
-        """Return copies of the feature weights (averaged if requested), then of the factors that define them."""
+        """Return copies of the feature weights (averaged if requested) and of the underlying factors."""
 
 
 def passive_aggressive(
     blocks: Iterable[QueryGroups], learner: Learner, *, rng: np.random.Generator | None = None
 ) -> Iterator[Sweep]:
-    """Learn from lists epoch by epoch until an epoch has no update; one block is held at a time.
+    """Iterate over epochs of online learning until an epoch makes no update.
+
+    One block of lists is in memory at a time.
 
     Yields weights and factors, and the mean cost of the choices made before each update; at the start, that of the
     first block. ``rng`` shuffles the lists of a block.
@@ -96,7 +98,10 @@ def passive_aggressive(
 
 
 class Linear:
-    """One weight per feature, initially zero; perceptron if ``C`` is None, else MIRA, ``best`` constraints per list."""
+    """Linear model with one weight per feature, trained by the perceptron or by MIRA.
+
+    Weights are initially zero. The perceptron is used if ``C`` is None; MIRA has ``best`` constraints per list.
+    """
 
     def __init__(
         self, V: int, *, C: float | None = None, augmented: bool = False, best: int = 1, averaged: bool = True
@@ -106,7 +111,7 @@ class Linear:
         self.before = 0
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Learn from lists in order."""
+        """Update the weights on candidate lists in the given order."""
         if self.C is None:
             sums = perceptron_lists(lists, order, weights=self.w, summed=self.u, before=self.before)
         else:
@@ -116,12 +121,12 @@ class Linear:
         return sums
 
     def reached(self) -> Factors:
-        """Return the mean of the weights after each list, or the last weights."""
+        """Return the weights averaged over all lists, or the last weights if averaging is off."""
         return [self.w - self.u / max(self.before, 1) if self.averaged else self.w.copy()]
 
 
 class Multilinear:
-    """Feature weights that are cells of a low-rank tensor with factors of shape (n_d, H).
+    """Low-rank tensor of feature weights, with factors of shape (n_d, H), trained by MIRA.
 
     ``place`` is the cell of each feature, first mode fastest. ``updates`` orders the vectors of a step: random; by
     component and mode, starting at the next one for each list; always the same; or all at once. ``cap`` bounds a step:
@@ -153,7 +158,7 @@ class Multilinear:
         self.total = np.zeros(math.prod(self.sizes) if averaged else 0)
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Learn from lists in order, pausing at each checkpoint."""
+        """Update the factors on candidate lists in the given order, stopping at checkpoints for averaging."""
         sums, done = np.zeros(3), 0
         turns = self._turns(len(order))
         while done < len(order):
@@ -176,7 +181,7 @@ class Multilinear:
         return sums
 
     def reached(self) -> Factors:
-        """Return the mean of the weights at the checkpoints, or the last weights, and the last factors."""
+        """Return the weights averaged over checkpoints, or the last weights, and the last factors."""
         if self.averaged and self.moment:
             self._add_up()
             weights = self.total[self.place] / self.moment
@@ -185,11 +190,14 @@ class Multilinear:
         return [weights, *(part.copy() for part in self.parts(self.F))]
 
     def parts(self, F: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """Split the stacked factors by mode."""
+        """Split the stacked factors into one matrix per mode."""
         return np.split(F, self.edges)
 
     def _turns(self, count: int) -> NDArray[np.int64]:
-        """Return the order of vectors for each list, numbered by component, then mode."""
+        """Return the update order of the factor vectors for each list.
+
+        Vectors are numbered by component, then mode.
+        """
         N = self.F.shape[1] * len(self.sizes)
         if self.updates == "joint":
             return np.empty((count, 0), np.int64)
@@ -208,7 +216,7 @@ class Multilinear:
                 self._add_up()
 
     def _add_up(self) -> None:
-        """Add the tensors of the checkpoints, each weighted by its number of lists."""
+        """Add the tensors of the stored checkpoints to the total, each weighted by the number of lists."""
         if self.moments:
             spans = np.repeat([float(span) for span, _ in self.moments], self.F.shape[1])
             *rest, last = self.parts(np.concatenate([F for _, F in self.moments], axis=1))
@@ -220,12 +228,12 @@ class Multilinear:
 
 
 def spacing(moment: int) -> int:
-    """Return the number of lists from one checkpoint to the next."""
+    """Return the number of lists between the checkpoint at ``moment`` and the next checkpoint."""
     return max(1, (1 << moment.bit_length()) // (2 * CHECKPOINTS_PER_DOUBLING))
 
 
 def tensor_cells(factors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    r"""Return all cells of a tensor, :math:`\sum_h \prod_d w^d_{h, i_d}`, first mode fastest."""
+    r"""Return all cells of a CP tensor, :math:`\sum_h \prod_d w^d_{h, i_d}`, with the first mode fastest."""
     half, H = len(factors) // 2, factors[0].shape[1]
     fast, slow = (
         reduce(lambda rows, w: (w[:, None] * rows).reshape(-1, H), modes, np.ones((1, H)))

@@ -1,4 +1,4 @@
-"""Base class of rerankers: fitting to candidate lists or labels, scoring and model comparison.
+"""Base class for rerankers, with fitting to candidate lists or labels, scoring and model comparison.
 
 Classification is treated as reranking: every row has one candidate per class.
 """
@@ -67,7 +67,7 @@ class ClassGroups:
 
 
 def as_rows(X: Any) -> csr_array:
-    """Return a finite CSR matrix with a constant feature appended."""
+    """Convert rows to a CSR matrix with a constant feature appended; raise InputError for non-finite values."""
     from scipy.sparse import csr_array, hstack
 
     try:
@@ -83,7 +83,7 @@ Unknown = Literal["ignore", "error"]
 
 
 class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-learn has no types
-    """Base class of models that choose the candidate with the highest score.
+    """Base class for models that choose the candidate with the highest score.
 
     The objective is the mean cost of the choices, each made before the update for its list.
 
@@ -113,10 +113,10 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     @abstractmethod
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Learner:
-        """Return the learner for blocks with V features."""
+        """Return the online learner for blocks of candidate lists with V features."""
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, validation: Any = None) -> Self:
-        """Learn from candidate lists, or from labelled rows.
+        """Fit the model to candidate lists or to labelled rows.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return groups.choice(self.decision_function(groups, unknown=unknown))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row, or the chosen candidate of each list."""
+        """Predict the class of each row, or the chosen candidate of each list."""
         if isinstance(X, QueryGroups):
             return self.rerank(X)
         scores = self.decision_function(X)
@@ -215,7 +215,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return float(np.average(self.predict(X) == np.asarray(y), weights=weights))
 
     def _keep_parts(self, learner: Any, parts: Factors) -> None:
-        """Store the factors of the weights."""
+        """Store the factors of low-rank weights; linear rerankers have none."""
 
     def _blocks(
         self, X: Any, y: ArrayLike | None, rng: np.random.Generator
@@ -237,7 +237,10 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 def candidate_scores(
     groups: QueryGroups, weights: NDArray[np.float64], unknown: Unknown = "ignore"
 ) -> NDArray[np.float64]:
-    """Score candidates; features beyond the weights score 0, or raise InputError if ``unknown`` is "error"."""
+    """Return the linear score of each candidate.
+
+    Features beyond the weights score 0, or raise InputError if ``unknown`` is ``"error"``.
+    """
     X, V = groups.features, len(weights)
     if X.shape[1] > V:
         if unknown == "error" and (X.indices >= V).any():
@@ -247,7 +250,7 @@ def candidate_scores(
 
 
 def as_blocks(X: Any) -> Iterable[QueryGroups]:
-    """Return re-iterable blocks of lists, or raise InputError."""
+    """Return re-iterable blocks of candidate lists, or raise InputError for other input."""
     if isinstance(X, QueryGroups):
         return [X]
     if not hasattr(X, "__iter__") or isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
@@ -259,14 +262,17 @@ def as_blocks(X: Any) -> Iterable[QueryGroups]:
 
 
 def check_block(block: object) -> QueryGroups:
-    """Raise InputError if a block is not QueryGroups."""
+    """Return a block of candidate lists, or raise InputError if its type is not QueryGroups."""
     if not isinstance(block, QueryGroups):
         raise InputError(f"blocks must be QueryGroups; got {type(block).__name__}")
     return block
 
 
 def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Callable[[Factors], float]:
-    """Return a function that computes the mean cost of choices on validation lists, or on a pair of rows and labels."""
+    """Return a function that computes the mean cost of the chosen candidates on validation data.
+
+    The data is candidate lists, or a pair of rows and labels.
+    """
     blocks = as_blocks(validation) if classes is None else _labelled(validation, classes, V)
 
     def cost(factors: Factors) -> float:
@@ -276,14 +282,14 @@ def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Call
         ]
         total, count = np.sum(paid, axis=0) if paid else (0.0, 0)
         if not count:
-            raise InputError("validation has no groups", "validation")
+            raise InputError("validation must contain at least one candidate list", "validation")
         return float(total / count)
 
     return cost
 
 
 def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
-    """Create lists from rows and labels; for an unknown label every choice has cost 1."""
+    """Convert rows and labels to candidate lists; for an unknown label every choice has cost 1."""
     if not isinstance(validation, tuple | list) or len(validation) != 2:
         raise InputError("validation data of a classifier must be a pair of rows and labels")
     rows, labels = as_rows(validation[0]), np.asarray(validation[1])
@@ -298,7 +304,7 @@ def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
 
 
 class BestReranker(NamedTuple):
-    """The fitted model with the lowest validation cost, and the costs of all models in their best epochs."""
+    """Fitted model with the lowest validation cost, and the lowest validation cost of each model."""
 
     best: Any
     costs: list[float]

@@ -37,7 +37,8 @@ Lists = Annotated[
 ]
 Format = Annotated[Literal["auto", "jsonl", "svmrank"], Help("Format of the lists; auto detects it.")]
 Unknown = Annotated[
-    Literal["ignore", "error"], Help("Features that training has not seen: ignore and count them, or fail.")
+    Literal["ignore", "error"],
+    Help("Treatment of features that were not in the training data: ignore and count them, or fail."),
 ]
 
 
@@ -66,7 +67,9 @@ def train(
     format: Format = "auto",  # noqa: A002 # the option of other commands that read files
     force: bool = False,
 ) -> Saved:
-    """Fit a reranker to lists of candidates with costs; one block of the file is in memory at a time.
+    """Fit a reranker to lists of candidates with costs.
+
+    One block of the file is in memory at a time.
 
     Parameters
     ----------
@@ -117,7 +120,9 @@ def apply(
     format: Format = "auto",  # noqa: A002 # as above
     force: bool = False,
 ) -> None:
-    """Select a candidate of each list: a line per list for JSON lines, a score per candidate for SVMrank lines.
+    """Select the highest-scoring candidate of each list.
+
+    The output is a line per list for JSON lines, or a score per candidate for SVMrank lines.
 
     Costs are optional, and ignored.
 
@@ -136,7 +141,7 @@ def apply(
     lines = _selected(model, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(model, blocks, unknown)
     output.write_lines(lines, out)
     if getattr(blocks, "ignored", 0):
-        say(f"features that training has not seen occurred {blocks.ignored:,} times; ignored", "warning")
+        say(f"ignored {blocks.ignored:,} values of features that were not in the training data", "warning")
 
 
 @TASK.verb(example="polyadic rerank evaluate reranker test.jsonl")
@@ -147,7 +152,7 @@ def evaluate(
     unknown: Unknown = "ignore",
     format: Format = "auto",  # noqa: A002 # as above
 ) -> dict[str, Any]:
-    """Report mean costs: of the first candidates, of the selected ones, and of the cheapest (oracle).
+    """Report the mean costs of the first, the selected and the cheapest (oracle) candidates.
 
     "worst" is the mean cost if ties between highest scores are broken in favour of the most expensive candidate.
     """
@@ -176,13 +181,13 @@ def _selected(model: Reranker, blocks: NBestLists, *, scores: bool) -> Iterator[
 
 
 def _scored(model: Reranker, blocks: Iterable[QueryGroups], unknown: Any) -> Iterator[str]:
-    """Yield the score of each candidate."""
+    """Yield a line with the score of each candidate."""
     for groups in blocks:
         yield from (f"{score!r}\n" for score in model.decision_function(groups, unknown=unknown).tolist())
 
 
 def _detected(path: Path, form: str) -> str:
-    """Detect the format of lists; JSON lines begin with a brace."""
+    """Return the format of a file of candidate lists; JSON lines begin with a brace."""
     import codecs
 
     from polyadic.text.streams import open_bytes
@@ -197,7 +202,7 @@ def _detected(path: Path, form: str) -> str:
 
 
 def _opened(path: Path, form: str, options: dict[str, Any]) -> Any:
-    """Open lists with the options for JSON lines."""
+    """Open a file of candidate lists, with ``options`` that apply to JSON lines only."""
     from polyadic.ranking.nbest import NBestLists
     from polyadic.text.feature_lines import RankLines
 
@@ -210,7 +215,7 @@ def _opened(path: Path, form: str, options: dict[str, Any]) -> Any:
 
 
 def _opened_for(names: Sequence[str] | None, path: Path, form: str, *, unknown: str, costs: bool = True) -> Any:
-    """Open lists for a model with feature names, or with feature indices if it has no names."""
+    """Open candidate lists for a model with feature names or, if it has none, with feature indices."""
     blocks = _opened(path, form, {"names": names or (), "unknown": unknown, "costs": costs})
     if (names is None) == hasattr(blocks, "names"):
         needed, found = (

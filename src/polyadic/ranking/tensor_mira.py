@@ -1,4 +1,4 @@
-r"""Reranking with few parameters for many features: the weights are cells of a low-rank tensor.
+r"""Reranking by MIRA with feature weights that are the cells of a low-rank tensor.
 
 A mapping assigns features to cells of the tensor. Position :math:`a`, from 0, is the cell :math:`(i_1, \dots, i_D)`
 with :math:`a = \sum_d i_d \prod_{k < d} n_k`, so the first mode is the fastest. The guided mapping (figure 2a) sorts
@@ -41,7 +41,7 @@ FeatureMapping = Literal["guided", "sequential", "random", "hashed"]
 
 
 def mode_sizes(V: int, D: int) -> tuple[int, ...]:
-    """Return the sizes of ``D`` modes with at least ``V`` cells and the smallest sum, each about :math:`V^{1/D}`."""
+    """Return ``D`` mode sizes near :math:`V^{1/D}` that give at least ``V`` cells with the smallest sum."""
     low = round(V ** (1 / D))
     low -= low**D > V
     ups = next(k for k in itertools.count() if low ** (D - k) * (low + 1) ** k >= V)
@@ -49,7 +49,7 @@ def mode_sizes(V: int, D: int) -> tuple[int, ...]:
 
 
 def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
-    """Return the features with weights ``v`` in the order of positions, in slices of ``u`` with the same sign."""
+    """Order features by absolute weight, in slices of ``u`` features with the same sign where possible."""
     weights = np.asarray(v, float)
     order = np.argsort(-np.abs(weights), kind="stable")
     plus, minus = order[weights[order] >= 0], order[weights[order] < 0]
@@ -60,7 +60,7 @@ def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
 def places(
     mapping: FeatureMapping, V: int, sizes: Sequence[int], *, v: ArrayLike | None = None, seed: int | None = None
 ) -> NDArray[np.int64]:
-    """Return the cell of each feature; cells without a feature are padding.
+    """Return the tensor cell of each feature; cells without a feature are padding.
 
     "guided" orders features by the weights ``v``; "hashed" takes a hash of their index, with collisions.
     """
@@ -86,20 +86,20 @@ def places(
 
 
 def mapped(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Arrange weights in a dense tensor; features of the same cell are summed."""
+    """Arrange feature weights in a dense tensor, adding the weights of features in the same cell."""
     W = np.bincount(place, weights=np.asarray(v, float), minlength=math.prod(sizes))
     return W.astype(float).reshape(tuple(sizes), order="F")
 
 
 def mapped_spectrum(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Return the singular values of weights as a matrix with one column per slice of the last mode (figure 4)."""
+    """Return the singular values of the weight tensor unfolded along the last mode (figure 4)."""
     from scipy.linalg import svdvals
 
     return np.asarray(svdvals(mapped(v, place, sizes).reshape((-1, sizes[-1]), order="F")))
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Hash integers by the finaliser of SplitMix64 (Steele, Lea, Flood 2014), identical on all platforms."""
+    """Hash integers by the finaliser of SplitMix64 (Steele, Lea, Flood 2014), with equal results on all platforms."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -111,12 +111,18 @@ SWEEPS = 30
 
 
 def random_sign_factors(sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Return vectors of random signs: equal entries would make all components alike, and zeros would stay zero."""
+    """Initialize factors with random signs, scaled to a tensor of unit norm.
+
+    Equal entries would make all components alike, and zeros would stay zero.
+    """
     return _unit([rng.choice([-1.0, 1.0], (n, H)) for n in sizes])
 
 
 def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Return a greedy low-rank approximation of ``T``; of a matrix, its singular vectors."""
+    """Return a greedy rank-``H`` approximation of the tensor ``T``, scaled to unit norm.
+
+    For a matrix, the factors are singular vectors.
+    """
     rest, components = T.copy(), []
     for _ in range(H):
         vectors = [_normed(rng.standard_normal(n)) for n in T.shape]
@@ -134,12 +140,12 @@ def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> 
 
 
 def tensor_norm(factors: Sequence[NDArray[Any]]) -> float:
-    """Return the Frobenius norm of a sum of outer products of the factors' columns."""
+    """Return the Frobenius norm of a tensor in CP form."""
     return float(np.sqrt(max(reduce(np.multiply, [w.T @ w for w in factors]).sum(), 0.0)))
 
 
 def _against(T: NDArray[Any], vectors: list[NDArray[Any]], d: int) -> NDArray[Any]:
-    """Multiply a tensor by vectors in all modes but one."""
+    """Contract a tensor with vectors in all modes but one."""
     for e in reversed(range(T.ndim)):
         if e != d:
             T = np.tensordot(T, vectors[e], axes=(e, 0))
@@ -228,7 +234,7 @@ class TensorMIRA(Reranker):
     augmented: bool = True
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range or the number of sizes is not the order."""
+        """Raise InputError if a setting is out of range or the length of ``sizes`` differs from ``order``."""
         super().check()
         if self.sizes is not None and len(self.sizes) != self.order:
             raise InputError(
@@ -251,7 +257,7 @@ class TensorMIRA(Reranker):
         return Multilinear(start, place, augmented=self.augmented, rng=rng, **how)
 
     def _surrogate(self, blocks: Iterable[QueryGroups], V: int) -> NDArray[np.float64]:
-        """Return the weights of a perceptron."""
+        """Return the weights of a perceptron trained on the same lists."""
         rng = np.random.default_rng(self.seed) if self.shuffle else None
         learned = run(passive_aggressive(blocks, Linear(V, averaged=self.averaged), rng=rng), max_iter=self.surrogate)
         if learned.interrupted:

@@ -1,4 +1,4 @@
-"""Base classes of factorization machines."""
+"""Base classes for factorization machines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Rank = Natural | tuple[Natural, ...]
 
 
 class FactorizationMachineBase(Model):
-    """Base class of models with linear weights and with factors for each order from 2 on.
+    """Base class for factorization machines, with linear weights and factors for each interaction order.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class FactorizationMachineBase(Model):
     threads: Threads = None
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range or ``rank`` is not one number or one per order."""
+        """Raise InputError if a setting is out of range or ``rank`` does not match ``order``."""
         super().check()
         if isinstance(self.rank, tuple) and len(self.rank) != self.order - 1:
             raise InputError(
@@ -54,17 +54,17 @@ class FactorizationMachineBase(Model):
             )
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that features may be sparse."""
+        """Declare support for sparse features."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return whether a fit was completed."""
+        """Return whether the model is fitted."""
         return hasattr(self, "V_") or hasattr(self, "draws_")
 
     def explain(self, X: Any, names: Sequence[Any] | None = None) -> Explanation:
-        r"""Decompose the score of a row into contributions of its features and their products.
+        r"""Decompose the score of a row into contributions of single features and of feature products.
 
         .. math:: m(x) = w_0 + \sum_j w_j x_j + \sum_{j < k} \langle v_j, v_k \rangle x_j x_k + \ldots
 
@@ -111,7 +111,10 @@ class FactorizationMachineBase(Model):
         return Explanation.of(float(score), ((name, unit * part) for name, part in parts))
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
-        """Return the score of a row, parameter sets whose scores sum to it up to a constant, and their unit."""
+        """Return the score of a row, the parameter matrices of all machines in the score, and a common scale.
+
+        The sum excludes a constant.
+        """
         del X  # unused
         raise InputError(
             f"{type(self).__name__} averages probabilities over samples, which are not a sum of feature contributions;"
@@ -120,7 +123,7 @@ class FactorizationMachineBase(Model):
 
     @property
     def _orders(self) -> NDArray[np.int64]:
-        """Order of each column."""
+        """Interaction order of each parameter column."""
         return orders_of(self.rank if isinstance(self.rank, tuple) else (self.rank,) * (self.order - 1))
 
     def _table(self, X: Any) -> FeatureTable:
@@ -137,13 +140,15 @@ class FactorizationMachineBase(Model):
         return FeatureTable(canonical(X)), targets.astype(float) if numeric else targets
 
     def _forget(self) -> None:
-        """Delete the fitted attributes, so that a failed fit does not leave attributes of two fits."""
+        """Delete all fitted attributes, so that a failed refit leaves no outdated attributes."""
         for name in self._state():
             delattr(self, name)
 
 
 class PointMachine(FactorizationMachineBase):
-    r"""Base class of machines with point estimates ``V_``, of shape (features, columns), linear weights first.
+    r"""Base class for factorization machines with point estimates of the parameters.
+
+    ``V_`` has shape (features, columns), with the linear weights first.
 
     Parameters
     ----------
@@ -169,13 +174,13 @@ class PointMachine(FactorizationMachineBase):
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """Linear weights of the features."""
+        """Linear weight of each feature."""
         check_is_fitted(self)
         return self.V_[:, 0]
 
     @property
     def factors_(self) -> list[NDArray[np.float64]]:
-        """Factors of each order from 2 on, of shape (features, rank of the order)."""
+        """Factor matrix of each interaction order above 1, of shape (features, rank of the order)."""
         check_is_fitted(self)
         orders = self._orders
         return [self.V_[:, orders == d] for d in range(2, self.order + 1)]
@@ -186,13 +191,13 @@ class PointMachine(FactorizationMachineBase):
         return Ridge(columns, float(self.count_power))
 
     def _started(self, table: FeatureTable, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return small random factors, or zeros for features that do not occur in any row."""
+        """Initialize factors with small random values, or zeros for features that occur in no row."""
         V = started(table, self._orders, self.scale, rng)
         V[table.counts == 0] = 0
         return V
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores of rows."""
+        """Return the score of each row, before any link function."""
         check_is_fitted(self)
         return self.bias_ + anova_scores(self._table(X), self.V_, orders=self._orders, threads=self._threads)
 
@@ -201,21 +206,21 @@ class PointMachine(FactorizationMachineBase):
 
 
 class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
-    """Mixin of machines for two classes; subclasses define ``decision_function``."""
+    """Mixin for binary classifiers whose subclasses define ``decision_function``."""
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that only two classes are supported."""
+        """Declare that only binary classification is supported."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more probable class of each row."""
+        """Predict the class of each row."""
         second = self.decision_function(X) > 0
         return np.asarray(self.classes_[second.astype(int)])
 
     def _learned(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Learn the classes, and return 1 where y is the second and 0 elsewhere."""
+        """Store the two classes, and return the targets encoded as 0 and 1."""
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":

@@ -1,4 +1,4 @@
-"""Factorization machines: linear models with low-rank weights of feature products."""
+"""Factorization machines for regression and binary classification."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BATCH, STEPS = 256, 64
 
 
 class Progress(NamedTuple):
-    """State of ``partial_fit``: weighted and unweighted row counts of features, passes, sums of squared gradients."""
+    """State kept between calls of ``partial_fit``: feature counts, epochs and Adagrad accumulators."""
 
     counts: NDArray[np.float64]
     rows: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Progress(NamedTuple):
 
 
 class PenalizedMachine(PointMachine, ABC):
-    r"""Base class of machines that minimise a penalized sum of losses.
+    r"""Base class for factorization machines fitted by minimisation of a penalized loss.
 
     Parameters
     ----------
@@ -68,10 +68,10 @@ class PenalizedMachine(PointMachine, ABC):
     @property
     @abstractmethod
     def _loss(self) -> Loss:
-        """Loss of a row."""
+        """Loss function of the model."""
 
     def _fit(self, data: Observed, held_out: Observed | None) -> Self:
-        """Fit to rows; with validation data, keep the sweep with the lowest validation loss."""
+        """Fit the parameters; with validation data, keep the sweep with the lowest validation loss."""
         rng = np.random.default_rng(self.seed)
         start, stepper = self._start(data, rng), None
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
@@ -90,7 +90,7 @@ class PenalizedMachine(PointMachine, ABC):
         return self
 
     def _partial(self, data: Observed) -> Self:
-        """Run one epoch over rows in the given order, starting from the current state."""
+        """Run one epoch over new rows in the given order, starting from the current parameters."""
         first, n = not hasattr(self, "V_"), data.table.counts
         nothing = np.zeros(len(n), np.int64)
         before = Progress(nothing.astype(float), nothing, 0, None) if first else self._progress_
@@ -125,7 +125,7 @@ class PenalizedMachine(PointMachine, ABC):
         )
 
     def _start(self, data: Observed, rng: np.random.Generator) -> Machine:
-        """Return the best constant and small random factors."""
+        """Initialize the bias with the best constant prediction, and the factors with small random values."""
         V = self._started(data.table, rng)
         mean = float(np.average(data.y, weights=data.weights))
         if isinstance(self._loss, LogPoisson):
@@ -203,7 +203,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None
     ) -> Self:
-        """Fit to feature vectors and targets.
+        """Fit the model to feature vectors and targets.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
 
     @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Run one epoch over further rows, in the given order, with a stochastic solver.
+        """Run one epoch of the stochastic solver over further rows, in the given order.
 
         Parameters
         ----------
@@ -291,7 +291,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None
     ) -> Self:
-        """Fit to feature vectors and classes.
+        """Fit the model to feature vectors and class labels.
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
     def partial_fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
     ) -> Self:
-        """Run one epoch over further rows, in the given order, with a stochastic solver.
+        """Run one epoch of the stochastic solver over further rows, in the given order.
 
         Parameters and errors are those of :meth:`FactorizationMachine.partial_fit`, with classes as targets.
 
@@ -345,7 +345,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
         return self._partial(Observed(table, self._truth(labels), checked_weights(sample_weight, X)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the log-odds of the second class."""
+        """Return the log-odds of the second class for each row."""
         return self._scores(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -361,7 +361,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
 
 
 def checked_weights(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float64] | None:
-    """Return the weights of rows, or None."""
+    """Validate sample weights, or return None if there are none."""
     from sklearn.utils.validation import _check_sample_weight
 
     if sample_weight is None:

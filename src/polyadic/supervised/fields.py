@@ -1,4 +1,4 @@
-"""Encoding of table columns as feature vectors, one feature per field value."""
+"""Encoding of table columns as sparse feature vectors, with one feature per distinct value."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class FieldEncoder(Model):
     unknown: Literal["skip", "error"] = "skip"
 
     def fit(self, columns: Columns, y: Any = None) -> Self:
-        """Learn the values of each field.
+        """Learn the distinct values of each field.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class FieldEncoder(Model):
         return self
 
     def transform(self, columns: Columns) -> csr_array:
-        """Return the feature vectors of rows, shape (rows, features).
+        """Encode rows as sparse feature vectors, shape (rows, features).
 
         Parameters
         ----------
@@ -109,12 +109,12 @@ class FieldEncoder(Model):
         return csr_array(hstack([self._block(name, columns[name], n) for name in self.values_], format="csr"))
 
     def fit_transform(self, columns: Columns, y: Any = None) -> csr_array:
-        """Learn the values of each field and return the feature vectors of the rows."""
+        """Learn the distinct values of each field and return the encoded rows."""
         return self.fit(columns, y).transform(columns)
 
     @property
     def names_(self) -> list[str]:
-        """Feature names."""
+        """Name of each feature."""
         return [
             word
             for name, known in self.values_.items()
@@ -123,7 +123,7 @@ class FieldEncoder(Model):
 
     @property
     def groups_(self) -> NDArray[np.int64]:
-        """Field of each feature."""
+        """Index of the field of each feature."""
         widths = [1 if known is None else len(known) for known in self.values_.values()]
         return np.repeat(np.arange(len(widths)), widths)
 
@@ -169,7 +169,7 @@ def _numbers(name: str, column: Any) -> NDArray[Any]:
 
 
 def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct values as strings, the index of each value, and the number of values of each row."""
+    """Return the distinct values as strings, the index of each occurrence, and the number of values in each row."""
     if not any(issubclass(kind, (*LISTS, type(None))) for kind in set(map(type, column))):
         values, at = np.unique(np.asarray(column), return_inverse=True)
         return [*map(str, values.tolist())], at, np.ones(len(at), np.int64)

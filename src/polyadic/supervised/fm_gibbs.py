@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 
 class GibbsMachine(FactorizationMachineBase):
-    """Base class of factorization machines fitted by Gibbs sampling; predictions are means over ``draws_``.
+    """Base class for factorization machines fitted by Gibbs sampling.
+
+    Predictions are means over the stored samples ``draws_``.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class GibbsMachine(FactorizationMachineBase):
     n_samples: Count = 100
 
     def _draw(self, data: Observed, groups: ArrayLike | None, *, probit: bool) -> float:
-        """Sample machines and return the posterior mean of the noise standard deviation."""
+        """Run the Gibbs sampler, and return the posterior mean of the noise standard deviation."""
         rng, orders, threads = np.random.default_rng(self.seed), self._orders, self._threads
         which = checked_groups(groups, data.table.shape[1])
         V = started(data.table, orders, self.scale, rng)
@@ -75,7 +77,7 @@ class GibbsMachine(FactorizationMachineBase):
         return float(noise.mean[0])
 
     def _average(self, X: Any, of: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Average:
-        """Average a function of the scores of rows over the posterior samples."""
+        """Average a function of the row scores over the posterior samples."""
         check_is_fitted(self)
         table, orders, threads = self._table(X), self._orders, self._threads
         average = Average()
@@ -131,7 +133,7 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
     clip: bool = False
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
-        """Sample machines from the posterior given feature vectors and targets.
+        """Sample the parameters from the posterior distribution given feature vectors and targets.
 
         Parameters
         ----------
@@ -158,7 +160,7 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
         return self
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
-        """Return the posterior mean of the target of each row, shape (rows,), and with ``return_std`` a pair.
+        """Return the posterior mean of the target of each row and, with ``return_std``, the standard deviation.
 
         Parameters
         ----------
@@ -210,7 +212,7 @@ class BayesianFactorizationMachineClassifier(BinaryClassifier, GibbsMachine):
     """
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
-        """Sample machines from the posterior given feature vectors and classes.
+        """Sample the parameters from the posterior distribution given feature vectors and classes.
 
         Parameters and errors are those of :meth:`BayesianFactorizationMachine.fit`, with two classes as targets.
         """
@@ -235,7 +237,10 @@ class BayesianFactorizationMachineClassifier(BinaryClassifier, GibbsMachine):
 
 
 def checked_groups(groups: ArrayLike | None, features: int) -> NDArray[np.int64]:
-    """Return the group of each feature, renumbered without gaps; by default one group."""
+    """Validate feature groups and return consecutive group indices.
+
+    By default all features are in one group.
+    """
     if groups is None:
         return np.zeros(features, np.int64)
     group = np.asarray(groups)
@@ -254,7 +259,7 @@ MAX_CACHE_BYTES = 1 << 28
 
 
 def first_draw(V: Array, groups: int) -> Draw:
-    """Return the initial state: given parameters, a bias of 0, means of 0 and precisions of 1."""
+    """Return the initial Gibbs state with the given parameters, zero bias and prior means, and unit precisions."""
     K = V.shape[1]
     return Draw([np.zeros(1), V, np.zeros((groups, K)), np.ones((groups, K))], np.ones(1))
 
@@ -270,7 +275,9 @@ def draw_machines(
     rng: np.random.Generator,
     threads: int = 1,
 ) -> Iterator[Draw]:
-    r"""Yield states ``[bias, V, means, precisions]`` and :math:`\alpha` of the Gibbs sampler; weights are ignored.
+    r"""Yield the states of a Gibbs sampler for factorization machines.
+
+    A state is ``[bias, V, means, precisions]`` and the noise precision :math:`\alpha`. Weights of rows are ignored.
 
     ``orders``, of shape (K,), must not decrease. With ``probit``, y is 0 or 1, and :math:`\alpha` is 1.
     """
@@ -313,7 +320,7 @@ def draw_machines(
 def _draw_priors(
     v: Array, groups: NDArray[np.int64], sizes: NDArray[np.int64], mean: Array, priors: Priors, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Draw the precision of each group given its mean, then the mean."""
+    """Sample the precision and then the mean of the prior of each feature group."""
     squares = np.bincount(groups, (v - mean[groups]) ** 2, minlength=len(sizes)) + priors.beta * mean**2
     precision = rng.gamma(priors.shape + (sizes + 1) / 2, 1 / (priors.rate + squares / 2))
     total = np.bincount(groups, v, minlength=len(sizes))
@@ -322,7 +329,10 @@ def _draw_priors(
 
 
 def latent(y: Array, m: Array, rng: np.random.Generator) -> Array:
-    """Draw normal variables with means ``m`` and variance 1, positive where ``y`` is 1 and negative where it is 0."""
+    """Sample normal variables with means ``m``, truncated to be positive where ``y`` is 1 and negative elsewhere.
+
+    Before truncation the variance is 1.
+    """
     from scipy.special import log_ndtr, ndtri_exp
 
     sign = 2 * y - 1

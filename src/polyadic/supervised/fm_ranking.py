@@ -74,7 +74,7 @@ class FactorizationMachineRanker(PointMachine):
     tol: Amount = 0.0
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike) -> Self:
-        """Fit to graded feature vectors in groups.
+        """Fit the model to graded feature vectors, comparing rows within each group.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class FactorizationMachineRanker(PointMachine):
         return self._fit(drawn, table)
 
     def fit_choices(self, contexts: Any, items: Any, chosen: Any) -> Self:
-        """Fit to items chosen in contexts, against randomly sampled items that were not chosen.
+        """Fit the model to items chosen in contexts, with randomly sampled other items as negatives.
 
         Feature vectors are ``[context, item]``.
 
@@ -160,7 +160,10 @@ class FactorizationMachineRanker(PointMachine):
         return self._scores(X)
 
     def _fit(self, drawn: Callable[[np.random.Generator], Pairs], table: FeatureTable) -> Self:
-        """Fit to sampled pairs; ``table`` has all features that can occur."""
+        """Fit the parameters to pairs of rows that are sampled anew in each epoch.
+
+        ``table`` contains all features that can occur.
+        """
         rng, steps = np.random.default_rng(self.seed), LearningRate(self.learning_rate, self.decay)
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
         start = Machine(0.0, self._started(table, rng))

@@ -59,7 +59,7 @@ EPS = 1e-8
 
 
 class Machine(NamedTuple):
-    """Bias and parameters V of shape (features, K) of a factorization machine."""
+    """Parameters of a factorization machine: the bias and the weights V of shape (features, K)."""
 
     bias: float
     V: Array
@@ -67,22 +67,22 @@ class Machine(NamedTuple):
 
 @dataclass(frozen=True)
 class Ridge:
-    r"""The penalty :math:`\tfrac12 \sum_j n_j^\gamma \sum_f \lambda_f v_{jf}^2`."""
+    r"""Ridge penalty scaled by feature counts, :math:`\tfrac12 \sum_j n_j^\gamma \sum_f \lambda_f v_{jf}^2`."""
 
     columns: Array  # lambda, shape (K,)
     power: float  # gamma: 0 penalises all features alike, 1 in proportion to their number of rows
 
     def features(self, counts: NDArray[Any]) -> Array:
-        r"""Return :math:`n_j^\gamma`."""
+        r"""Return the penalty weight of each feature, :math:`n_j^\gamma`."""
         return np.maximum(counts, TINY) ** self.power
 
     def value(self, V: Array, counts: NDArray[Any]) -> float:
-        """Return the penalty."""
+        """Return the penalty of the parameters V."""
         return float(0.5 * self.features(counts) @ (V**2 @ self.columns))
 
 
 class Observed(NamedTuple):
-    """Feature vectors, targets and optional weights of rows."""
+    """Training data: feature vectors, targets and optional weights of rows."""
 
     table: FeatureTable
     y: Array
@@ -90,20 +90,20 @@ class Observed(NamedTuple):
 
     @property
     def counts(self) -> Array:
-        """Weighted number of rows of each feature."""
+        """Weighted number of rows in which each feature occurs."""
         if self.weights is None:
             return self.table.counts.astype(float)
         starts, columns, _ = self.table.rows
         return np.asarray(np.bincount(columns, np.repeat(self.weights, np.diff(starts)), self.table.shape[1]), float)
 
     def loss(self, loss: Loss, m: Array) -> float:
-        """Return the weighted sum of losses."""
+        """Return the weighted sum of the losses of all rows."""
         values = loss.value(self.y, m)
         return float(values.sum() if self.weights is None else self.weights @ values)
 
 
 def orders_of(rank: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the order of each column: one of order 1, ``rank[0]`` of order 2, ``rank[1]`` of 3, ..."""
+    """Return the interaction order of each parameter column: one column of order 1, ``rank[0]`` of order 2, ..."""
     return np.repeat(np.arange(1, len(rank) + 2), [1, *rank])
 
 
@@ -124,7 +124,10 @@ def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: n
 def descend_features(
     data: Observed, start: Machine, *, orders: NDArray[np.int64], loss: Convex, ridge: Ridge, threads: int = 1
 ) -> Iterator[Sweep]:
-    """Minimise over the bias, then over each feature of one column after another; yields factors ``[bias, V]``."""
+    """Iterate over sweeps of coordinate descent over the bias and over the features of each column.
+
+    Yields the factors ``[bias, V]``.
+    """
     table, y, w = data
     bias, W = start.bias, np.ascontiguousarray(start.V.T, float).copy()
     c, counts = loss.curvature, data.counts
@@ -146,25 +149,28 @@ def descend_features(
 
 
 def _left(loss: Convex, y: Array, m: Array) -> Array:
-    """Return the distance from predictions to the minimum of the touching parabola."""
+    """Return the step from each prediction to the minimum of the quadratic upper bound on the loss."""
     return y - m if isinstance(loss, Squared) else -loss.grad(y, m) / loss.curvature
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows of a table, the first of which should score higher."""
+    """Pairs of a better row and a worse row of a feature table."""
 
     table: FeatureTable
     better: NDArray[np.int64]
     worse: NDArray[np.int64]
 
     def loss(self, V: Array, orders: NDArray[np.int64]) -> float:
-        """Return the sum of ``log(1 + exp(-difference))``."""
+        """Return the logistic loss of the score differences, ``log(1 + exp(-difference))``, summed over pairs."""
         m = anova_scores(self.table, V, orders=orders)
         return float(np.logaddexp(0, m[self.worse] - m[self.better]).sum())
 
 
 class Stepper:
-    """State of stochastic gradient descent; the caller maintains ``counts``, :math:`n_j`, and ``rows``, :math:`N_j`."""
+    """State of stochastic gradient descent for a factorization machine.
+
+    The caller maintains ``counts``, :math:`n_j`, and ``rows``, :math:`N_j`.
+    """
 
     def __init__(
         self,
@@ -187,11 +193,11 @@ class Stepper:
 
     @property
     def squares(self) -> tuple[float, Array]:
-        """Sums of squared gradients so far."""
+        """Accumulated squared gradients of the bias and the parameters."""
         return self._bias_squares, self._moves.squares
 
     def epoch(self, data: Observed, loss: Loss, order: NDArray[np.int64]) -> None:
-        """Run one epoch over rows in the given order."""
+        """Run one epoch of gradient steps over rows in the given order."""
 
         def slopes(part: NDArray[np.int64], m: Array) -> Array:
             g = loss.grad(data.y[part], m)
@@ -202,7 +208,7 @@ class Stepper:
         self.epochs += 1
 
     def epoch_pairs(self, pairs: Pairs, order: NDArray[np.int64]) -> None:
-        """Run one epoch over pairs in the given order."""
+        """Run one epoch of gradient steps over pairs of rows in the given order."""
         from scipy.special import expit
 
         def slopes(m: Array) -> Array:
@@ -237,7 +243,10 @@ class Stepper:
 def descend_rows(
     stepper: Stepper, data: Observed, *, loss: Loss, orders: NDArray[np.int64], ridge: Ridge, rng: np.random.Generator
 ) -> Iterator[Sweep]:
-    """Iterate over epochs of all rows, each in a new random order; yields ``[bias, V]`` and updates ``stepper``."""
+    """Iterate over epochs of stochastic gradient descent, each in a new random order of the rows.
+
+    Yields ``[bias, V]`` and updates ``stepper``.
+    """
     stepper.counts, stepper.rows = data.counts, data.table.counts
     while True:
         bias, V = stepper.bias, stepper.V.copy()
@@ -254,7 +263,10 @@ def descend_row_pairs(
     ridge: Ridge,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
-    """Iterate over epochs of newly sampled pairs; yields ``[V]`` with the objective of the first sample."""
+    """Iterate over epochs of stochastic gradient descent over newly sampled pairs of rows.
+
+    Yields ``[V]`` with the objective of the first sample.
+    """
     first = drawn(rng)
     at = np.concatenate([first.better, first.worse])
     # features absent from these pairs may occur in others

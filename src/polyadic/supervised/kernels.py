@@ -1,4 +1,4 @@
-"""Numba kernels of factorization machines: ANOVA scores of feature vectors, gradients, and exact coordinate steps.
+"""Numba kernels of factorization machines: ANOVA scores, gradients and coordinate descent.
 
 Column ``f`` of ``V`` has an order ``d``. For a row with values ``x`` it contributes the elementary symmetric polynomial
 ``e_d`` of ``z_j = V[j, f] x_j``, the sum over all sets of d features of the products. Columns are sorted by ``d``;
@@ -29,7 +29,7 @@ MIN_PARALLEL_SIZE = 1 << 18
 
 
 class FeatureTable:
-    """Feature vectors by row and by feature, validated once for the kernels."""
+    """Feature vectors in CSR and CSC format, validated once for the numba kernels."""
 
     def __init__(self, X: Any) -> None:
         if X.format != "csr" or not X.has_canonical_format:
@@ -42,28 +42,28 @@ class FeatureTable:
 
     @cached_property
     def features(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
-        """CSC arrays: start, rows and values of each feature."""
+        """CSC arrays: column pointers, row indices and values."""
         turned = self._X.tocsc()
         return frozen(turned.indptr, np.int64), frozen(turned.indices, np.int32), frozen(turned.data, np.float64)
 
     @cached_property
     def single(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Values by row and by feature in single precision."""
+        """Values in CSR order and in CSC order, in single precision."""
         return frozen(self.rows[2], np.float32), frozen(self.features[2], np.float32)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Number of rows of each feature."""
+        """Number of rows in which each feature occurs."""
         return np.bincount(self.rows[1], minlength=self.shape[1])
 
     @cached_property
     def sizes(self) -> Array:
-        """Root mean square of the values of each feature; 0 if it has none."""
+        """Root mean square of the stored values of each feature, or 0 for features without values."""
         squares = np.bincount(self.rows[1], self.rows[2] ** 2, self.shape[1])
         return np.asarray(np.sqrt(squares / np.maximum(self.counts, 1)))
 
     def times(self, rows: NDArray[Any]) -> NDArray[np.int64]:
-        """Count the features of rows, which may be repeated."""
+        """Count how often each feature occurs in the given rows, which may repeat."""
         often = np.bincount(_inside(rows, self.shape[0]), minlength=self.shape[0])
         listed = np.repeat(often, np.diff(self.rows[0]))
         return np.bincount(self.rows[1], listed, minlength=self.shape[1]).astype(np.int64)
@@ -84,7 +84,10 @@ class FeatureTable:
         return [*zip(ends, [*ends[1:], self.shape[1]], strict=True)]
 
     def parts(self, threads: int) -> list[list[NDArray[np.int64]]]:
-        """Split features into sequential steps of independent parts; small runs share a single-part step."""
+        """Split the features into sequential steps, each consisting of parts that can be updated in parallel.
+
+        Small runs share a step with a single part.
+        """
         starts = self.features[0]
         steps: list[list[NDArray[np.int64]]] = []
         waiting = 0
@@ -104,7 +107,9 @@ class FeatureTable:
 def anova_scores(
     table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any] | None = None, threads: int = 1
 ) -> Array:
-    r"""Return :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)` of rows, with elementary symmetric polynomials.
+    r"""Return the ANOVA kernel score of each row, :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)`.
+
+    Each :math:`e_d` is an elementary symmetric polynomial.
 
     V has shape (features, K); ``orders``, :math:`d_f` of shape (K,), must not decrease.
     """
@@ -126,14 +131,14 @@ def anova_scores(
 
 
 class GradientBuffer:
-    """Gradients of mini-batches and the Adagrad state, sums of squared gradients of shape (features, K)."""
+    """Gradients of mini-batches and the accumulated squared gradients of Adagrad, of shape (features, K)."""
 
     def __init__(self, shape: tuple[int, ...], *, squares: Array | None = None) -> None:
         self.squares = np.zeros(shape) if squares is None else np.array(squares, float)
         self._G, self._seen, self._touched = np.zeros(shape), np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
 
     def pull(self, table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any], slopes: Array) -> None:
-        """Accumulate the gradient of ``slopes @ anova_scores(rows)``; one of the other methods must follow."""
+        """Accumulate the gradient of ``slopes @ anova_scores(rows)``; call :meth:`sgd` or :meth:`adagrad` next."""
         first = _checked(table, V, orders)
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
@@ -145,7 +150,7 @@ class GradientBuffer:
         self._found = _anova_pull(*work)
 
     def sgd(self, V: Array, *, shares: Array, ridges: Array, step: float) -> None:
-        r"""Take the SGD step :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`, in place.
+        r"""Update V in place by the SGD step :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`.
 
         Only features in :math:`n_j > 0` rows of the batch move. The penalty is evaluated at the end of the step, so
         that no strength of it reverses a sign. ``shares`` are :math:`s_j`, ``ridges`` :math:`\lambda_f` and ``step``
@@ -154,7 +159,9 @@ class GradientBuffer:
         _sgd_features(*self._work(V, shares, ridges), float(step), V, self._G)
 
     def adagrad(self, V: Array, *, shares: Array, ridges: Array, step: float, eps: float) -> None:
-        r"""Take the Adagrad step :math:`-\eta g / (\epsilon + \sqrt h)`, :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`.
+        r"""Update V in place by the Adagrad step :math:`-\eta g / (\epsilon + \sqrt h)` with the penalized gradient g.
+
+        The gradient is :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`.
 
         Only features in :math:`n_j > 0` rows of the batch move. :math:`g^2` is added to :math:`h` first.
         """
@@ -185,7 +192,7 @@ def anova_sweep(
     reuse_terms: bool = False,
     threads: int = 1,
 ) -> None:
-    r"""Minimise over each :math:`v_j` of one column in turn, or draw it from its conditional distribution.
+    r"""Update each parameter :math:`v_j` of one column in turn, by exact minimisation or by Gibbs sampling.
 
     .. math:: v_j \leftarrow \frac{\alpha \sum_i w_i h_{ij} (e_i + h_{ij} v_j) + p_j}{\alpha \sum_i w_i h_{ij}^2 +
               \lambda_j} + \frac{z_j}{\sqrt{\alpha \sum_i w_i h_{ij}^2 + \lambda_j}}
@@ -218,7 +225,7 @@ def anova_sweep(
 
 
 def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where the columns of each order start."""
+    """Return the index of the first column of each order."""
     if V.shape != (table.shape[1], len(orders)):
         raise ValueError(f"V must have shape ({table.shape[1]}, {len(orders)}); got {V.shape}")
     return _first(tuple(orders.tolist()))
@@ -244,7 +251,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _symmetric(columns, values, low, high, first, V, A):
-    """Fill ``A[t, f]`` with ``e_t`` of a row, for the columns whose order is at least t."""
+    """Numba kernel: fill ``A[t, f]`` with the polynomial ``e_t`` of a row, for columns of order t or higher."""
     order, K = len(first) - 2, V.shape[1]
     A[0] = 1
     A[1:] = 0
@@ -257,7 +264,7 @@ def _symmetric(columns, values, low, high, first, V, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_scores(starts, columns, values, rows, first, V, out):
-    """Add the score of row ``rows[k]`` to ``out[k]``."""
+    """Numba kernel: add the score of row ``rows[k]`` to ``out[k]``."""
     order = len(first) - 2
     A = np.empty((order + 1, V.shape[1]))
     for k in range(len(rows)):
@@ -272,7 +279,7 @@ def _anova_scores(starts, columns, values, rows, first, V, out):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touched):
-    """Add the gradient of ``sum slopes[k] score(rows[k])`` to ``G``; return the number of rows of ``V`` touched.
+    """Numba kernel: add the gradient of ``sum slopes[k] score(rows[k])`` to ``G``; return the number of touched rows.
 
     ``touched`` lists them; ``seen`` counts the batch rows of each feature, from zero at the start of a batch.
     """
@@ -300,7 +307,7 @@ def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touche
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_features(touched, seen, shares, ridges, step, V, G):
-    """SGD step for the touched rows of ``V``: subtract mean gradients, then shrink; gradients and counts are reset."""
+    """Numba kernel: take an SGD step with L2 shrinkage for the touched rows of ``V``, and reset the gradients."""
     for k in range(len(touched)):
         j = touched[k]
         each = 1.0 / seen[j]
@@ -312,7 +319,7 @@ def _sgd_features(touched, seen, shares, ridges, step, V, G):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_features(touched, seen, shares, ridges, step, eps, V, G, H):
-    """Adagrad step for the touched rows of ``V``; ``H`` holds the sums of squared gradients."""
+    """Numba kernel: take an Adagrad step for the touched rows of ``V``; ``H`` accumulates squared gradients."""
     for k in range(len(touched)):
         j = touched[k]
         share = shares[j] * seen[j]
@@ -326,7 +333,7 @@ def _adagrad_features(touched, seen, shares, ridges, step, eps, V, G, H):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_terms(starts, columns, values, v, C):
-    """Fill ``C[i, t]``, t from 1 on, with ``e_t`` of row i for the single column ``v``."""
+    """Numba kernel: fill ``C[i, t]``, t from 1 on, with the polynomial ``e_t`` of row i for the column ``v``."""
     order = C.shape[1]
     for i in range(len(C)):
         if order == 2:  # in a register: twice as fast
@@ -346,7 +353,7 @@ def _anova_terms(starts, columns, values, v, C):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull, noise, v, C):
-    """Minimise over, or draw, each of ``v[features]`` given all others; ``C[i, 0]`` is the residual of row i.
+    """Numba kernel: update ``v[features]`` in turn by minimisation or sampling, and update the residuals ``C[i, 0]``.
 
     The score of a row is linear in ``v_j``, with slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` stand for
     ones.

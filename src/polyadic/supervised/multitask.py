@@ -95,7 +95,7 @@ class LowRankTasks(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit to feature vectors and partially known targets.
+        """Fit the model to feature vectors and partially known targets.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class LowRankTasks(Model):
         return self
 
     def search(self, X: Any, *, y: ArrayLike, seed: int | None = 0) -> SearchSpace:
-        """Return the search over ridge and rank, evaluated by the loss of a held-out tenth of the rows.
+        """Return a search space of ridge and rank, evaluated by the loss on held-out rows.
 
         Parameters
         ----------
@@ -154,13 +154,13 @@ class LowRankTasks(Model):
         )
 
     def decision_function(self, X: Any) -> Array:
-        """Return predicted targets, or log-odds for the logistic loss; shape (n, tasks)."""
+        """Return the predicted targets or, for the logistic loss, the log-odds; shape (n, tasks)."""
         check_is_fitted(self, "U_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return predicted targets, or, for the logistic loss, whether each label is more probable than not."""
+        """Predict the targets or, for the logistic loss, whether the probability of each label exceeds one half."""
         m = self.decision_function(X)
         return m > 0 if self.loss == "logistic" else m
 
@@ -179,7 +179,7 @@ class LowRankTasks(Model):
         return np.asarray(expit(self.decision_function(X)))
 
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
-        """Return one prediction per row, for the task given for that row; shape (n,).
+        """Predict the target of one given task for each row, shape (n,).
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class LowRankTasks(Model):
         return -float(LOSSES[self.loss].value(Y[known], m[known]).mean())
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that features may be sparse and targets are multi-output."""
+        """Declare support for sparse features and multiple outputs."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = tags.target_tags.required = True
@@ -230,7 +230,9 @@ SCALES = 2.0 ** np.arange(-20, 11)
 
 
 class Tasks:
-    """Objective of the known targets and its gradient; ``centre`` is subtracted from all targets.
+    """Objective function and gradient of low-rank multi-task learning.
+
+    ``centre`` is subtracted from all targets.
 
     ``rows`` and ``columns`` are the cells of y, shape (m,), or None if all are known, with y of shape (n, K).
     """
@@ -253,7 +255,7 @@ class Tasks:
 
     @classmethod
     def of(cls, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> Tasks:
-        """Create the objective from feature vectors and targets of shape (n, K), NaN where unknown."""
+        """Create the objective from feature vectors and targets of shape (n, K), with NaN for unknown targets."""
         Y = np.asarray(targets, float)
         if Y.ndim != 2 or len(Y) != X.shape[0]:
             raise InputError(
@@ -271,7 +273,7 @@ class Tasks:
         return cls(X, rows, columns, y, tasks=Y.shape[1], loss=loss, ridge=ridge)
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
-        """Return the objective at U, V and b, and its gradient."""
+        """Return the objective and its gradient with respect to U, V and b."""
         U, V, b = factors
         Z = self.X @ U
         m = self._predicted(Z, V, b)
@@ -288,7 +290,10 @@ class Tasks:
         return g if self.rows is None else csr_array((g, (self.rows, self.columns)), shape=self.shape)
 
     def start(self, rank: int) -> Factors:
-        """Return the best offsets, and U and V along the directions of steepest descent, at the best of ``SCALES``."""
+        """Initialize U and V along the directions of steepest descent, and b with the best constant offsets.
+
+        The scale of U and V is the best of ``SCALES``.
+        """
         n, K = self.shape
         columns = np.tile(np.arange(K), n) if self.columns is None else self.columns
         flat = WithOffsets(self.y.ravel(), columns, self.loss, 1.0, RIDGE, K)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Spectrum(NamedTuple):
-    """Decomposition from which the solutions of all ranks and ridges follow."""
+    """Eigendecomposition that gives the regression solutions for all ranks and ridge penalties."""
 
     x: Array  # means of the features
     y: Array  # means of the targets
@@ -47,7 +47,10 @@ class Spectrum(NamedTuple):
     C: Array  # Q' X' Y
 
     def directions(self, ridge: float) -> tuple[Array, Array]:
-        """Return U and V at the largest rank, strongest first; the largest element of each column of V is positive."""
+        """Return the coefficient factors U and V for a ridge penalty at the largest rank.
+
+        The strongest directions are first, and the largest element of each column of V is positive.
+        """
         D = self.C / (self.w + ridge)[:, None]
         V = eigh(self.C.T @ D)[1][:, ::-1][:, : len(self.w)]
         V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])])
@@ -55,7 +58,10 @@ class Spectrum(NamedTuple):
 
 
 def spectrum_of(X: Any, Y: Array) -> Spectrum:
-    """Decompose features of shape (n, d), sparse or dense, and targets of shape (n, K)."""
+    """Compute the eigendecomposition shared by the solutions for all ranks and ridge penalties.
+
+    Features have shape (n, d), sparse or dense, and targets have shape (n, K).
+    """
     n, d = X.shape
     check_memory(24.0 * min(n, d) ** 2, f"a decomposition of {min(n, d):,} directions", "use fewer rows or features")
     check_memory(24.0 * Y.shape[1] ** 2, f"a decomposition of {Y.shape[1]:,} targets", "use fewer targets")
@@ -74,7 +80,10 @@ def spectrum_of(X: Any, Y: Array) -> Spectrum:
 
 
 def _gram(X: Any, shift: Array) -> Array:
-    """Return the smaller Gram matrix of X minus a shift, which is zero or its mean."""
+    """Return the smaller Gram matrix (of rows or of columns) of X after subtracting ``shift``.
+
+    ``shift`` is zero or the mean of X.
+    """
     n, d = X.shape
     S = X @ X.T if n < d else X.T @ X
     G = S.toarray() if issparse(S) else S
@@ -89,7 +98,10 @@ r"""Default ridges, as shares of the largest eigenvalue of :math:`X^\top X`."""
 
 
 class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn has no types
-    """Base class of low-rank linear maps with ``U_``, ``V_`` and ``intercept_``."""
+    """Base class for linear regression with low-rank coefficients.
+
+    Subclasses set ``U_``, ``V_`` and ``intercept_``.
+    """
 
     def predict(self, X: Any) -> Array:
         """Return the predicted targets of feature vectors, of shape (n,) or (n, targets)."""
@@ -106,7 +118,7 @@ class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn ha
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that features may be sparse and targets multi-output."""
+        """Declare support for sparse features and multiple outputs."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
@@ -146,7 +158,7 @@ class ReducedRankRegression(LowRankMap):
     ridge: Amount = 1.0
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to feature vectors and targets.
+        """Fit the model to feature vectors and targets.
 
         Parameters
         ----------
@@ -208,7 +220,7 @@ class ReducedRankRegressionCV(LowRankMap):
             raise InputError("ranks and ridges must not be empty")
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Select rank and ridge, then fit to all rows.
+        """Select the rank and the ridge penalty by cross-validation, then fit the model to all rows.
 
         Parameters
         ----------
@@ -241,7 +253,7 @@ class ReducedRankRegressionCV(LowRankMap):
 
 
 def _errors(spectrum: Spectrum, X: Any, Y: Array, ridges: Sequence[float], top: int) -> Array:
-    """Return the sums of squared errors for each ridge and each rank from 1 to ``top``."""
+    """Return the sum of squared errors for each ridge penalty and each rank from 1 to ``top``."""
     R = Y - spectrum.y
     errors = np.empty((len(ridges), top))
     for at, ridge in enumerate(ridges):

@@ -1,4 +1,4 @@
-"""``polyadic machine``: factorization machines of feature vectors in libFM and libsvm format."""
+"""``polyadic machine``: factorization machines for feature vectors in libFM and libsvm format."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ SETTINGS = (
 """Classes whose settings training takes; of a setting that several have, the last describes it."""
 Lines = Annotated[File, Help("File with lines such as 4 1:1 7:0.5: a label, then indices and values of features.")]
 Unknown = Annotated[
-    Literal["skip", "error"], Help("Features with indices beyond those trained: skip and count them, or fail.")
+    Literal["skip", "error"],
+    Help("Treatment of features that were not in the training data: skip and count them, or fail."),
 ]
 
 
 def _methods(task: str) -> dict[str, Method]:
-    """Return the estimator class of each solver of a task."""
+    """Return the estimator class for each solver of a task."""
     from polyadic.core.methods import Method
     from polyadic.supervised.factorization_machines import FactorizationMachine, FactorizationMachineClassifier
     from polyadic.supervised.fm_gibbs import BayesianFactorizationMachine, BayesianFactorizationMachineClassifier
@@ -77,7 +78,7 @@ def train(
     unknown: Unknown = "skip",
     force: bool = False,
 ) -> Saved:
-    """Fit a factorization machine to lines of features.
+    """Fit a factorization machine to a file of feature vectors.
 
     With --solver mcmc only the rank needs tuning, and predictions are means over posterior samples.
 
@@ -142,7 +143,7 @@ def train(
 
 
 def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, validation: Path | None) -> Any:
-    """Create the estimator of a task and a solver; raise InputError for settings that these do not use."""
+    """Create the estimator for a task and a solver; raise InputError for settings that do not apply."""
     from polyadic.core.methods import refuse_unused
 
     methods = _methods(task)
@@ -164,7 +165,7 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
 
 
 def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], int]:
-    """Read feature vectors, labels and queries; also return the number of values beyond the features."""
+    """Read feature vectors, labels and query groups, and count the values of unknown features."""
     from polyadic.text.feature_lines import read_feature_lines
 
     X, y, groups = read_feature_lines(file, features=features)
@@ -173,15 +174,15 @@ def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[n
         first = (X.indices >= features).argmax()
         row = int(X.indptr.searchsorted(first, side="right"))
         raise InputError(
-            f"{file}, row {row}: a feature is {X.indices[first]}, and those trained are 0 to {features - 1};"
-            " unknown='skip' skips such features",
+            f"{file}, row {row}: feature {X.indices[first]} was not in the training data, which had features 0 to"
+            f" {features - 1}; set unknown='skip' to skip such features",
             "unknown",
         )
     return X[:, :features], y, groups, beyond
 
 
 def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
-    """Read the group of each feature."""
+    """Read the group of each feature from a file."""
     import numpy as np
 
     if file is None:
@@ -192,14 +193,14 @@ def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
         raise InputError(f"{file} must contain a whole number on each line: {error}") from None
     if len(groups) != features or min(groups, default=0) < 0:
         raise InputError(
-            f"{file} must hold a number from 0 for each of {features:,} features, from feature 0 on;"
-            f" it has {len(groups):,}"
+            f"{file} must contain a group number (0 or higher) for each of the {features:,} features; it contains"
+            f" {len(groups):,} numbers"
         )
     return np.array(groups, np.int64)
 
 
 def _print_predictions(result: dict[str, Any]) -> None:
-    """Print a row for each prediction, or the name of the file with the predictions."""
+    """Print a table of predictions, or the name of the file with the predictions."""
     import typer
 
     from polyadic.interface import output
@@ -210,7 +211,7 @@ def _print_predictions(result: dict[str, Any]) -> None:
     else:
         output.table([*result["predictions"][0]], [_cells(row) for row in result["predictions"]])
     if result["skipped"]:
-        say(f"skipped {result['skipped']:,} values of features that were not trained", "note")
+        say(f"skipped {result['skipped']:,} values of features that were not in the training data", "note")
 
 
 @TASK.verb(example="polyadic machine predict machine valid.libfm --out predictions.txt", show=_print_predictions)
@@ -262,13 +263,13 @@ def predict(
 
 @TASK.verb(example="polyadic machine evaluate machine valid.libfm")
 def evaluate(model: FactorizationMachineBase, file: Lines, *, unknown: Unknown = "skip") -> dict[str, Any]:
-    """Compare predictions with the labels of a file."""
+    """Evaluate predictions against the labels of a file."""
     X, y, groups, skipped = _read(file, model.n_features_in_, unknown)
     return {"rows": len(y), **_measured(model, X, y, groups), "skipped": skipped}
 
 
 def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
-    """Return accuracy and log loss for two classes, the share of ordered pairs for a ranking, otherwise RMSE."""
+    """Return accuracy and log loss for two classes, the share of ordered pairs for ranking, or otherwise RMSE."""
     import numpy as np
 
     from polyadic.supervised.fm_ranking import FactorizationMachineRanker
@@ -288,7 +289,7 @@ def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
 
 
 def _in_order(scores: Any, grades: Any, groups: Any) -> float:
-    """Return the share of pairs with different grades in a group whose scores are in order; ties count half."""
+    """Return the share of correctly ordered pairs among rows with different grades in a group; ties count half."""
     import numpy as np
 
     right = total = 0.0
@@ -300,17 +301,17 @@ def _in_order(scores: Any, grades: Any, groups: Any) -> float:
             right += float((worse.searchsorted(better) + worse.searchsorted(better, "right")).sum()) / 2
             total += len(better) * len(worse)
     if not total:
-        raise InputError("no query has lines with two grades, so there is nothing to compare")
+        raise InputError("no query has lines with different grades, so there is nothing to compare")
     return right / total
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    """Write the values of a row."""
+    """Format the values of a row as strings."""
     from polyadic.interface import output
 
     return [output.in_words(value) if isinstance(value, list) else _cell(value) for value in row.values()]
 
 
 def _cell(value: Any) -> str:
-    """Write a number as precisely in a pipe as in a file; classes of other programs may be words."""
+    """Format a number with eight significant digits; strings are unchanged."""
     return value if isinstance(value, str) else f"{value:.8g}"

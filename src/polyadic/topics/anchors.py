@@ -1,4 +1,4 @@
-"""Topic models with anchor words, which occur in one topic only: deterministic and without local optima."""
+"""Topic models that recover topics from anchor words, which occur in one topic only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANCHOR_SHARE = 20
 
 
 class AnchorTopics(Topics):
-    r"""Topic model that recovers topics from anchor words, which occur in one topic only; deterministic.
+    r"""Deterministic topic model that recovers topics from anchor words, which occur in one topic only.
 
     The normalized rows :math:`\bar q_i` of the co-occurrence matrix lie in the convex hull of the rows of the anchors,
     which are its vertices. Each word is then a mixture of anchors,
@@ -106,7 +106,7 @@ class AnchorTopics(Topics):
 
 
 def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
-    """Return co-occurrence probabilities :math:`P(j | i)` of words, and word probabilities :math:`P(i)`.
+    """Return the co-occurrence probabilities :math:`P(j | i)` and the marginal probabilities :math:`P(i)` of words.
 
     A document of :math:`n` words has :math:`n (n - 1)` pairs of positions; documents have equal weight.
     """
@@ -132,7 +132,9 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
 def find_anchors(
     Q: csr_array, candidates: NDArray[np.int64], n_components: int
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the rows that are vertices of the convex hull, and the products of all rows with them.
+    """Find the anchor words, the vertices of the convex hull of the rows of the co-occurrence matrix.
+
+    Returns the anchors, and the products of all rows with the rows of the anchors.
 
     Candidates are added greedily by distance from the span of the previous ones; then each is replaced by the candidate
     farthest from the span of the others.

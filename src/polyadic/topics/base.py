@@ -1,4 +1,4 @@
-"""Common interface of topic models: a non-negative table of documents by words, and factors of both."""
+"""Base class for topic models of non-negative document-word tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polyadic.core.model import Count, Threads, Transformer, learned
 
 
 class Topics(Transformer, ABC):
-    """Base class of models with one row of ``components_`` per topic and one row of ``row_factors_`` per document.
+    """Base class for topic models, with ``components_`` for the topics and ``row_factors_`` for the documents.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Topics(Transformer, ABC):
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to a table.
+        """Fit the model to a document-word table.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class Topics(Transformer, ABC):
         """Return the factors of new documents with the topics fixed (fold-in)."""
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit to a table and return the factors of its rows."""
+        """Fit the model to a table and return the factors of the rows."""
         return self.fit(X, y).row_factors_
 
     def __sklearn_tags__(self) -> Any:
@@ -62,7 +62,7 @@ class Topics(Transformer, ABC):
         return tags
 
     def _table(self, X: Any, *, reset: bool, unknown: bool = False) -> csr_array:
-        """Return a canonical non-negative CSR table; with ``unknown``, dense cells that are not NaN."""
+        """Validate a non-negative table and convert it to CSR format, without NaN cells if ``unknown`` is true."""
         finite: Any = "allow-nan" if unknown and not issparse(X) else True
         x = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=reset)
         if unknown and not issparse(x):

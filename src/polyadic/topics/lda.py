@@ -93,7 +93,7 @@ class LDA(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to word counts.
+        """Fit the topic model to word counts.
 
         Parameters
         ----------
@@ -132,18 +132,21 @@ class LDA(Topics):
 
 
 class Dirichlets(NamedTuple):
-    """Variational Dirichlet distributions, one per row: parameters (expected counts plus the prior), and the prior."""
+    """Variational Dirichlet distributions, one per row, and the parameter of the symmetric prior.
+
+    The counts are expected counts plus the prior.
+    """
 
     counts: Array
     prior: float
 
     @property
     def logarithms(self) -> Array:
-        """Expected logarithms of the mixtures."""
+        """Expected logarithms of the Dirichlet variables."""
         return np.asarray(psi(self.counts) - psi(self.counts.sum(axis=1, keepdims=True)))
 
     def divergence(self, logarithms: Array) -> float:
-        """Return the Kullback-Leibler divergence from the prior, summed over rows."""
+        """Return the Kullback-Leibler divergence between the distributions and the prior, summed over rows."""
         n, R = self.counts.shape
         sums = gammaln(self.counts.sum(axis=1)).sum() - gammaln(self.counts).sum()
         return float(((self.counts - self.prior) * logarithms).sum() + sums) + n * float(
@@ -154,7 +157,10 @@ class Dirichlets(NamedTuple):
 def dirichlet_sweeps(
     counts: csr_array, *, alpha: float, eta: float, n_components: int, rng: np.random.Generator, threads: int
 ) -> Iterator[Sweep]:
-    """Yield topic parameters of shape (n_components, words), and the negative variational bound, after each sweep."""
+    """Iterate over sweeps of variational inference for LDA.
+
+    Yields topic parameters of shape (n_components, words), and the negative variational bound.
+    """
     words = counts.shape[1]
     by_document, by_word = entries_of(counts), entries_of(csr_array(counts.T))
     topics = Dirichlets(rng.gamma(100.0, 0.01, (n_components, words)), eta)
@@ -175,7 +181,10 @@ def dirichlet_sweeps(
 def mixtures(
     entries: kernels.RowEntries, v: NDArray[np.float32], alpha: float, *, passes: int = MAX_PASSES, threads: int
 ) -> Dirichlets:
-    """Infer document mixtures with topics fixed, until all have converged or after ``passes`` passes."""
+    """Infer the topic mixtures of documents with the topics fixed.
+
+    Iterates until all mixtures have converged, at most ``passes`` times.
+    """
     gamma = Dirichlets(np.ones((len(entries.starts) - 1, v.shape[1])), alpha)
     for _ in range(passes):
         before, gamma = gamma.counts, update_mixtures(entries, v, gamma, threads=threads)
@@ -187,14 +196,14 @@ def mixtures(
 def update_mixtures(
     entries: kernels.RowEntries, v: NDArray[np.float32], gamma: Dirichlets, *, threads: int
 ) -> Dirichlets:
-    """Update all document mixtures once."""
+    """Update the topic mixtures of all documents once."""
     expected = _means(gamma.logarithms)
     kernels.expected_rows(entries, v, expected, floor=MIN_MODEL, measured=False, threads=threads)
     return Dirichlets(expected + gamma.prior, gamma.prior)
 
 
 def means(weights: Array) -> NDArray[np.float32]:
-    """Return the exponentials of the expected log-probabilities of topics, words in rows."""
+    """Return the exponentials of the expected log-probabilities of words in topics, with words in rows."""
     return _means(Dirichlets(weights, 0.0).logarithms.T)
 
 

@@ -47,14 +47,17 @@ FIRST_STEP, STEP_SHRINK, STEP_GROWTH, LIMIT_GROWTH = 0.5, 1.5, 1.05, 1.01
 
 
 class WeightedCells(NamedTuple):
-    """Observed cells of a table, their weights (None for ones), and the weight of each unobserved cell, a zero."""
+    """Weighted cells of a table, with a common weight for all unobserved cells, which are zeros.
+
+    ``weights`` of None are ones.
+    """
 
     table: csr_array
     weights: Array | None = None
     zero_weight: float = 1.0
 
     def turned(self) -> WeightedCells:
-        """Return the transposed table."""
+        """Return the weighted cells of the transposed table."""
         turned = csr_array(self.table.T)
         if self.weights is None:
             return self._replace(table=turned)
@@ -62,7 +65,7 @@ class WeightedCells(NamedTuple):
         return self._replace(table=turned, weights=csr_array(weights.T).data)
 
     def entries(self) -> kernels.RowEntries:
-        """Return the input of the kernels: how each observed cell differs from an unobserved one."""
+        """Return the cells in the layout of the numba kernels, with weights relative to unobserved cells."""
         x = self.table
         w = np.ones_like(x.data) if self.weights is None else self.weights
         return kernels.RowEntries(x.indptr, x.indices, (w - self.zero_weight).astype(np.float32), w * x.data)
@@ -80,7 +83,10 @@ class WeightedCells(NamedTuple):
 
 
 def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float) -> WeightedCells:
-    """Return weighted cells for a divergence; all cells are stored if it requires them (beta not 1 or 2)."""
+    """Return the weighted cells of a table for fitting a beta-divergence.
+
+    Weighted zeros are stored explicitly if beta is not 1 or 2.
+    """
     largest = float(table.data.max(initial=0))
     if 0 < largest < (MIN_LARGEST_VALUE if beta == 2 else 100 * MIN_MODEL):
         raise InputError(f"the largest value, {largest:g}, is too small for single precision; rescale the table")
@@ -117,7 +123,10 @@ def entries_of(counts: csr_array) -> kernels.RowEntries:
 
 
 class Squares:
-    r"""Coordinate descent of :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac\mu2 \|U\|^2` over a factor."""
+    r"""Update of one factor by coordinate descent on the penalized squared error.
+
+    The objective is :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac\mu2 \|U\|^2`.
+    """
 
     def __init__(self, cells: WeightedCells, *, l1: float = 0.0, l2: float = 0.0, threads: int) -> None:
         self.cells, self.l1, self.l2, self.threads = cells, l1, l2, threads
@@ -126,7 +135,7 @@ class Squares:
         self.table = distribute(cells.table) if self.alike else cells.table  # otherwise there is no matrix product
 
     def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
-        """Update ``U`` in place and return the weighted squared error of the ``U`` passed in, without penalties."""
+        """Update the factor ``U`` in place, and return the weighted squared error before the update."""
         if not self.alike:
             return self.solve(U, V, passes=passes)
         G = V.T @ V
@@ -135,7 +144,7 @@ class Squares:
         return self.constant - product + squares
 
     def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
-        """Update each row of ``U`` in place until convergence."""
+        """Update each row of the factor ``U`` in place until convergence."""
         base = self._with_ridge(self.cells.zero_weight * (V.T @ V))
         ridge = self._ridge(U)
         value = kernels.nonnegative_rows(
@@ -144,14 +153,14 @@ class Squares:
         return value + self.constant - ridge
 
     def penalty(self, U: Array) -> float:
-        """Return the sum of both penalties."""
+        """Return the sum of the L1 and L2 penalties of a factor."""
         return self._ridge(U) + (self.l1 * float(U.sum(dtype=float)) if self.l1 else 0.0)
 
     def _ridge(self, U: Array) -> float:
         return 0.5 * self.l2 * float((U.astype(float) ** 2).sum()) if self.l2 else 0.0
 
     def beyond(self, new: Array, old: Array, step: float) -> Array:
-        """Extrapolate from ``old`` through ``new`` by ``step``, but shrink no element below half of ``new``."""
+        """Extrapolate from ``old`` through ``new`` by ``step``, reducing no element below half of its new value."""
         return np.maximum(new + np.float32(step) * (new - old), np.float32(MIN_RATIO) * new)
 
     def _with_ridge(self, G: Array) -> Array:
@@ -159,7 +168,9 @@ class Squares:
 
 
 class Divergence:
-    r"""Half-step of :math:`\sum w \, d_\beta(x, m) + \lambda \sum U` by multiplicative updates; it never increases.
+    r"""Update of one factor by multiplicative steps, which never increase the penalized beta-divergence.
+
+    The objective is :math:`\sum w \, d_\beta(x, m) + \lambda \sum U`.
 
     :math:`\beta = 1` is the Kullback-Leibler divergence :math:`x \log(x / m) - x + m`, 0 that of Itakura and Saito, and
     between them and 2, half the square,
@@ -174,7 +185,7 @@ class Divergence:
         self.entries, self.constant = cells.entries(), cells.constant(beta)
 
     def improve(self, U: Array, V: Array, *, passes: int = 1, tol: float = 0.0) -> float:
-        """Update ``U`` in place and return the divergence of the ``U`` passed in, without penalties."""
+        """Update the factor ``U`` in place, and return the divergence before the update, without penalties."""
         base = self.cells.zero_weight * V.sum(axis=0, dtype=float)
         how = {"base": base, "beta": self.beta, "floor": MIN_MODEL, "l1": self.l1, "threads": self.threads}
         return self.constant + kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, **how)
@@ -182,7 +193,7 @@ class Divergence:
     solve = improve
 
     def penalty(self, U: Array) -> float:
-        """Return the L1 penalty."""
+        """Return the L1 penalty of a factor."""
         return self.l1 * float(U.sum(dtype=float)) if self.l1 else 0.0
 
     def beyond(self, new: Array, old: Array, step: float) -> Array:
@@ -192,20 +203,25 @@ class Divergence:
 
 
 class Half(Protocol):
-    """Update of one factor given the other: :class:`Squares`, :class:`Divergence` or the mixtures of PLSA."""
+    """Protocol for updates of one factor given the other factor.
+
+    Implementations are :class:`Squares`, :class:`Divergence` and the mixtures of PLSA.
+    """
 
     def improve(self, U: Array, V: Array, /, *, passes: int = 1) -> float:
-        """Update U in place; return the objective before."""
+        """Update the factor U in place, and return the objective before the update."""
 
     def penalty(self, U: Array, /) -> float:
-        """Return the penalty of U."""
+        """Return the penalty of the factor U."""
 
     def beyond(self, new: Array, old: Array, step: float, /) -> Array:
-        """Extrapolate from the last change."""
+        """Extrapolate a factor in the direction of its last change."""
 
 
 def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) -> Iterator[Sweep]:
-    """Update both factors in turn, with extrapolation; no sweep increases the objective. ``start`` is W and H.
+    """Iterate over alternating updates of two factors with extrapolation; no sweep increases the objective.
+
+    ``start`` is W and H.
 
     After each half-step the factor is extrapolated in the direction of its last change. If the objective is not lower
     than after the previous sweep, the half-steps are repeated without extrapolation, and later extrapolations are
@@ -232,7 +248,7 @@ def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) ->
 
 
 def level(cells: WeightedCells, n_components: int) -> float:
-    """Return the mean size of factor elements for which the model has the mean of the table."""
+    """Return the mean factor element for which the model has the same mean as the table."""
     w = cells.weights
     total = cells.table.data.sum(dtype=float) if w is None else (w * cells.table.data).sum(dtype=float)
     listed = cells.table.nnz if w is None else float(w.sum(dtype=float))
@@ -241,13 +257,15 @@ def level(cells: WeightedCells, n_components: int) -> float:
 
 
 def uniform(cells: WeightedCells, n_components: int, *, rng: np.random.Generator) -> list[Array]:
-    """Draw both factors uniformly such that the model has about the mean of the table."""
+    """Initialize both factors uniformly at random, scaled to the mean of the table."""
     size = level(cells, n_components)
     return [(size * rng.random((n, n_components)) * 2).astype(np.float32) for n in cells.table.shape]
 
 
 def nndsvd(cells: WeightedCells, n_components: int, *, rng: np.random.Generator, fill: bool) -> list[Array]:
-    """Initialize factors by NNDSVD: the larger of the positive and negative parts of each pair of singular vectors.
+    """Initialize the factors by nonnegative double singular value decomposition (NNDSVD).
+
+    A component is the larger of the positive and negative parts of a pair of singular vectors.
 
     Components beyond the rank of the table are random. ``fill`` replaces zeros, so that multiplicative updates can
     change them. Boutsidis, Gallopoulos (2008), SVD based initialization.

@@ -102,7 +102,7 @@ class NMF(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:
-        """Factorize a table.
+        """Factorize a table into non-negative factors.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class NMF(Topics):
             raise InputError("l2_W and l2_H require loss='squared'; set them to 0 or change the loss", "loss")
 
     def __sklearn_tags__(self) -> Any:
-        """Declare whether values may be NaN."""
+        """Declare whether NaN is allowed in the input."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.unobserved == "missing"
         return tags

@@ -80,7 +80,7 @@ class PLSA(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to word counts.
+        """Fit the topic model to word counts.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ def mixtures(
 
 
 class Mixture:
-    r"""Half-step of EM: update one factor of PLSA, whose rows (documents) or columns (topics) sum to 1.
+    r"""EM update of one factor of PLSA, whose rows (documents) or columns (topics) sum to 1.
 
     It never increases :math:`-\tfrac1\tau \sum_{dw} n_{dw} \log \sum_z (P(z|d) P(w|z))^\tau`.
     """
@@ -145,28 +145,31 @@ class Mixture:
         self.entries = entries_of(counts)
 
     def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
-        """Update ``U`` in place and return the objective of the ``U`` passed in."""
+        """Update the factor ``U`` in place, and return the objective before the update."""
         value = self._expect(U, V)
         for _ in range(passes - 1):
             self._expect(U, V)
         return value
 
     def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> None:
-        """Update each row of ``U`` in place until convergence, at temperature 1; ``U`` becomes expected counts."""
+        """Update each row of the factor ``U`` in place until convergence, at temperature 1.
+
+        Afterwards ``U`` contains expected counts.
+        """
         self._multiply(U, V, passes=passes, tol=tol)
 
     def penalty(self, U: Array) -> float:
-        """Return 0: distributions have no penalty."""
+        """Return 0, since probability distributions are not penalized."""
         del U
         return 0.0
 
     def beyond(self, new: Array, old: Array, step: float) -> Array:
-        """Extrapolate from ``old`` through ``new`` in log space."""
+        """Extrapolate from ``old`` through ``new`` in log space, and normalize the result."""
         ratio = np.minimum(new / np.maximum(old, np.float32(MIN_FACTOR)), np.float32(MAX_RATIO))
         return self.normalized(np.asarray(new * ratio ** np.float32(step)))
 
     def normalized(self, U: Array) -> Array:
-        """Scale sums to 1; zero sums become uniform."""
+        """Normalize a factor to probability distributions; sums of zero become uniform distributions."""
         sums = U.sum(axis=self.axis, keepdims=True)
         shares = U / np.maximum(sums, np.float32(MIN_FACTOR))
         return np.where(sums > 0, shares, np.float32(1 / U.shape[self.axis]))

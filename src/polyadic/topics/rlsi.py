@@ -81,7 +81,7 @@ class RLSI(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Factorize a table.
+        """Factorize a table into topics and document factors.
 
         Parameters
         ----------
@@ -110,13 +110,13 @@ class RLSI(Topics):
 
 
 def ridge_rows(X: csr_array, H: Array, *, l2: float) -> Array:
-    r"""Solve for the document factors: :math:`W = X H (H^\top H + \lambda_2)^{-1}`."""
+    r"""Return the document factors by ridge regression, :math:`W = X H (H^\top H + \lambda_2)^{-1}`."""
     G = (H.T @ H).astype(float) + l2 * np.eye(H.shape[1])
     return np.linalg.solve(G, (X @ H).T.astype(float)).T.astype(np.float32)
 
 
 def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Array:
-    """Return the leading right singular vectors, and random directions beyond the maximum rank of the table."""
+    """Initialize topics with right singular vectors, and with random directions beyond the maximum rank."""
     rng = np.random.default_rng(seed)
     H = rng.standard_normal((X.shape[1], n_components)).astype(np.float32)
     H /= np.linalg.norm(H, axis=0)
@@ -129,7 +129,9 @@ def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Arra
 def latent_indexing(
     X: csr_array, start: Array, *, l1: float, l2: float, passes: int = 1, threads: int
 ) -> Iterator[Sweep]:
-    """Yield sweeps that solve for documents and update topics :math:`H`, (words, R); none increases the objective.
+    """Iterate over sweeps that solve for the document factors and update the topics; none increases the objective.
+
+    Topics :math:`H` have shape (words, R).
 
     Beyond the paper, topics are rescaled against their documents to minimize the penalties, where descent is slow.
     """
@@ -147,7 +149,10 @@ def latent_indexing(
 
 
 def _balance(H: Array, W: Array, *, l1: float, l2: float) -> Array:
-    """Return the scale of each topic (documents scale inversely) that minimizes the sum of both penalties."""
+    """Return the scale of each topic that minimizes the sum of both penalties.
+
+    Documents scale inversely.
+    """
     of_words, of_documents = np.abs(H).sum(axis=0, dtype=float), (W.astype(float) ** 2).sum(axis=0)
     used = (of_words > 0) & (of_documents > 0)
     scale = np.cbrt(2 * l2 * of_documents / (l1 * np.where(used, of_words, 1)))

@@ -127,7 +127,7 @@ class SpectralLDA(Topics):
 
 
 class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """Linear operator of the scaled second moments :math:`D M_2 D`, and whitened third moments.
+    """Linear operator of the scaled second moments of words, :math:`D M_2 D`, with whitened third moments.
 
     :math:`D` is diagonal, the inverse square roots of word frequencies; ``roots`` is :math:`D^{-1}`.
     """
@@ -154,7 +154,7 @@ class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
         return np.asarray(self._scale * (pairs - a / (a + 1) * self._mean[:, None] * (self._mean @ Y)))
 
     def third(self, W: Array) -> Array:
-        """Return the third moments in the coordinates of the columns of W, in one pass over documents."""
+        """Return the third moments projected on the columns of W, in one pass over the documents."""
         a, U = self._alpha0, self._scale * W
         Y, t = self._C @ U, self._threes
         T = third_moments(Y, Y, Y, t)

@@ -1,4 +1,4 @@
-"""``polyadic topics``: topics of documents, their words, and the documents that are about them."""
+"""``polyadic topics``: find topics, list their words, and assign topics to documents."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def show(model: TextTopics, *, top: TopWords = 10, picture: Picture = None) -> d
 def assign(
     model: TextTopics, docs: Docs, reading: Reading, *, out: File | None = None, force: bool = False
 ) -> dict[str, Any]:
-    """List the largest topic of each document, with its share of the weights of the document.
+    """List the main topic of each document, with its share of the document's topic weights.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def assign(
 
 
 def _print_numbers(result: dict[str, Any]) -> None:
-    """Print the measures of each number of topics, and the best number by each measure."""
+    """Print the measures for each number of topics, and the best number of topics by each measure."""
     from polyadic.interface import output
 
     headings = ["topics", "perplexity", "spread", "coherence", "stability"]
@@ -215,7 +215,7 @@ def _corpus(model: TextTopics, docs: str, reading: Reading) -> Corpus:
 
 
 def _quality(model: TextTopics, corpus: Corpus, top: int) -> dict[str, float]:
-    """Compute coherence and diversity of the topics that have two words or more."""
+    """Return the mean coherence and the diversity of the topics with at least two words."""
     from polyadic.metrics.topics import WINDOWS, c_v_coherence, diversity, in_windows, npmi_coherence
 
     topics = [words for words in model.top_words(top) if len(words) > 1]

@@ -1,4 +1,4 @@
-"""Topics of texts: from documents to topics and their words, by any topic model of this package.
+"""Topic modelling of texts, from documents to topics and top words.
 
 The number of topics is cross-validated by held-out perplexity, held-out coherence and stability.
 """
@@ -68,7 +68,7 @@ TOP_K = 10
 
 
 class TextTopics(Transformer):
-    r"""Topic model of texts: tokenizes documents, fits a topic model and names the top words of topics.
+    r"""Topic model of texts that tokenizes documents, fits a topic model and lists the top words of topics.
 
     Least-squares methods (``"nmf"``, ``"rlsi"``) are fitted to TF-IDF, :math:`n_{dw} (1 + \log \frac{1 + D}{1 + D_w})`
     with rows of length 1; the other methods are fitted to counts :math:`n_{dw}`.
@@ -128,7 +128,7 @@ class TextTopics(Transformer):
     threads: Threads = None
 
     def fit(self, documents: Corpus | Iterable[str], y: Any = None) -> Self:
-        """Fit topics to documents.
+        """Fit the topic model to documents.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class TextTopics(Transformer):
         self._new().check()
 
     def search(self, documents: Corpus | Iterable[str], *, seed: int | None = 0) -> SearchSpace:
-        """Define the search for the number of topics: document completion of a tenth of the documents."""
+        """Return a search space of the number of topics, evaluated by document completion on held-out documents."""
         corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
         counts, words = document_table(corpus), corpus.vocabulary.words
         out = np.random.default_rng(seed).random(counts.shape[0]) < held_out_share(counts.shape[0])
@@ -182,12 +182,12 @@ class TextTopics(Transformer):
         )
 
     def corpus(self, source: Any, **reading: Any) -> Corpus:
-        """Read documents as :meth:`fit` does; see :meth:`~polyadic.text.corpus.Corpus.build`."""
+        """Build a corpus with the settings of the model; see :meth:`~polyadic.text.corpus.Corpus.build`."""
         names = ("min_count", "max_size", "language", "stop_words")
         return Corpus.build(source, tokenizer=TOKENIZER, **{name: getattr(self, name) for name in names}, **reading)
 
     def fit_table(self, counts: csr_array, words: Sequence[str]) -> Self:
-        """Fit topics to word counts with one row per document; ``words`` are the names of the columns."""
+        """Fit the topic model to a table of word counts with one row per document and ``words`` as column names."""
         self.check()
         self.language_ = "en" if self.language == "auto" else self.language
         return self._fitted(counts, words, None)
@@ -226,7 +226,7 @@ class TextTopics(Transformer):
         return table_of_texts(texts, index, replace(TOKENIZER, language=self.language_))
 
     def transform_table(self, counts: csr_array) -> NDArray[Any]:
-        """Return the topic weights of new documents, given counts of the same words."""
+        """Return the topic weights of new documents, given their word counts."""
         check_is_fitted(self)
         if not counts.shape[0]:
             raise InputError("there are no documents")
@@ -241,7 +241,7 @@ class TextTopics(Transformer):
 
     @property
     def word_weights_(self) -> NDArray[Any]:
-        """Weights by which topics predict word counts; for TF-IDF, without the inverse document frequency."""
+        """Word weights of each topic, without the inverse document frequency of TF-IDF."""
         check_is_fitted(self)
         return np.asarray(self.model_.components_ / self.idf_)
 
@@ -261,7 +261,7 @@ class TextTopics(Transformer):
 
 
 class FoldScores(NamedTuple):
-    """Cross-validated scores for a given number of topics: means over folds or, for stability, over pairs of folds."""
+    """Cross-validated scores for a number of topics: means over folds or, for stability, over pairs of folds."""
 
     n_components: int
     perplexity: float
@@ -279,7 +279,9 @@ def cross_validate(
     folds: int = 3,
     seed: int = 0,
 ) -> list[FoldScores]:
-    """Fit each number of topics to all folds of documents but one, in turn, and score it on the fold left out.
+    """Evaluate several numbers of topics by cross-validation over documents.
+
+    Each model is fitted to all folds but one and evaluated on the fold left out.
 
     Fold k is fitted with ``seed + k``, so that methods without a random start can show instability, too.
     """

@@ -86,7 +86,7 @@ class BayesianFactorization(DatabaseModel):
     def fit(
         self, database: Database | Mapping[str, Relation], y: object = None, *, at: Mapping[str, Any] | None = None
     ) -> Self:
-        """Sample factors from the posterior given all tables.
+        """Sample the factors from the posterior distribution given all tables of a database.
 
         Parameters
         ----------
@@ -105,7 +105,9 @@ class BayesianFactorization(DatabaseModel):
         coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:
-            raise InputError("n_samples=0 stores no samples; pass the cells to predict to fit, with at=", "n_samples")
+            raise InputError(
+                "with n_samples=0 no samples are stored; pass the cells to predict in fit(..., at=...)", "n_samples"
+            )
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
@@ -113,7 +115,7 @@ class BayesianFactorization(DatabaseModel):
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
-        """Continue the chain with further draws, as if ``draws`` had been larger.
+        """Draw further samples from the Markov chain, as if ``draws`` had been larger in the fit.
 
         Parameters
         ----------
@@ -141,7 +143,10 @@ class BayesianFactorization(DatabaseModel):
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
     ) -> None:
-        """Draw new rows for each stored sample given its other rows; with sweeps, run a chain from the last draw."""
+        """Sample the factors of new entities in each stored sample, then run a new chain if sweeps are requested.
+
+        The new chain starts from the last draw.
+        """
         memory, rng = self.memory_, np.random.default_rng()
         rng.bit_generator.state = memory.rng
         if folded is not None:
@@ -187,7 +192,7 @@ class BayesianFactorization(DatabaseModel):
         return self._prediction(relation, averages)
 
     def averages(self, relation: str) -> Prediction:
-        """Return the predictions for the cells given to ``fit``, averaged over all draws.
+        """Return predictions for the cells that were passed to ``fit``, averaged over all draws.
 
         Parameters
         ----------
@@ -201,7 +206,7 @@ class BayesianFactorization(DatabaseModel):
         """
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
-            raise InputError(f"fit was given no cells of {relation!r} to average; pass them with at=")
+            raise InputError(f"there are no averages for {relation!r}; pass cells of this relation in fit(..., at=...)")
         return self._prediction(relation, self._averages_[relation])
 
     def _seen(self, draw: Draw) -> None:
@@ -222,7 +227,7 @@ class BayesianFactorization(DatabaseModel):
 
     @property
     def draws_(self) -> list[Draw]:
-        """Stored samples."""
+        """Stored posterior samples."""
         return self.memory_.draws
 
     def _stacks(self) -> list[NDArray[Any]]:

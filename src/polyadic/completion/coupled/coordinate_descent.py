@@ -1,4 +1,4 @@
-r"""Block coordinate descent for factors and biases of coupled tables, with parabolic bounds on the losses.
+r"""Block coordinate descent for the factors and biases of coupled tables, with quadratic bounds on the losses.
 
 .. math:: \min \sum_t \sum_{e} w_e\, \ell_t(x_e, m_e) + \tfrac{z_t}{2} \sum_{\mathrm{unobserved}} m^2
           + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2
@@ -38,7 +38,7 @@ BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)
 
 
 def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> tuple[Array, Array]:
-    r"""Return :math:`\kappa` and :math:`y` of the parabolic bound of each entry's loss.
+    r"""Return the coefficients :math:`\kappa` and :math:`y` of a quadratic upper bound on the loss of each entry.
 
     .. math:: \ell(x, m) \le \tfrac{\kappa}{2} m^2 - y\, m + \mathrm{const}
 
@@ -67,7 +67,7 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
 
 
 def logistic_curvature(xi: Array) -> Array:
-    r"""Return :math:`\tanh(\xi / 2) / (2 \xi)`, the mean of a Polya-Gamma variable; 1/4 at zero.
+    r"""Return the mean of a Polya-Gamma variable, :math:`\tanh(\xi / 2) / (2 \xi)`, which is 1/4 at zero.
 
     >>> logistic_curvature(np.array([0.0, 2.0])).round(4).tolist()
     [0.25, 0.1904]
@@ -86,7 +86,10 @@ def collective(
     count_power: float = 0.0,
     threads: int,
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps of block coordinate descent with ridges λ_s and ρ, and exponent γ of the counts."""
+    """Iterate over sweeps of block coordinate descent over the factors, intercepts and biases of coupled tables.
+
+    ``ridges`` are λ_s, ``bias_ridge`` is ρ, and ``count_power`` is the exponent γ.
+    """
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
     moving = [power[first:] for power, first in zip(powers, coupled.fixed, strict=True)]
@@ -105,7 +108,7 @@ def collective(
 def curves(
     coupled: CoupledTables, m: Sequence[Array], squares: Sequence[Array | None] | None = None
 ) -> tuple[list[Array], list[Array]]:
-    """Return weighted curvatures and right-hand sides of the parabolic bounds of all tables."""
+    """Return the weighted coefficients of the quadratic bounds on the losses of all tables."""
     c, y = [], []
     for t, term in enumerate(coupled.terms):
         kappa, right = parabola(term.loss, coupled.values[t], m[t], None if squares is None else squares[t])
@@ -143,7 +146,7 @@ def _solve_factor(
 def _solve_biases(
     coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, ridge: float, powers: list[Array]
 ) -> None:
-    """Solve for the intercept of a table, if any, then for the biases of one mode after another."""
+    """Solve for the intercept of a table, then for the biases of each mode in turn."""
     if coupled.zeros[t]:
         return
     offsets = state[1 + t]

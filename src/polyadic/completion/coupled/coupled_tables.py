@@ -1,4 +1,4 @@
-r"""Tables with shared factors, arranged for solvers that update one row of a factor at a time.
+r"""Tables with shared factors, in a layout for solvers that update one factor row at a time.
 
 Cell :math:`(i_1, \dots, i_n)` of table :math:`t` is predicted by the factors of its slots, and by an intercept and
 biases of this table,
@@ -33,7 +33,7 @@ State = list["NDArray[np.float64]"]
 
 
 class FactorEntries(NamedTuple):
-    """Entries of all tables that involve free rows of a factor, as in :class:`~polyadic.core.kernels.RowEntries`."""
+    """Entries of all tables that involve one factor, sorted by row as in :class:`~polyadic.core.kernels.RowEntries`."""
 
     starts: Array
     columns: Array  # rows of the stack
@@ -43,7 +43,7 @@ class FactorEntries(NamedTuple):
 
 
 class CoupledTables:
-    """Tables with shared factors: terms in CP form, the sizes of the factors, and which tables have biases.
+    """Collection of tables in CP form that share factor matrices, with optional biases for each table.
 
     With ``fixed``, leading rows of each factor stay fixed, with intercepts and noise, and solvers update only others.
     """
@@ -77,7 +77,7 @@ class CoupledTables:
         self.factor_entries = [self._factor_entries(factor) for factor in range(len(self.sizes))]
 
     def start(self, rank: int, rng: np.random.Generator, *, scale: float) -> State:
-        """Return a random state: normal rows with standard deviation ``scale``, biases of zero."""
+        """Return a random initial state: normal factors with standard deviation ``scale``, and biases of zero."""
         stack = np.vstack([scale * rng.standard_normal((self.offsets[-1], rank)), np.ones((1, rank))])
         return [
             stack,
@@ -85,15 +85,15 @@ class CoupledTables:
         ]
 
     def slots(self, table: int) -> tuple[int, ...]:
-        """Return the factor of each mode of a table."""
+        """Return the index of the factor for each mode of a table."""
         return _slots(self.terms[table])
 
     def factor(self, stack: Array, number: int) -> Array:
-        """Return a view of the rows of a factor."""
+        """Return a view of one factor matrix in the stack of all factors."""
         return stack[self.offsets[number] : self.offsets[number + 1]]
 
     def extended(self, state: State, sizes: Sequence[int]) -> State:
-        """Extend a state to larger factors with rows and biases of zero."""
+        """Extend a state to larger factors, with zeros for the new rows and biases."""
         stack = _extended(state[0], [*sizes, 1], [*self.sizes, 1])
         offsets = [
             _extended(part, [1, *(sizes[s] for s in self.slots(t))], [1, *self.terms[t].entries.shape])
@@ -104,20 +104,23 @@ class CoupledTables:
         return [stack, *offsets]
 
     def free_rows(self, stack: Array, number: int) -> Array:
-        """Return a view of the free rows of a factor."""
+        """Return a view of the rows of a factor that are not fixed."""
         return self.factor(stack, number)[self.fixed[number] :]
 
     def products(self, stack: Array, table: int, threads: int) -> Array:
-        """Return the factor part of the predictions of the observed entries of a table."""
+        """Return the predictions for the observed entries of a table, without intercept and biases."""
         return kernels.cp_predict(self.indices[table], stack, threads=threads)
 
     def parts(self, table: int) -> list[slice]:
-        """Return the slices of a table's bias vector, by mode."""
+        """Return the slice of a table's bias vector that belongs to each mode."""
         ends = np.cumsum([1, *self.terms[table].entries.shape]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
 
     def biases(self, offsets: Array, table: int) -> Array:
-        """Return the intercept and bias part of predictions, from ``offsets`` or another vector of the same layout."""
+        """Return the sum of the intercept and the biases for each observed entry of a table.
+
+        ``offsets`` is the bias vector, or another vector with the same layout.
+        """
         total = np.full(len(self.values[table]), offsets[0])
         for part, index in zip(self.parts(table), self.terms[table].entries.indices.T, strict=False):
             total += offsets[part][index]
@@ -126,7 +129,7 @@ class CoupledTables:
     def equations(
         self, number: int, c: Sequence[Array], y: Sequence[Array], offsets: Sequence[Array], scales: Sequence[float]
     ) -> RowEntries:
-        """Return the equations of the free rows of a factor, given the weights and right-hand sides of each table.
+        """Return the least-squares equations of the rows of a factor, given weights and right-hand sides by table.
 
         Intercepts and biases are subtracted, and the share of each entry in the weighted zeros of all cells.
         """
@@ -142,7 +145,7 @@ class CoupledTables:
         return [self.factor(stack, s).T @ self.factor(stack, s) for s in range(len(self.sizes))]
 
     def zero_precision(self, number: int, grams: Sequence[Array], scales: Sequence[float]) -> Array:
-        """Return the contribution of weighted zeros in all cells to the precision of a factor's rows."""
+        """Return the contribution of weighted zeros to the precision matrix of the rows of a factor."""
         total = np.zeros_like(grams[0])
         for table, (term, z) in enumerate(zip(self.terms, self.zeros, strict=True)):
             if z and number in term.slots:
@@ -155,7 +158,7 @@ class CoupledTables:
         return float(np.prod([grams[s] for s in _slots(self.terms[table])], axis=0).sum())
 
     def _factor_entries(self, factor: int) -> FactorEntries:
-        """Collect the entries that involve a factor, sorted by its rows."""
+        """Collect the entries of all tables that involve a factor, sorted by row of the factor."""
         named = [(t, d) for t, term in enumerate(self.terms) for d, s in enumerate(term.slots) if s == factor]
         widest = max((self.indices[t].shape[1] - 1 for t, _ in named), default=1)
         rows, columns = [np.zeros(0, np.int64)], [np.zeros((0, widest), np.int32)]
@@ -175,7 +178,7 @@ class CoupledTables:
 
 
 def _extended(array: Array, before: Sequence[int], now: Sequence[int]) -> Array:
-    """Append zeros to each block of rows up to its new size."""
+    """Extend each block of rows to a new size with rows of zeros."""
     blocks = np.split(array, np.cumsum(before)[:-1])
     zeros = [np.zeros((n - len(block), *block.shape[1:]), block.dtype) for block, n in zip(blocks, now, strict=True)]
     return np.concatenate([part for pair in zip(blocks, zeros, strict=True) for part in pair])

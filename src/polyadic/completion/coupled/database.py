@@ -1,4 +1,4 @@
-"""Databases: named relations between typed entities, with entities numbered across tables.
+"""Databases of named relations between typed entities, with entity indices shared by all tables.
 
 Cells are read by name or number, with values and weights, validated, and scaled to the units of the model.
 """
@@ -97,24 +97,27 @@ class Relation:
 
     @property
     def weighs_zeros(self) -> bool:
-        """Whether all unobserved cells count as zeros."""
+        """Whether all unobserved cells are treated as weighted zeros."""
         return self.unobserved == "zero" and self.loss == "squared"
 
     @property
     def biased(self) -> bool:
-        """Whether entities have biases in this table."""
+        """Whether the table has a bias for each entity."""
         return self.biases and not self.weighs_zeros and len(set(self.entities)) == len(self.entities)
 
 
 class Units(NamedTuple):
-    """Values of a table are ``centre + scale * m``; both are set before the fit."""
+    """Centre and scale of the values of a table, which are modelled as ``centre + scale * m``.
+
+    Both are set before the fit.
+    """
 
     centre: float
     scale: float
 
 
 class RelationCells(NamedTuple):
-    """Cells of a relation."""
+    """Cells of a relation: the entities of each mode, the values and the weights."""
 
     columns: list[Array]  # entity of each cell by mode, as name or number
     sizes: list[int | None]  # number of entities of each mode; None where they are named
@@ -123,7 +126,10 @@ class RelationCells(NamedTuple):
 
 
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
-    """Read the cells of a relation; ``added`` cells are allowed to have the same value."""
+    """Return the validated cells of a relation.
+
+    Cells that are ``added`` to an existing table may all have the same value.
+    """
     data, order = relation.data, len(relation.entities)
     if hasattr(data, "keys") and hasattr(data, "__getitem__"):
         cells = _framed(name, relation)
@@ -146,7 +152,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
 def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
     if len(set(wanted)) < len(wanted):
-        raise InputError(f"{name}: two entities have the same type; name their columns with columns=")
+        raise InputError(f"{name}: two entities have the same type; set columns to the column name of each entity")
     _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
     columns = [_names(name, column, frame[column]) for column in wanted]
     n = len(columns[0])
@@ -215,7 +221,7 @@ def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
 
 
 def _check_informative(name: str, relation: Relation, cells: RelationCells) -> None:
-    """Raise InputError if a table carries no information."""
+    """Raise InputError if the cells of a table carry no information, such as weights that are all zero."""
     x = cells.values
     if not cells.weights.any():
         raise InputError(f"{name}: all weights are zero")
@@ -228,7 +234,7 @@ def _check_informative(name: str, relation: Relation, cells: RelationCells) -> N
 
 
 def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
-    """Sort entities of the same type in decreasing order within each cell, since (a, b) and (b, a) are the same."""
+    """Sort entities of the same type within each cell, so that (a, b) and (b, a) become the same cell."""
     indices = indices.copy()
     for entity in {e for e in entities if entities.count(e) > 1}:
         modes = [mode for mode, other in enumerate(entities) if other == entity]
@@ -240,7 +246,7 @@ def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
 
 
 def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
-    """Return the entities of cells by mode, from a frame or a list of tuples."""
+    """Return the entities of each mode, from a data frame or a list of tuples with one cell per row."""
     if hasattr(cells, "keys"):
         wanted = relation.columns or relation.entities
         _check_columns(name, cells, wanted)
@@ -255,7 +261,10 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
 
 
 def units_of(relation: Relation, values: Array) -> Units:
-    """Return units in which values have mean 0 and variance 1, or mean square 1 if zeros are weighted."""
+    """Return the centre and scale that standardize the values of a relation to mean 0 and variance 1.
+
+    With weighted zeros the mean square becomes 1 instead; truth values and counts are not changed.
+    """
     if relation.loss not in {"squared", "huber"}:
         return Units(0.0, 1.0)
     centre = 0.0 if relation.weighs_zeros else float(values.mean())
@@ -265,7 +274,7 @@ def units_of(relation: Relation, values: Array) -> Units:
 
 
 class Database:
-    """Relations between entities of named types.
+    """Database of relations between entities of named types.
 
     Parameters
     ----------
@@ -306,7 +315,7 @@ class Database:
         self, relations: Mapping[str, Relation], *, entities: Mapping[str, Sequence[Any]] | None = None
     ) -> None:
         if not isinstance(relations, Mapping) or not relations:
-            raise InputError("relations must be a non-empty mapping of names to Relation", "relations")
+            raise InputError("relations must be a non-empty mapping of names to Relation objects", "relations")
         cells = {name: cells_in(name, relation) for name, relation in relations.items()}
         self.relations = {name: replace(relation, data=None) for name, relation in relations.items()}
         self.names: dict[str, Array | None] = {}
@@ -325,7 +334,7 @@ class Database:
             self._cells[name] = in_units(given, self.units[name])
 
     def grown(self, data: Mapping[str, Any]) -> tuple[Database, dict[str, Any]]:
-        """Return a database with further cells; new entities are numbered after the existing ones.
+        """Return a database extended by new cells, with new entities numbered after the existing ones.
 
         Parameters
         ----------
@@ -368,21 +377,24 @@ class Database:
         return database, {"new_cells": new, "changed_cells": changed, "new_entities": entities}
 
     def relation(self, name: str) -> Relation:
-        """Return a relation by name, or raise InputError."""
+        """Return the relation with the given name, or raise InputError if there is none."""
         if name not in self.relations:
             raise InputError(f"there is no relation {name!r}; relations are {', '.join(map(str, self.relations))}")
         return self.relations[name]
 
     def cells(self, name: str) -> Entries:
-        """Return the cells of a relation in units of the model."""
+        """Return the cells of a relation, with standardized values."""
         return self._cells[name]
 
     def replace(self, name: str, cells: Entries) -> None:
-        """Replace the cells of a relation, given in units of the model."""
+        """Replace the cells of a relation by new cells with standardized values."""
         self._cells = {**self._cells, name: cells}
 
     def mentioned(self) -> dict[str, NDArray[np.bool_]]:
-        """Return for each type which entities occur in a table; a table with weighted zeros covers all its entities."""
+        """Return a mask of the entities of each type that occur in any table.
+
+        A table with weighted zeros covers all entities of its types.
+        """
         seen = {entity: np.zeros(size, bool) for entity, size in self.sizes.items()}
         for name, relation in self.relations.items():
             for entity, index in zip(relation.entities, self._cells[name].indices.T, strict=True):
@@ -390,7 +402,7 @@ class Database:
         return seen
 
     def only(self, name: str) -> Database:
-        """Return a database with a single relation and its entities."""
+        """Return a database that contains only the given relation and the entities of that relation."""
         database, relation = copy(self), self.relations[name]
         database.relations, database.units = {name: relation}, {name: self.units[name]}
         database.sizes = {entity: size for entity, size in self.sizes.items() if entity in relation.entities}
@@ -405,7 +417,7 @@ class Database:
         fixed: Mapping[str, int] | None = None,
         mention: tuple[str, int] | None = None,
     ) -> CoupledTables:
-        """Arrange the tables for a solver, with newly sampled zeros in the tables that sample them.
+        """Convert all tables to the layout of the solvers, with newly sampled zeros where tables require them.
 
         ``fixed`` (number of fixed entities by type) restricts the cells to those that involve another entity, and
         ``mention`` (type, number) to those that involve one entity.
@@ -429,10 +441,10 @@ class Database:
         return CoupledTables(terms, list(self.sizes.values()), biased=biased, fixed=held)
 
     def mentions(self, coupled: CoupledTables, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
-        """Return the names of the entries that involve one entity, in the same order as in its row of :meth:`coupled`.
+        """Return the names of the entries that involve an entity, and whether each entry is observed.
 
-        A name is the relation, then all other entities. Also returns whether each entry is observed, not a sampled
-        zero.
+        The order is that of the entity's row in :meth:`coupled`. A name is the relation, then all other entities.
+        Sampled zeros are not observed.
         """
         own = coupled.factor_entries[list(self.sizes).index(entity)]
         entries = [(t, at) for t in own.tables for at in range(len(coupled.values[t]))]
@@ -448,12 +460,12 @@ class Database:
         return names, listed
 
     def name(self, entity: str, number: int) -> Any:
-        """Return the name of an entity, or its number if it has none."""
+        """Return the name of an entity, or its index if entities are numbered."""
         names = self.names[entity]
         return number if names is None else names[number].item()
 
     def locate(self, name: str, cells: Any) -> Array:
-        """Return the entity numbers of cells of a relation, shape (n, order).
+        """Return the entity indices of the given cells of a relation, shape (n, order).
 
         Parameters
         ----------
@@ -472,7 +484,7 @@ class Database:
         return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
 
     def number(self, entity: str, names: Any) -> NDArray[np.int64]:
-        """Return the numbers of entities of a type.
+        """Return the indices of the entities with the given names.
 
         Parameters
         ----------
@@ -491,7 +503,7 @@ class Database:
         return numbers_of(entity, names, known=self.names[entity], size=self.sizes[entity])
 
     def _located(self, name: str, cells: RelationCells) -> Entries:
-        """Return cells with numbered entities; raise InputError if values contradict each other."""
+        """Convert cells to Entries with entity indices; raise InputError if a cell has contradictory values."""
         relation = self.relations[name]
         indices = np.column_stack(
             [
@@ -514,12 +526,12 @@ class Database:
 
 
 def in_units(entries: Entries, units: Units) -> Entries:
-    """Return entries in units of the model."""
+    """Standardize the values of entries by subtracting the centre and dividing by the scale."""
     return replace(entries, values=(entries.values - units.centre) / units.scale)
 
 
 def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -> NDArray[np.bool_]:
-    """Return which entries involve an entity, given by type and number."""
+    """Return a mask of the entries that involve the entity with the given type and index."""
     found = np.zeros(len(entries), bool)
     for other, column in zip(relation.entities, entries.indices.T, strict=True):
         found |= (other == entity[0]) & (column == entity[1])
@@ -527,7 +539,7 @@ def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -
 
 
 def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
-    """Merge cells, where new ones replace known ones; also return the number of changed values."""
+    """Merge new cells into known cells, replacing existing values, and count the changed values."""
     indices = np.concatenate([np.asarray(new.indices, np.int64), np.asarray(known.indices, np.int64)])
     values = np.concatenate([new.values, known.values])
     some = new.weights is not None or known.weights is not None
@@ -538,7 +550,7 @@ def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
 
 
 def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
-    """Return selected entries."""
+    """Return the entries selected by a mask or by indices."""
     weights = None if entries.weights is None else entries.weights[which]
     return replace(entries, indices=entries.indices[which], values=entries.values[which], weights=weights)
 
@@ -546,7 +558,7 @@ def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
 def collect(
     entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
 ) -> tuple[Array | None, int]:
-    """Return the names of all entities of a type (None if numbered), given by the user or not, and their count."""
+    """Return the names of all entities of a type, or None if entities are numbered, and the number of entities."""
     if given is not None and (given := as_names(given)) is None:
         raise InputError(f"{entity}: names must be text or whole numbers, without missing values")
     modes = [(name, d) for name in relations for d, other in enumerate(relations[name].entities) if other == entity]
@@ -556,7 +568,10 @@ def collect(
     if len(set(sizes.values())) > 1:
         raise InputError(f"{entity}: the tables have different numbers of entities: {sizes}")
     if sizes and named and given is None:
-        raise InputError(f"entities of type {entity} are numbered in {next(iter(sizes))!r} but named in {tables[0]!r}")
+        raise InputError(
+            f"entities of type {entity} are numbered in {next(iter(sizes))!r} but named in {tables[0]!r};"
+            " use either names or numbers in all tables"
+        )
     if sizes and given is not None and set(sizes.values()) != {len(given)}:
         raise InputError(
             f"{entity}: there are {len(given)} names, but the tables have {next(iter(sizes.values()))} entities"
@@ -565,22 +580,25 @@ def collect(
         return None, next(iter(sizes.values()))
     everything = named if given is None else [*named, given]
     if len({array.dtype.kind == "U" for array in everything}) > 1:
-        raise InputError(f"entities of type {entity} are named by text in one table and by numbers in another")
+        raise InputError(
+            f"entities of type {entity} are named by text in one table and by numbers in another;"
+            " use either text or numbers in all tables"
+        )
     names = np.unique(np.concatenate(named)) if given is None else given
     if len(np.unique(names)) < len(names):
-        raise InputError(f"{entity}: a name occurs twice")
+        raise InputError(f"{entity}: a name occurs twice; names of entities must be unique")
     return names, len(names)
 
 
 def enlarged(
     entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
 ) -> tuple[Array | None, int]:
-    """Append entities of a type that occur in new cells, given as columns, with sizes for numbered ones."""
+    """Add the entities of a type that first occur in new cells; return all names and the number of entities."""
     if names is not None and any(n not in (None, size) for _, n in columns):
-        raise InputError(f"entities of type {entity} have names; give names for the new ones, too")
+        raise InputError(f"entities of type {entity} have names; new entities must also have names")
     if names is None:
         if any(column.dtype.kind == "U" for column, _ in columns):
-            raise InputError(f"entities of type {entity} have numbers, not names; number the new ones from {size}")
+            raise InputError(f"entities of type {entity} have numbers, not names; number new entities from {size}")
         if any(n is not None and n < size for _, n in columns):
             raise InputError(f"new tables must have at least {size:,} entities of type {entity}")
         return None, max(size, *(int(column.max(initial=-1)) + 1 if n is None else n for column, n in columns))
@@ -592,7 +610,7 @@ def enlarged(
 
 
 def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generator) -> Entries:
-    """Add ``n_negatives`` unobserved zeros per observed cell: copies of it with one entity replaced at random."""
+    """Add up to ``n_negatives`` sampled zeros per observed cell, each with one entity replaced at random."""
     order, shape = entries.order, np.array(entries.shape, np.int64)
     drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.n_negatives, axis=0)
     mode = rng.integers(0, order, len(drawn))

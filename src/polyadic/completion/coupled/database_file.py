@@ -1,4 +1,4 @@
-"""Databases declared in a TOML file next to their tables."""
+"""Reader of databases declared in a TOML file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINE = 4000
 
 
 def read_database(path: str | os.PathLike[str]) -> Database:
-    """Read a database declaration and its tables.
+    """Read a database from a TOML declaration and the table files named there.
 
     .. code-block:: toml
 
@@ -87,7 +87,7 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
 
 
 def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: list[str]) -> dict[str, list[Any]]:
-    """Read columns of a delimited table (comma, semicolon, tab or vertical bar, quotes as in CSV).
+    """Read columns of a table delimited by commas, semicolons, tabs or vertical bars, with quotes as in CSV.
 
     Columns are headings, or 1-based positions if all are integers; then the first line is data. ``numbers`` lists the
     numeric ones.

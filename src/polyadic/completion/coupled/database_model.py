@@ -1,4 +1,4 @@
-"""Base class for database models: fitting, updating, prediction, similarity and evaluation.
+"""Base classes for database models, with fitting, updating, prediction, similarity and evaluation.
 
 A new entity is solved for given all others, like any row in a sweep: from ratings of a film, or only from its genres if
 another table provides them.
@@ -43,7 +43,7 @@ MAX_FOLD_IN_SWEEPS = 50
 
 
 class DatabaseModel(Model, ABC):
-    """Base class for models of all tables of a database, which is stored in the model.
+    """Base class for collective factorization models of a database.
 
     Parameters
     ----------
@@ -76,22 +76,22 @@ class DatabaseModel(Model, ABC):
 
     @property
     def factors_(self) -> dict[str, Array]:
-        """Factors by entity type."""
+        """Factor matrix of each entity type."""
         return self._rows(self.state_[0])
 
     @property
     def offsets_(self) -> dict[str, Array]:
-        """Intercept and biases by relation."""
+        """Intercept and biases of each relation."""
         return dict(zip(self.database_.relations, self.state_[1:], strict=True))
 
     def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[CoupledTables, np.random.Generator]:
-        """Set up the tables for a new fit."""
+        """Store the database, and return the solver tables and random generator for a new fit."""
         rng = np.random.default_rng(self.seed)
         self._know(database if isinstance(database, Database) else Database(database))
         return self.database_.coupled(rng), rng
 
     def _arranged(self, database: Database, **which: Any) -> CoupledTables:
-        """Set up the tables as in the fit, with the same sampled zeros."""
+        """Convert the tables to the layout of the solvers, sampling zeros with the random seed of the fit."""
         return database.coupled(np.random.default_rng(self.seed), **which)
 
     def _know(self, database: Database) -> None:
@@ -99,7 +99,7 @@ class DatabaseModel(Model, ABC):
         self.unobserved_ = {entity: ~seen for entity, seen in database.mentioned().items()}
 
     def update(self, data: Mapping[str, Any], *, sweeps: int = 0, refit: bool = False) -> Self:
-        """Update the model with new cells: solve for new entities, others fixed; then optionally sweep over all.
+        """Update the model with new cells, solving for new entities before optional sweeps over all entities.
 
         Parameters
         ----------
@@ -139,19 +139,22 @@ class DatabaseModel(Model, ABC):
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
     ) -> None:
-        """Solve for the new rows in ``folded``, if given; then sweep over all tables of ``coupled``, if given."""
+        """Solve for the rows of new entities (``folded``), then run sweeps over all tables (``coupled``).
+
+        Either may be None.
+        """
 
     def _rows(self, stack: Array) -> dict[str, Array]:
-        """Return views of the rows of a stack (:mod:`polyadic.completion.coupled.coupled_tables`) by type."""
+        """Split a stack of factors (:mod:`polyadic.completion.coupled.coupled_tables`) into views by entity type."""
         ends = np.cumsum([0, *self.database_.sizes.values()]).tolist()
         return {entity: stack[a:b] for entity, (a, b) in zip(self.database_.sizes, pairwise(ends), strict=True)}
 
     def _stacks(self) -> list[Array]:
-        """Return the stacked factors of each sample."""
+        """Return the stacked factors of each posterior sample."""
         return [self.state_[0]]
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
-        """Return the expected values of cells, shape (n,): probabilities for truth values, means for counts.
+        """Return the expected value of each cell, shape (n,): a probability for truth values, a mean for counts.
 
         Parameters
         ----------
@@ -168,7 +171,7 @@ class DatabaseModel(Model, ABC):
         return self.predict_distribution(relation, cells).mean
 
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Return the expected values and standard deviations of cells; the latter are NaN for point estimates.
+        """Return the expected value and standard deviation of each cell, with NaN deviations for point estimates.
 
         Parameters
         ----------
@@ -184,7 +187,7 @@ class DatabaseModel(Model, ABC):
         return self._distribution(relation, self.database_.locate(relation, cells))
 
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected values of cells given by entity numbers, shape (n,).
+        """Return the expected values of the cells with the given entity indices, shape (n,).
 
         Parameters
         ----------
@@ -206,7 +209,7 @@ class DatabaseModel(Model, ABC):
         return self._distribution(relation, np.column_stack(columns)).mean
 
     def explain(self, relation: str, cell: Sequence[Any], *, by: str | None = None) -> Explanation:
-        """Decompose the prediction for a cell into contributions of the observed cells of one of its entities.
+        """Decompose the prediction for a cell into contributions of the observed cells that share a given entity.
 
         The row of the entity is solved for again given all others, which is linear in the values of its cells. Parts
         belong to observed cells. The base is the rest: the intercept, biases, the prior mean, and sampled zeros.
@@ -260,10 +263,10 @@ class DatabaseModel(Model, ABC):
 
     @abstractmethod
     def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
-        """Yield the quantities that determine a row of a factor, for each sample."""
+        """Yield the state and prior parameters that determine a factor row, for each posterior sample."""
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
-        """Return the entities of a type with the most similar factors, by mean cosine of centred rows.
+        """Return the entities of a type that are most similar to a given entity, by cosine of the centred factors.
 
         The mean is over the stored samples, if there are any.
 
@@ -290,12 +293,12 @@ class DatabaseModel(Model, ABC):
         return [(self.database_.name(entity, int(i)), float(cosines[i])) for i in best]
 
     def _distribution(self, relation: str, indices: Array) -> Prediction:
-        """Predict cells given by entity number (point estimates)."""
+        """Predict the cells with the given entity indices, with NaN as standard deviations."""
         m = self._at(relation, indices, self.factors_, self.offsets_[relation])
         return Prediction(self._in_units(relation, m), np.full(len(m), np.nan))
 
     def _at(self, relation: str, indices: Array, factors: Mapping[str, Array], offsets: Array) -> NDArray[np.float64]:
-        """Return the linear predictor ``m`` of cells."""
+        """Return the linear predictor ``m`` of each cell, including intercept and biases."""
         entities = self.database_.relations[relation].entities
         product = np.prod([factors[e][i] for e, i in zip(entities, indices.T, strict=True)], axis=0, dtype=float)
         return np.asarray(product.sum(axis=1) + self._biases(relation, indices, offsets))
@@ -310,7 +313,7 @@ class DatabaseModel(Model, ABC):
         return total
 
     def _in_units(self, relation: str, m: Array, variance: Array | float = 0.0) -> NDArray[np.float64]:
-        """Return the expected values of cells given the mean and the variance of ``m``."""
+        """Return the expected value of each cell given the mean and the variance of the linear predictor ``m``."""
         loss = self.database_.relations[relation].loss
         centre, scale = self.database_.units[relation]
         if loss == "logistic":  # the probit approximation of the expected sigmoid (MacKay, 1992)
@@ -323,14 +326,14 @@ class DatabaseModel(Model, ABC):
 
 
 class IterativeDatabaseModel(DatabaseModel):
-    """Base class for database models fitted by sweeps from a state, such as the stack of factors.
+    """Base class for database models fitted by an iterative solver.
 
     A subclass defines ``_start`` (a random position), ``_position`` (that of the fit), ``_extended`` (to new entities),
     ``_improved`` (after sweeps) and ``_take`` (into attributes).
     """
 
     def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
-        """Fit to all tables.
+        """Fit the model to all tables of a database.
 
         Parameters
         ----------
@@ -369,7 +372,7 @@ def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
 
 
 def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
-    """Return the cosines of all rows with one row, averaged over samples; rows are centred in each sample.
+    """Return the cosine similarity of each row to a given row, averaged over samples of centred factors.
 
     A single sample is unreliable, since rows with little data point in random directions.
 
@@ -386,7 +389,10 @@ def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64
 
 
 class HeldOut(NamedTuple):
-    """Database without the held-out cells of a relation; their indices, shape (n, order), and values in its units."""
+    """Database without the held-out cells of a relation, and the indices and values of the held-out cells.
+
+    Indices have shape (n, order), and values are in the units of the relation.
+    """
 
     database: Database
     relation: str
@@ -395,7 +401,7 @@ class HeldOut(NamedTuple):
 
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
-    """Hold out a random share of the cells of a relation, and as many zeros if unobserved cells are zeros."""
+    """Hold out a random share of a relation's cells, with an equal number of zeros if unobserved cells are zeros."""
     table = database.relation(relation)
     if not 0 < check_number("share", share) < 1:
         raise InputError(f"the held-out fraction must be between 0 and 1; got {share}")
@@ -426,7 +432,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
 
 
 def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
-    """Return ``rmse`` of held-out cells, ``log_loss`` (nats) of truth values, or ``auc`` if unobserved cells are 0."""
+    """Evaluate held-out cells by RMSE, by log loss (nats) for truth values, or by AUC if unobserved cells are 0."""
     from sklearn.metrics import roc_auc_score
 
     table = cells.database.relations[cells.relation]
@@ -440,7 +446,10 @@ def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
 
 
 class Given(NamedTuple):
-    """Quantities that determine one row of a factor, for one sample; the last two only if rows are random."""
+    """State and prior parameters that determine one factor row in one posterior sample.
+
+    The last two fields are set only if rows are random.
+    """
 
     state: State
     alphas: Sequence[float]  # precision of the cells of each table, besides their weights
@@ -455,7 +464,7 @@ BLOCK = 1 << 10
 
 
 def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
-    """Return the contributions of the prior and of each entry to the product of a target with the solved row."""
+    """Decompose the inner product of a target vector and a solved row into prior and entry contributions."""
     stack, *offsets = given.state
     m = [coupled.products(stack, t, 1) + coupled.biases(part, t) for t, part in enumerate(offsets)]
     c, y = curves(coupled, m, given.squares)
@@ -478,7 +487,7 @@ def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Gi
 
 
 def _spread(stack: Array, covariances: Array, columns: Array, c: Array) -> Array:
-    """Return the excess of the expected products of random rows over the products of their means."""
+    """Return the weighted sum of the covariance matrices of the elementwise products of random rows."""
     total = np.zeros(covariances.shape[1:])
     for block in blocks(len(c), BLOCK):
         rows, spread = stack[columns[block]], covariances[columns[block]]

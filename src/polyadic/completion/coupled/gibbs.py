@@ -1,4 +1,4 @@
-r"""Gibbs sampling of factors and biases of coupled tables, and its chain of samples.
+r"""Gibbs sampling of the factors and biases of coupled tables, as a resumable Markov chain.
 
 Rows of a factor share a normal prior with a Normal-Wishart hyperprior; each table has its own noise:
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Priors:
-    r"""Hyperparameters of the prior.
+    r"""Hyperparameters of the priors of factors, biases, intercepts and noise.
 
     Attributes
     ----------
@@ -65,14 +65,17 @@ class Priors:
 
 
 class Draw(NamedTuple):
-    """State of the chain."""
+    """State of the Markov chain: factors, biases and noise precisions."""
 
     state: State
     alphas: Array  # precision of the noise of each table; 1 for truth values
 
 
 def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Array, Array]:
-    r"""Draw :math:`\mu` of shape (R,) and :math:`\Lambda` of shape (R, R) given the rows of a factor."""
+    r"""Sample the prior mean :math:`\mu` and precision :math:`\Lambda` of a factor given the rows of the factor.
+
+    Their shapes are (R,) and (R, R).
+    """
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     precision = wishart(scale, R + n, rng)
@@ -82,14 +85,14 @@ def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Arra
 
 
 def expected_prior(U: Array, priors: Priors) -> tuple[Array, Array]:
-    """Return the expected values of the variables drawn by :func:`draw_prior`."""
+    """Return the expected values of the prior mean and precision that :func:`draw_prior` samples."""
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     return mean, (R + n) * scale
 
 
 def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
-    r"""Return the mean of :math:`\mu` and the scale of :math:`\Lambda` given the rows of a factor."""
+    r"""Return the conditional mean and Wishart scale of the prior of a factor given the rows of the factor."""
     n, R = U.shape
     mean = U.mean(axis=0)
     centred = U - mean
@@ -99,7 +102,7 @@ def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
 
 
 def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
-    """Draw from a Wishart distribution with mean ``freedom * scale`` by Bartlett's decomposition."""
+    """Sample from a Wishart distribution with mean ``freedom * scale`` by Bartlett's decomposition."""
     R = len(scale)
     A = np.tril(rng.standard_normal((R, R)), -1)
     A[np.diag_indices(R)] = np.sqrt(rng.chisquare(freedom - np.arange(R)))
@@ -110,7 +113,7 @@ def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
 def gibbs(
     coupled: CoupledTables, start: Draw, *, priors: Priors, rng: np.random.Generator, threads: int
 ) -> Iterator[Draw]:
-    """Yield states of the Gibbs sampler, for squared losses, and for logistic losses with weights of 1."""
+    """Yield the states of a Gibbs sampler for tables with squared loss or unweighted logistic loss."""
     _check(coupled)
     state, alphas = [np.array(part) for part in start.state], np.array(start.alphas)
     tables = range(len(coupled.terms))
@@ -133,7 +136,7 @@ def gibbs(
 def _likelihood(
     coupled: CoupledTables, state: State, t: int, alpha: float, rng: np.random.Generator, threads: int
 ) -> tuple[Array, Array]:
-    """Return precisions and right-hand sides of the entries of a table."""
+    """Return the precision and the linear term of the Gaussian likelihood of each entry of a table."""
     w, x = coupled.weights[t], coupled.values[t]
     if isinstance(coupled.terms[t].loss, Squared):
         return alpha * w, alpha * w * x
@@ -152,7 +155,7 @@ def _draw_factor(
     rng: np.random.Generator,
     threads: int,
 ) -> None:
-    """Draw the prior of a factor given its rows, then the rows."""
+    """Sample the prior of a factor given its rows, then the rows given the prior."""
     stack, own = state[0], coupled.factor_entries[s]
     out = coupled.free_rows(stack, s)
     mu, precision = draw_prior(coupled.factor(stack, s), priors, rng)
@@ -173,7 +176,7 @@ def _draw_factor(
 def _draw_biases(
     coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, priors: Priors, rng: np.random.Generator
 ) -> None:
-    """Draw the intercept of a table, if any, then the precision and biases of each mode in turn."""
+    """Sample the intercept of a table, then the precision and the biases of each mode in turn."""
     if coupled.zeros[t]:
         return
     offsets = state[1 + t]
@@ -195,7 +198,7 @@ def _draw_biases(
 def _draw_noise(
     coupled: CoupledTables, state: State, t: int, m: Array, priors: Priors, rng: np.random.Generator
 ) -> float:
-    """Draw the precision of the noise of a table given its predictions."""
+    """Sample the noise precision of a table given the predictions for its entries."""
     w, z = coupled.weights[t], coupled.zeros[t]
     number, squares = float(w.sum()), float(w @ (coupled.values[t] - m) ** 2)
     if z:
@@ -218,7 +221,7 @@ def _check(coupled: CoupledTables) -> None:
 
 
 class Average:
-    """Running mean and variance over samples, without storing them.
+    """Running mean and variance of samples, computed without storing the samples.
 
     >>> average = Average()
     >>> for draw in ([1.0, 5.0], [3.0, 5.0]):
@@ -233,7 +236,7 @@ class Average:
         self._squares: NDArray[np.float64] = np.zeros(0)
 
     def add(self, values: ArrayLike) -> None:
-        """Add a sample (Welford, 1962)."""
+        """Update the running mean and variance with a sample (Welford, 1962)."""
         x = np.asarray(values, float)
         if not self.count:
             self.mean, self._squares = np.zeros_like(x), np.zeros_like(x)
@@ -244,12 +247,12 @@ class Average:
 
     @property
     def variance(self) -> NDArray[np.float64]:
-        """Variance over the samples so far."""
+        """Variance of the samples added so far."""
         return np.asarray(self._squares / max(self.count, 1))
 
 
 class Memory(NamedTuple):
-    """Complete state of a chain."""
+    """State from which a Markov chain can be resumed."""
 
     last: Draw
     draws: list[Draw]  # stored samples
@@ -260,7 +263,9 @@ class Memory(NamedTuple):
 
 
 class MarkovChain:
-    """Markov chain of the states that ``begin`` yields from an initial state, with random numbers only from ``rng``.
+    """Resumable Markov chain that stores evenly spaced posterior samples.
+
+    ``begin`` yields the states of the chain from an initial state, with random numbers only from ``rng``.
 
     The chain owns ``rng``. It stores at most ``n_samples`` evenly spaced ``draws``, in single precision; ``made``
     counts the sweeps after burn-in, and ``interrupted`` says whether Ctrl-C ended the last run.
@@ -287,7 +292,7 @@ class MarkovChain:
         n_samples: int,
         threads: int,
     ) -> MarkovChain:
-        """Begin a chain over the factors of coupled tables."""
+        """Start a Markov chain over the factors of coupled tables."""
         begin = partial(gibbs, coupled, priors=priors, rng=rng, threads=threads)
         return cls(begin, start, rng, n_samples=n_samples)
 
@@ -295,7 +300,10 @@ class MarkovChain:
     def resumed(
         cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int
     ) -> MarkovChain:
-        """Resume from the result of :meth:`memory`; with the same tables, the chain continues as if uninterrupted."""
+        """Resume a Markov chain from the state returned by :meth:`memory`, as if it had not been interrupted.
+
+        The tables must be the same.
+        """
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
         chain = cls.of(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
@@ -303,11 +311,14 @@ class MarkovChain:
         return chain
 
     def memory(self) -> Memory:
-        """Return the complete state of the chain."""
+        """Return the state from which the chain can be resumed."""
         return Memory(self.last, self.draws, self._every, self.made, self.sweeps, dict(self._random))
 
     def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
-        """Run burn-in sweeps, then draws, and pass each draw to ``seen``; Ctrl-C keeps the draws made so far."""
+        """Run burn-in sweeps, then draw samples and pass each sample to the callback ``seen``.
+
+        Ctrl-C keeps the samples drawn so far.
+        """
         new = min(self._n_samples, len(self.draws) + draws) - len(self.draws)
         check_memory(4.0 * new * sum(part.size for part in self.last.state), "the stored samples", "store fewer")
         self.interrupted = False
@@ -329,7 +340,7 @@ class MarkovChain:
             self.interrupted = True
 
     def _keep(self, draw: Draw) -> None:
-        """Store every n-th draw; if there are too many, discard every second one and double the interval."""
+        """Store every n-th sample; when storage is full, discard every second sample and double the interval n."""
         if self._n_samples and self.made % self._every == 0:
             self.draws.append(Draw([part.astype(np.float32) for part in draw.state], draw.alphas.copy()))
             if len(self.draws) > self._n_samples:

@@ -180,7 +180,7 @@ def predict(
 
 
 def _print_update(result: dict[str, Any]) -> None:
-    """Print the numbers of new cells and entities; counts by type or relation share one line."""
+    """Print the numbers of new cells and new entities in a table."""
     from polyadic.interface import output
 
     def line(value: Any) -> Any:
@@ -203,7 +203,7 @@ def add(
     refit: bool = False,
     force: bool = False,
 ) -> Saved:
-    """Update a model with new cells: new entities are solved for with all others fixed, known cells are replaced.
+    """Update a model with new cells, solving for new entities and replacing the values of known cells.
 
     A film of which only the genres are known can be predicted for every user, and rated films are predicted as well as
     after training again.
@@ -238,7 +238,7 @@ def add(
 def similar(
     model: DatabaseModel, entity: Annotated[str, Metavar("TYPE")], name: str, *, top: Count = 10
 ) -> dict[str, Any]:
-    """List the entities of a type whose factors are most similar to those of a given entity.
+    """List the entities of a type that are most similar to a given entity, by the cosine of their factors.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def similar(
 
 
 def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = False) -> dict[str, Any]:
-    """Read the entities of a relation, and optionally values and weights; numbered entities become integers."""
+    """Read the entity columns of a relation from a table file, and optionally the values and weights."""
     from polyadic.completion.coupled.database_file import read_columns
 
     table = model.database_.relation(relation)
@@ -274,7 +274,7 @@ def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = 
 
 
 def _is_numbered(model: DatabaseModel, entity: str) -> bool:
-    """Return whether the names of entities of a type are whole numbers; False for unknown types."""
+    """Return whether the entities of a type are identified by whole numbers; False for unknown types."""
     if entity not in model.database_.names:
         return False
     known = model.database_.names[entity]
@@ -282,7 +282,7 @@ def _is_numbered(model: DatabaseModel, entity: str) -> bool:
 
 
 def _whole(entity: str, names: list[str]) -> list[int]:
-    """Convert names to whole numbers."""
+    """Convert entity names to integers, or raise InputError."""
     if wrong := [name for name in names if not name.removeprefix("-").isdecimal()]:
         raise InputError(f"names of entities of type {entity} must be whole numbers; got {wrong[0]!r}")
     return [int(name) for name in names]

@@ -1,4 +1,4 @@
-r"""Variational Bayes for coupled tables, with a full covariance matrix for every row.
+r"""Variational Bayesian inference for coupled tables, with a full covariance matrix for each factor row.
 
 The posterior is approximated by a product,
 
@@ -123,7 +123,7 @@ class VariationalFactorization(IterativeDatabaseModel):
 
     @property
     def relevance_(self) -> dict[str, NDArray[np.float64]]:
-        """Share of each component in the sum of squared means, by entity type."""
+        """Share of each component in the sum of squared posterior means, by entity type."""
         squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
         return {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
 
@@ -151,7 +151,7 @@ SPREAD = 0.1
 
 
 class GammaPrior(NamedTuple):
-    """Shape and rate of the gamma prior of precisions."""
+    """Shape and rate of the gamma prior on precisions."""
 
     shape: float = 1.0
     rate: float = 1.0
@@ -159,7 +159,10 @@ class GammaPrior(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """Parameters of the variational posterior; precisions are expected values."""
+    """Parameters of the variational posterior distribution.
+
+    Precisions are posterior expected values.
+    """
 
     means: State
     covariances: Array  # shape (rows of the stack, R, R)
@@ -175,7 +178,7 @@ class Beliefs:
 
     @classmethod
     def of(cls, arrays: Sequence[Array], tables: int, factors: int) -> Beliefs:
-        """Restore parameters from the list of :meth:`arrays`."""
+        """Restore the parameters from a list returned by :meth:`arrays`."""
         ends = np.cumsum([1 + tables, 1, tables, factors, tables]).tolist()
         means, covariances, variances, relevance, precisions, alphas = (
             list(arrays[a:b]) for a, b in zip([0, *ends], [*ends, len(arrays)], strict=True)
@@ -184,7 +187,7 @@ class Beliefs:
 
 
 def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prior: GammaPrior, threads: int) -> Beliefs:
-    """Return the initial posterior: a few sweeps of point estimates, and small covariances."""
+    """Initialize the variational posterior with point estimates as means and with small covariances."""
     scattered = coupled.start(rank, rng, scale=1.0)
     ridges = [1.0] * len(coupled.sizes)
     points = run(collective(coupled, scattered, ridges=ridges, bias_ridge=1.0, threads=threads), max_iter=SWEEPS)
@@ -217,7 +220,10 @@ def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Belief
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
-    """Run coordinate ascent; yield :meth:`Beliefs.arrays` and the negative evidence lower bound after each sweep."""
+    """Iterate over sweeps of coordinate ascent on the evidence lower bound.
+
+    Each sweep has the arrays of :meth:`Beliefs.arrays` and the negative bound.
+    """
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
             raise InputError("a Huber loss is not a likelihood; use squared loss, or point estimates")
@@ -283,7 +289,7 @@ def _relevance(coupled: CoupledTables, q: Beliefs, s: int, prior: GammaPrior) ->
 def _improve_biases(
     coupled: CoupledTables, q: Beliefs, t: int, c: Array, y: Array, m: Array, prior: GammaPrior
 ) -> None:
-    """Update the intercept of a table, if any, then the biases and their precision for each mode in turn."""
+    """Update the intercept of a table, then the biases and their precision for each mode in turn."""
     if coupled.zeros[t]:
         return
     offsets, variances = q.means[1 + t], q.variances[t]
@@ -305,7 +311,7 @@ def _improve_biases(
 
 
 def _residual(coupled: CoupledTables, q: Beliefs, t: int, moments: tuple[Array, Array]) -> tuple[float, float]:
-    """Return the (weighted) number of observations of a table and their expected sum of squared residuals."""
+    """Return the weighted number of observations of a table and the expected sum of squared residuals."""
     w, x, z = coupled.weights[t], coupled.values[t], coupled.zeros[t]
     mean, square = moments
     number, squares = float(w.sum()), float(w @ (x * x - 2 * x * mean + square))
@@ -348,7 +354,10 @@ def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Ar
 
 
 def _gamma_bound(shape: float, mean: float, prior: GammaPrior, number: float) -> float:
-    r"""Return a precision's part of the bound: :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` and entropy."""
+    r"""Return the contribution of a precision variable to the evidence lower bound, including the entropy.
+
+    Without the entropy, the term is :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]`.
+    """
     from scipy.special import digamma, gammaln
 
     rate = shape / mean
