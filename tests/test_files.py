@@ -328,7 +328,7 @@ def test_what_has_no_name_is_not_written():
         "at": "x",
         "size": 3,
     }
-    with pytest.raises(TypeError, match="an object of object cannot be written as JSON"):
+    with pytest.raises(TypeError, match="an object of type object cannot be written as JSON"):
         plain([object()])
 
 

@@ -121,7 +121,7 @@ def polyadic(
         ),
     ] = False,
 ) -> None:
-    """Matrix and tensor factorization of language: word vectors whose products select senses, topics, relations."""
+    """Matrix and tensor factorization of language: word vectors and senses, topics, relations, tables with gaps."""
     del version  # its callback has shown it
     if ctx.invoked_subcommand is None:
         typer.echo(TRY, nl=False)

@@ -82,7 +82,7 @@ def _nothing_more(result: dict[str, Any]) -> None:
 
 @TASK.verb(example="polyadic demo --out demo", show=_nothing_more)
 def demo(*, out: Folder = Path("demo"), rank: Count = 100, seed: Natural = 1) -> dict[str, Any]:
-    """Count and factorize a Wikipedia text included in gensim, and show neighbours, senses and scores.
+    """Factorize the word counts of a Wikipedia text included in gensim, and show neighbours, senses and scores.
 
     Parameters
     ----------

@@ -93,8 +93,8 @@ class Entries:
             )
         if self.indices.shape[1] != len(self.shape):
             raise InputError(
-                f"the shape {self.shape} must have one length for each of the {self.indices.shape[1]}"
-                " columns of indices"
+                f"the shape {self.shape} must have one length per mode, but indices have"
+                f" {self.indices.shape[1]} columns"
             )
         if not self.indices.flags.f_contiguous:
             object.__setattr__(self, "indices", np.asfortranarray(self.indices))
@@ -215,7 +215,7 @@ class Entries:
         return np.where(equal, low, -1)
 
     def _compare(self, at: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Compare entries with index tuples; return whether each entry is smaller, and whether it is equal."""
+        """Return whether each entry is lexicographically smaller than a given tuple, and whether it is equal."""
         smaller, equal = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         for d in range(self.order):
             index = self.indices[at, d]
@@ -326,7 +326,7 @@ class Entries:
         return self._only(np.concatenate(parts)[first], indices=np.asfortranarray(indices), symmetric=False)
 
     def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
-        """Select entries by position, and replace the given attributes."""
+        """Return a copy with the entries at some positions, and with some attributes replaced."""
         weights = None if self.weights is None else self.weights[at]
         some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
         return replace(self, **some | changes)
@@ -337,7 +337,7 @@ class Entries:
         return coo_array((full.values, tuple(full.indices.T)), shape=self.shape)
 
     def blocks(self) -> Iterator[slice]:
-        """Yield slices that cover all entries in blocks small enough for temporary arrays."""
+        """Yield slices that divide the entries into blocks small enough for temporary arrays."""
         return blocks(len(self))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Context manager that writes a file atomically, by way of a temporary file in the same folder.
+    """Context manager that writes a file atomically, via a temporary file in the same folder.
 
     Yields the temporary path, which replaces ``path`` on success and is deleted on failure.
     """
@@ -72,7 +72,7 @@ def _named(target: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = False) -> Iterator[Path]:
-    """Context manager that writes a folder atomically, by way of a temporary folder beside it.
+    """Context manager that writes a folder atomically, via a temporary folder beside it.
 
     Yields the temporary folder, which takes the name ``path`` on success and is deleted on failure. With ``overwrite``
     only a folder of the same ``kind`` is replaced, so that a typing error deletes nothing else.
@@ -165,7 +165,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Yield an output folder and a function that deletes it if temporary.
+    """Yield an output folder, and a function that deletes the folder if it is temporary.
 
     The folder is temporary if ``path`` is None; the function suits :func:`weakref.finalize`.
     """
@@ -340,7 +340,9 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
     if hasattr(value, "__qualname__"):
         return value.__qualname__
     if {"__repr__", "__str__"}.isdisjoint(name for cls in type(value).__mro__[:-1] for name in vars(cls)):
-        raise TypeError(f"{type(value).__qualname__} cannot be written as JSON: it has neither __str__ nor __repr__")
+        raise TypeError(
+            f"an object of type {type(value).__qualname__} cannot be written as JSON: it has neither __str__ nor __repr__"
+        )
     return str(value)
 
 
@@ -409,7 +411,7 @@ def _sealed(meta: dict[str, Any]) -> str:
 
 
 def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) -> int:
-    """Verify the digests of the files in a folder, except for the files in ``but``; return the number verified."""
+    """Verify the digests of all files in a folder except ``but``, and return the number of verified files."""
     meta = read_meta(folder)
     digests = meta.get("digests", {})
     if not isinstance(digests, dict) or ("sealed" in meta and META not in digests):
@@ -427,7 +429,7 @@ def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) ->
 
 @contextlib.contextmanager
 def checked_in_background(folder: Path, *, but: Collection[str] = ()) -> Iterator[None]:
-    """Verify the files of a folder with :func:`check_whole` in the background of the ``with`` block."""
+    """Verify the files of a folder in a background thread while the ``with`` block runs."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:

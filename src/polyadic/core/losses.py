@@ -22,7 +22,7 @@ class Loss(Protocol):
 
     @property
     def zeros(self) -> Zeros | None:
-        """Name of the closed form for the loss of zero observations, or None if there is none.
+        """Closed form of the total loss of zero observations: ``"squares"``, ``"total"`` or None.
 
         ``"squares"`` is half the sum of squared predictions, ``"total"`` the sum of predictions.
         """
@@ -47,7 +47,7 @@ class Convex(Loss, Protocol):
 
 @dataclass(frozen=True)
 class Squared:
-    """Half the squared difference, ``(x - m)^2 / 2``.
+    """Squared loss, half the squared difference ``(x - m)^2 / 2``.
 
     Examples
     --------

@@ -116,7 +116,7 @@ class Term:
 
     @property
     def side_by_side(self) -> bool:
-        """Whether a slot combines several factors."""
+        """Whether any slot of the term combines several factors."""
         return not all(isinstance(slot, int) for slot in self.slots)
 
 
@@ -317,7 +317,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
 
 
 class Part(NamedTuple):
-    """Subset of the entries of a term, listed without implied permutations, with weight ``scale``.
+    """Entries of an objective term for one arrangement of the factors over the modes, with weight ``scale``.
 
     ``number`` is the index of the term.
     """
@@ -385,7 +385,7 @@ class Evaluation:
 
 
 def parts_of(term: Term, number: int = 0) -> list[Part]:
-    """Split a term into parts in which the permutations of symmetric entries are not implied.
+    """Split a term into parts that treat each arrangement of the factors over the modes separately.
 
     An entry of a symmetric list stands for its permutations. Modes that share a factor may be exchanged, so only
     different arrangements of slots need a part of their own: one if all share, n! if none do.

@@ -105,7 +105,9 @@ def with_retries(work: Callable[[], Any]) -> Any:
         except WorkerLostError as error:
             if not left:
                 cause = error.__cause__
-                raise InputError(f"a task was given up after {MAX_ATTEMPTS} attempts because workers were lost: {cause}") from error
+                raise InputError(
+                    f"a task was given up after {MAX_ATTEMPTS} attempts because workers were lost: {cause}"
+                ) from error
     raise AssertionError  # the last attempt returns or raises
 
 

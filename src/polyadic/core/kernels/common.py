@@ -119,12 +119,12 @@ def in_spans(work: Callable[[int, int], Any], n: int, threads: int, *, parts: in
 
 
 def thick_parts(n: int, rows: int, *, most: int = PARTS) -> int:
-    """Return a number of chunks of ``n`` entries for which the cost of adding the partial sums is low."""
+    """Return the number of chunks for ``n`` entries that keeps the cost of adding the partial sums low."""
     return max(1, min(most, n // max(MIN_PER_ROW * rows, 1)))
 
 
 def short_parts(n: int) -> int:
-    """Return a number of chunks of ``n`` entries for which the rounding error of each partial sum is small."""
+    """Return the number of chunks for ``n`` entries that keeps the rounding error of each partial sum small."""
     return max(1, -(-n // MAX_PART))
 
 

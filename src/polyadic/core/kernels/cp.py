@@ -210,7 +210,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, inline="always")
 def _prefix_product(indices, offsets, T, e, w):
-    """Numba kernel: multiply the factor rows of an entry elementwise, without the last mode."""
+    """Numba kernel: multiply the factor rows of an entry elementwise in all modes but the last."""
     for r in range(len(w)):
         w[r] = 1
     for d in range(indices.shape[0] - 1):
@@ -384,7 +384,7 @@ def pullback_fibres(indices, offsets, derivatives, T, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _rest_product(indices, offsets, T, e, mode, w):
-    """Numba kernel: multiply the factor rows of an entry elementwise, without ``mode`` and the last mode."""
+    """Numba kernel: multiply the factor rows of an entry elementwise in all modes but ``mode`` and the last."""
     w[:] = 1
     for d in range(indices.shape[0] - 1):
         if d != mode:
@@ -437,7 +437,7 @@ def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _assignments(indices, T, e, skip, table):
-    """Numba kernel: sum products over all assignments of the leading indices, except one, to different factors.
+    """Numba kernel: sum products over all assignments of an entry's indices to factors, recursively over subsets.
 
     ``table[S]`` becomes the sum for the set of factors ``S`` (a bit mask), which takes as many of the indices of entry
     ``e``, without index ``skip``, as ``S`` has members.

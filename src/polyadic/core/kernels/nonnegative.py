@@ -143,7 +143,7 @@ def expected_rows(
     measured: bool = True,
     threads: int,
 ) -> float:
-    r"""Replace each row in place by the expected count of each component, as in the EM algorithm.
+    r"""Replace each row in place by the expected counts of the components (E-step of the EM algorithm).
 
     .. math:: u_{ik} \leftarrow u_{ik} \sum_e \frac{y_e v_{ek}}{m_e}, \qquad m_e = u_i v_e^\top
 

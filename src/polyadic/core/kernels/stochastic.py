@@ -170,10 +170,10 @@ def adagrad_whole_rows(
 def absent_cells(
     indices: NDArray[Any], starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return whether each cell is unobserved, given entries in lexicographic order; shape (p, l).
+    """Return whether each cell is unobserved, given entries in lexicographic order.
 
     A cell has one of ``prefixes`` (p, order - 1) and one of its ``leaves`` (p, l); ``starts`` are the offsets of each
-    first index.
+    first index. The result has shape (p, l).
     """
     columns, order = frozen(indices.T), indices.shape[1]
     if order < 2 or prefixes.shape != (len(leaves), order - 1):
@@ -323,7 +323,10 @@ def _adagrad_whole_rows(rows, shares, lasso, bounded, pace, eps, rank, T, total)
 
 @njit(cache=True, nogil=True)
 def _first_at_least(column, low, high, value):
-    """Return the first position in the sorted ``column[low:high]`` with at least ``value``, or ``high``."""
+    """Return the first position in the sorted ``column[low:high]`` whose element is at least ``value``.
+
+    If there is none, return ``high``.
+    """
     while low < high:
         middle = (low + high) // 2
         if column[middle] < value:
@@ -335,7 +338,7 @@ def _first_at_least(column, low, high, value):
 
 @njit(cache=True, nogil=True)
 def _absent_cells(indices, starts, prefixes, leaves, absent):
-    """Numba kernel: set whether the cell of each prefix (order - 1, p) and leaf (p, l) is unobserved."""
+    """Numba kernel: set whether each cell with indices ``prefixes`` and last index ``leaves`` is unobserved."""
     order = indices.shape[0]
     for p in range(leaves.shape[0]):
         low, high = 0, indices.shape[1]

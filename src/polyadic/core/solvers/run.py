@@ -52,7 +52,7 @@ class Result:
 
 
 class NotConvergedWarning(InputWarning):
-    """Warning that iterations ended before convergence."""
+    """Warning that a solver stopped before convergence."""
 
 
 class DivergedWarning(UserWarning):

@@ -54,7 +54,7 @@ LEAVES = 8
 
 
 class Batches:
-    """Sampler of random batches of about ``batch`` entries, with each entry of an objective once per epoch."""
+    """Sampler of random batches of about ``batch`` entries that visits every entry once per epoch."""
 
     def __init__(self, parts: list[Part], batch: int) -> None:
         self.parts = parts

@@ -120,7 +120,7 @@ class Pattern:
 
     @cached_property
     def reach(self) -> float:
-        """Squared largest singular value of the selection of known cells, P.
+        """Squared spectral norm of the operator that selects the known cells.
 
         It is smaller for a symmetric matrix, where two cells share a value.
         """
