@@ -341,7 +341,7 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
         return value.__qualname__
     if {"__repr__", "__str__"}.isdisjoint(name for cls in type(value).__mro__[:-1] for name in vars(cls)):
         raise TypeError(
-            f"an object of type {type(value).__qualname__} cannot be written as JSON: it has neither __str__ nor __repr__"
+            f"an object of type {type(value).__qualname__} cannot be written as JSON: it defines no __str__ or __repr__"
         )
     return str(value)
 
