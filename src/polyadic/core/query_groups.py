@@ -54,7 +54,7 @@ class QueryGroups:
         if self.costs.shape != (n,):
             raise InputError(f"there must be one cost for each of {n:,} candidates; got shape {self.costs.shape}")
         if self.starts.ndim != 1 or not len(self.starts) or self.starts[0] != 0 or self.starts[-1] != n:
-            raise InputError(f"starts must begin with 0 and end with the number of candidates, {n:,}")
+            raise InputError(f"starts must begin with 0 and end with the number of candidates, {n:,}", "starts")
         if (np.diff(self.starts) < 1).any():
             raise InputError(f"group {int(np.argmin(np.diff(self.starts) > 0))} has no candidates")
         if not (np.isfinite(self.costs) & (self.costs >= 0)).all():
