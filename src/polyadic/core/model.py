@@ -105,10 +105,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Convert the subclass to a dataclass, and complete its docstring with inherited parameters.
-
-        The equality and repr are those of scikit-learn.
-        """
+        """Convert the subclass to a dataclass, and complete its docstring with inherited parameters."""
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
         cls.__doc__ = inherited(cls, [each.name for each in fields(cls) if each.init])

@@ -74,10 +74,7 @@ class Help:
 
 @dataclass(frozen=True)
 class Repeated:
-    """Annotation of a collection that is given on the command line by repeating an option for each item.
-
-    Items of such a collection may contain commas.
-    """
+    """Annotation of a collection that is given on the command line by repeating an option for each item."""
 
 
 File = Annotated[Path, Metavar("FILE")]
@@ -146,10 +143,7 @@ def _meant(hint: Any) -> Any:
 
 
 def _held(origin: Any, arguments: tuple[Any, ...], value: Any) -> bool:
-    """Return whether a value is a collection of the given type with matching elements.
-
-    An array is accepted as a sequence.
-    """
+    """Return whether a value is a collection of the given type with matching elements."""
     array = origin.__name__ == "Sequence" and hasattr(value, "tolist")
     if isinstance(value, str) or not (array or isinstance(value, origin)):
         return False

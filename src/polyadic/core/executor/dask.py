@@ -263,10 +263,7 @@ class DaskExecutor(Executor):
         return Sum(total.value, [_own(array) for array in total.arrays])
 
     def _node(self, sums: Mapping[tuple[int, int], tuple[Any, str]], low: int, high: int) -> tuple[Any, str]:
-        """Return the future of a tree node's sum, and the worker that computes it.
-
-        An inner node is summed on the worker of its left child.
-        """
+        """Return the future of a tree node's sum, and the worker that computes it."""
         if (low, high) in sums:
             return sums[low, high]
         middle = low + half(high - low)

@@ -225,10 +225,7 @@ def _touch_rows(indices, offsets, stamp, now, rows, count):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _pull_rows(rows, shares, ridge, pull, T):
-    """Numba kernel: add ``shares_k (ridge_i U_i + pull_i)`` to the gradient of each row ``i = rows_k``.
-
-    ``pull`` may be empty.
-    """
+    """Numba kernel: add ``shares_k (ridge_i U_i + pull_i)`` to the gradient of each row ``i = rows_k``."""
     for k in range(len(rows)):
         i, share = rows[k], shares[k]
         strength = share * ridge[i]
@@ -284,10 +281,7 @@ def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_rows(rows, shares, lasso, bounded, pace, eps, T):
-    """Numba kernel: update rows with Adagrad and reset their gradients to zero.
-
-    Layer 2 of ``T`` sums the squared gradients.
-    """
+    """Numba kernel: update rows with Adagrad and reset their gradients to zero."""
     steps = np.empty(T.shape[2], T.dtype)
     for k in range(len(rows)):
         i = rows[k]
