@@ -315,5 +315,5 @@ def test_prediction_refuses_what_lies_in_another_mode():
     indices = np.array([[0, 1, 2], [2, 0, 1], [1, 2, 0]])
     model = AsymmetricCP(2, max_iter=2, tol=0, seed=0).fit(Entries(indices, np.ones(3), (3, 3, 3)))
     for bad in ([[3, 0, 0]], [[0, -1, 0]], [[0, 0, 3]]):
-        with pytest.raises(ValueError, match="indices must be row numbers of U, from 0 to 2"):
+        with pytest.raises(ValueError, match="indices must be row indices of U, from 0 to 2"):
             model.predict(np.array(bad))

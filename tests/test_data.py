@@ -117,7 +117,7 @@ VALUES = np.array([1.0, 2.0, 3.0])
         ({"indices": ROWS.astype(float)}, "indices must be an integer array"),
         ({"indices": ROWS[0]}, r"shape \(n, order\)"),
         ({"indices": ROWS[:2]}, r"values must have shape \(2,\)"),
-        ({"shape": (3, 3)}, r"the shape \(3, 3\) must have one length for each of the 3 columns"),
+        ({"shape": (3, 3)}, r"the shape \(3, 3\) must have one length per mode, but indices have 3 columns"),
         ({"shape": (3, 3, 4)}, "must have equal lengths"),
         ({"shape": (2, 2, 2)}, "index 2 of entry 1 is out of range for mode 0 of length 2"),
         ({"indices": ROWS - [0, 0, 1]}, "index -1 of entry 0 is out of range for mode 2"),

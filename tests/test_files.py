@@ -174,8 +174,8 @@ def test_meta_survives_the_disk(tmp_path):
         (b"", "meta.json cannot be read"),
         (b'{"kind": "poems", "vers', "meta.json cannot be read"),
         (b"\xff\xfe", "meta.json cannot be read"),
-        (b"[1, 2]", "does not state the kind of its folder"),
-        (b'{"version": 1}', "does not state the kind of its folder"),
+        (b"[1, 2]", "is not valid metadata: it has no key 'kind'"),
+        (b'{"version": 1}', "is not valid metadata: it has no key 'kind'"),
         (b'{"kind": "songs", "version": 1}', "of kind .songs., but a folder of kind .poems. is required"),
         (
             b'{"kind": "poems", "version": 2}',
@@ -328,7 +328,7 @@ def test_what_has_no_name_is_not_written():
         "at": "x",
         "size": 3,
     }
-    with pytest.raises(TypeError, match="an object of object cannot be written as JSON"):
+    with pytest.raises(TypeError, match="an object of type object cannot be written as JSON"):
         plain([object()])
 
 
@@ -483,7 +483,7 @@ def test_who_was_killed_no_longer_writes():
 def test_memory_is_held():
     """What needs more than the bound is told; afterwards there is none."""
     with pytest.raises(
-        MemoryError, match=r"requires more memory than the limit of [\d,]+ MiB \(Unable to allocate 1\.00 TiB"
+        MemoryError, match=r"more memory is required than the limit of [\d,]+ MiB \(Unable to allocate 1\.00 TiB"
     ):
         take(2**40)
     with resources.memory_limit(2**34):

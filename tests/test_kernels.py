@@ -187,12 +187,12 @@ SQUARED = {"zero_weight": 1.0, "scale": 1.0, "threads": 1}
             lambda: kernels.cp_squared(ROWS, ONES, ONES[:1], U, **SQUARED),
             "values and weights must have one element for each of 2 entries",
         ),
-        (lambda: kernels.cp_squared(ROWS, ONES, None, U[:3], **SQUARED), "indices must be row numbers of U, from 0"),
+        (lambda: kernels.cp_squared(ROWS, ONES, None, U[:3], **SQUARED), "indices must be row indices of U, from 0"),
         (lambda: kernels.cp_squared(ROWS - 1, ONES, None, U, **SQUARED), "got -1 to -1"),
         (lambda: kernels.cp_squared(ROWS, ONES, None, U[0], **SQUARED), "must have two dimensions"),
         (
             lambda: kernels.cp_predict(ROWS, U[:3], threads=1),
-            "indices must be row numbers of U, from 0 to 2; got 2 to 3",
+            "indices must be row indices of U, from 0 to 2; got 2 to 3",
         ),
         (
             lambda: kernels.cp_predict(ROWS, U, offsets=[0, 1], threads=1),
@@ -315,5 +315,5 @@ def test_sparse_activations(shape):
     np.testing.assert_array_equal(kernels.sparse_activations(f, G, y, threads=3, **how), W)
     with pytest.raises(ValueError, match="do not match signals"):
         kernels.sparse_activations(f, G[..., 1:], y, threads=1, **how)
-    with pytest.raises(ValueError, match="kinds must be below 2"):
+    with pytest.raises(ValueError, match="kinds of signals must be from 0 to 1"):
         kernels.sparse_activations(f, G, y, threads=1, **how | {"which": which + 1})

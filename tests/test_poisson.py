@@ -109,10 +109,10 @@ def test_threads_share_the_work():
         ({"offsets": [0, 12, 7]}, "offsets must increase from 0"),
         ({"offsets": [1, 7, 13]}, "offsets must increase from 0"),
         ({"mode": 3}, "mode must be below 3; got .* and 3"),
-        ({"offsets": [0, 6, 13]}, "indices must be row numbers of U, from 0 to 5; got 0 to 6"),
+        ({"offsets": [0, 6, 13]}, "indices must be row indices of U, from 0 to 5; got 0 to 6"),
         ({"permuted": True}, r"indices must be valid in every mode; the modes have \[7, 6, 5\] rows"),
         ({"values": np.ones(3)}, r"entries; got shape \(3,\)"),
-        ({"U": np.ones((17, 2))}, "indices must be row numbers of U, from 0 to 3; got 0 to 4"),
+        ({"U": np.ones((17, 2))}, "indices must be row indices of U, from 0 to 3; got 0 to 4"),
     ],
 )
 def test_door_refuses(change, message):

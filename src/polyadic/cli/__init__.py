@@ -1,4 +1,4 @@
-"""Command line with the commands of all tasks."""
+"""Command-line interface with the commands of all tasks."""
 
 import platform
 import signal
@@ -88,7 +88,7 @@ add_command(app, replace(WORDS.verbs["neighbours"], word="neighbors"), hidden=Tr
 
 
 def questions_to(model: object) -> dict[str, Callable[..., Any]]:
-    """Return the functions of commands that only query a model, by name, for :func:`polyadic.cli.task.serve`."""
+    """Return the query commands that apply to a model, as a dict from command name to function."""
     classes = {f"{each.__module__}:{each.__name__}" for each in type(model).__mro__}
     tasks = [task for panel in FAMILIES.values() for task in panel.values()]
     return {
@@ -121,14 +121,14 @@ def polyadic(
         ),
     ] = False,
 ) -> None:
-    """Matrix and tensor factorization of language: word vectors whose products select senses, topics, relations."""
+    """Matrix and tensor factorization of language: word vectors and senses, topics, relations, tables with gaps."""
     del version  # its callback has shown it
     if ctx.invoked_subcommand is None:
         typer.echo(TRY, nl=False)
 
 
 def main() -> None:
-    """Run the command line on ``sys.argv``; signals are ignored during the final clean-up."""
+    """Run the command line with the arguments in ``sys.argv``."""
     try:
         app(prog_name="polyadic")
     finally:

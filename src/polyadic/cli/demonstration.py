@@ -1,4 +1,4 @@
-"""Demonstration on a real text of 450,000 words, from its markup to word senses, without network access.
+"""Offline demonstration on a Wikipedia text of 450,000 words, from markup to word senses.
 
 The text is 106 articles of Wikipedia that gensim's package carries for its tests. It is read, counted three words at a
 time, and factorized; what comes out is shown beside the singular value decomposition of the pairs of the same windows.
@@ -38,12 +38,12 @@ MIN_COUNT, WIDTH = 10, 10
 
 
 def text() -> Path:
-    """Return the path of the text; requires the extra ``gensim``."""
+    """Return the path of the demonstration text, which requires the extra ``gensim``."""
     return gensim_file(TEXT)
 
 
 def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None]) -> dict[str, Any]:
-    """Read, count, factorize, show, and write vectors and a picture to the folder ``out``.
+    """Run the demonstration, and write word vectors and a plot to the folder ``out``.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None
 
 
 class _Clock:
-    """Prints how long each step took."""
+    """Timer that reports the duration of each step."""
 
     def __init__(self, report: Callable[..., None]) -> None:
         self._report = report

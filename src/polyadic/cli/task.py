@@ -22,7 +22,7 @@ def _print_files(result: Saved) -> None:
 
 @TASK.verb(example="polyadic example", show=_print_files)
 def example(folder: Annotated[Path, Metavar("DIR")] = Path("example"), *, force: bool = False) -> Saved:
-    """Write small files on which the first example of every command runs: a book, tables, facts, trees.
+    """Write small example files for all commands: a book, tables, facts and trees.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def about(model: Any) -> dict[str, Any]:
 
 @TASK.verb(example="polyadic serve completed")
 def serve(model: Annotated[Path, Metavar("MODEL")], *, port: Annotated[int, Within(0, 65535)] = 0) -> None:
-    """Answer queries to a saved model over HTTP, on this machine only, until Ctrl-C.
+    """Serve the query commands of a saved model over HTTP on this machine, until Ctrl-C is pressed.
 
     The routes are the commands that ask a model of its kind, such as api/recommend?row=NAME&top=5, with their options;
     openapi.json describes them, and api/about gives the settings of the model.
@@ -77,12 +77,12 @@ def serve(model: Annotated[Path, Metavar("MODEL")], *, port: Annotated[int, With
 
 
 def _nothing_more(result: dict[str, Any]) -> None:
-    """Print nothing: each step was printed as it ended."""
+    """Print nothing, because each step has already printed its results."""
 
 
 @TASK.verb(example="polyadic demo --out demo", show=_nothing_more)
 def demo(*, out: Folder = Path("demo"), rank: Count = 100, seed: Natural = 1) -> dict[str, Any]:
-    """Count and factorize the 450,000 words of a text included in gensim, and show neighbours, senses and scores.
+    """Factorize the word counts of a Wikipedia text included in gensim, and show neighbours, senses and scores.
 
     Parameters
     ----------

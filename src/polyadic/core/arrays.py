@@ -1,4 +1,4 @@
-"""Read and write ``.npy`` files: vectors of unknown length, and validated memory maps."""
+"""Write ``.npy`` files incrementally, and open them as validated memory maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ArrayWriter:
-    """Write a vector whose length is not known in advance."""
+    """Context manager that writes a vector of unknown length to a ``.npy`` file."""
 
     def __init__(self, path: Path, dtype: DTypeLike) -> None:
         self._dtype = np.dtype(dtype)
@@ -42,7 +42,7 @@ class ArrayWriter:
             if kind is None:
                 self._file.seek(0)
                 if self._write_header() != self._start:
-                    raise RuntimeError("numpy changed the length of the header")  # it pads for a growing first axis
+                    raise RuntimeError("the .npy header changed its length")  # it pads for a growing first axis
 
     def _write_header(self) -> int:
         write_header(self._file, self._dtype, (self._length,))
@@ -56,7 +56,10 @@ def write_header(file: BinaryIO, dtype: DTypeLike, shape: tuple[int, ...]) -> No
 
 
 def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
-    """Write an array to a path or an open file; unlike ``numpy.save``, keep the reason of an OSError."""
+    """Save an array in ``.npy`` format to a path or an open file.
+
+    Unlike ``numpy.save``, this keeps the cause of an OSError.
+    """
     rows = np.asarray(array, order="C")
     with file.open("wb") if isinstance(file, Path) else contextlib.nullcontext(file) as stream:
         np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))
@@ -64,7 +67,7 @@ def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
 
 
 def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> NDArray[Any]:
-    """Map an array of one of ``dtypes`` into memory, read-only; raise InputError if the file is missing or damaged."""
+    """Open a ``.npy`` file as a read-only memory map; raise InputError if it is missing, damaged or unsuitable."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:

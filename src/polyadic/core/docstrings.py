@@ -1,4 +1,4 @@
-r"""Read parameter sections of numpydoc docstrings and complete them with entries of base classes.
+r"""Parse the parameter sections of numpydoc docstrings, and inherit missing entries from base classes.
 
 A class describes a setting only where it says more than its bases do:
 
@@ -44,7 +44,7 @@ ENTRY = re.compile(r"^(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?|\n)*)", re.MULTILINE)
 
 
 def entries(doc: str | None) -> dict[str, str]:
-    r"""Return the entries of the ``Parameters`` section by name; names that share a description share an entry.
+    r"""Parse the ``Parameters`` section of a docstring into a dict from parameter name to entry.
 
     >>> entries("Add.\n\nParameters\n----------\na, b : int\n    Terms.")
     {'a': 'a, b : int\n    Terms.', 'b': 'a, b : int\n    Terms.'}
@@ -58,7 +58,7 @@ def entries(doc: str | None) -> dict[str, str]:
 
 
 def inherited(cls: type, names: Iterable[str]) -> str:
-    """Return the docstring of a class with entries for all names described by it or a base class, in order."""
+    """Return the docstring of a class, completed with the parameter entries of its base classes."""
     doc = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
     described = {name: entry for each in reversed(cls.__mro__) for name, entry in entries(each.__doc__).items()}
     shown = (*names, *entries(doc))  # what a base class describes for its subclasses need not be a setting of its own

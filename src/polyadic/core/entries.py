@@ -1,4 +1,4 @@
-"""Observed entries of a matrix or tensor, as lists of indices and values."""
+"""Sparse matrices and tensors in coordinate format: indices and values of the observed entries."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ BLOCK = 1 << 20
 
 
 def blocks(n: int, size: int | None = None) -> Iterator[slice]:
-    """Return slices of ``size`` (default ``BLOCK``) that cover ``n`` entries."""
+    """Yield consecutive slices of ``size`` elements (``BLOCK`` by default) that cover ``range(n)``."""
     step = BLOCK if size is None else size
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 def rising(columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether rows, given by column, are in strictly increasing lexicographic order."""
+    """Return whether each row is lexicographically greater than the previous row, given an array of columns."""
     later = np.zeros(columns.shape[1] - 1, bool)
     for column in columns[::-1]:
         later = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & later)
@@ -44,7 +44,7 @@ def rising(columns: NDArray[Any]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Listed entries of a matrix or tensor.
+    """Observed entries of a matrix or tensor in coordinate format.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ class Entries:
             )
         if self.indices.shape[1] != len(self.shape):
             raise InputError(
-                f"the shape {self.shape} must have one length for each of the {self.indices.shape[1]}"
-                " columns of indices"
+                f"the shape {self.shape} must have one length per mode, but indices have"
+                f" {self.indices.shape[1]} columns"
             )
         if not self.indices.flags.f_contiguous:
             object.__setattr__(self, "indices", np.asfortranarray(self.indices))
@@ -114,7 +114,7 @@ class Entries:
 
     @classmethod
     def collect(cls, indices: ArrayLike, values: ArrayLike, size: int, *, unobserved: Unobserved = "zero") -> Entries:
-        """Build symmetric entries from tuples in any order; the values of repeated tuples are summed.
+        """Build symmetric entries from index tuples in any order, summing the values of duplicate tuples.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Entries:
         return len(self.indices)
 
     def multiplicity(self) -> NDArray[np.int64]:
-        """Return the number of distinct permutations of each entry, shape (n,); all 1 unless symmetric.
+        """Return the number of distinct permutations of each entry's indices; 1 unless the entries are symmetric.
 
         Examples
         --------
@@ -176,7 +176,7 @@ class Entries:
         return copies
 
     def find(self, tuples: ArrayLike) -> NDArray[np.int64]:
-        """Return the position of each tuple in the list, or -1 if it is not listed.
+        """Return the position of each index tuple among the entries, or -1 for tuples that are not observed.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Entries:
         return np.where(equal, low, -1)
 
     def _compare(self, at: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return whether the entries at some positions precede the given rows, and whether they equal them."""
+        """Return whether each entry is lexicographically smaller than a given tuple, and whether it is equal."""
         smaller, equal = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         for d in range(self.order):
             index = self.indices[at, d]
@@ -224,7 +224,7 @@ class Entries:
         return smaller, equal
 
     def holding(self, pairs: ArrayLike) -> Entries:
-        """Return the entries that contain both indices of at least one pair.
+        """Return the entries whose indices include both members of at least one of the given pairs.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class Entries:
         return self._only(np.concatenate(found))
 
     def squares(self) -> float:
-        """Return the weighted sum of squared values, each entry once.
+        """Return the weighted sum of the squared values; a symmetric entry is counted once.
 
         Examples
         --------
@@ -315,7 +315,7 @@ class Entries:
         return replace(self, weights=weights), held
 
     def expand(self) -> Entries:
-        """Return all permutations of symmetric entries; other entries are returned unchanged."""
+        """Expand symmetric entries to all permutations of their indices; return other entries unchanged."""
         if not self.symmetric:
             return self
         rows, parts = [], []
@@ -326,22 +326,22 @@ class Entries:
         return self._only(np.concatenate(parts)[first], indices=np.asfortranarray(indices), symmetric=False)
 
     def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
-        """Return the entries at some positions, with attributes changed."""
+        """Return a copy with the entries at some positions, and with some attributes replaced."""
         weights = None if self.weights is None else self.weights[at]
         some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
         return replace(self, **some | changes)
 
     def to_coo(self) -> Any:
-        """Return a :class:`scipy.sparse.coo_array` of all entries, permutations included."""
+        """Convert to a :class:`scipy.sparse.coo_array` that contains all permutations of symmetric entries."""
         full = self.expand()
         return coo_array((full.values, tuple(full.indices.T)), shape=self.shape)
 
     def blocks(self) -> Iterator[slice]:
-        """Return slices that cover the entries, small enough for temporary arrays."""
+        """Yield slices that divide the entries into blocks small enough for temporary arrays."""
         return blocks(len(self))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Save the entries to a folder atomically; :meth:`load` opens it.
+        """Save the entries atomically to a folder that :meth:`load` can open.
 
         Parameters
         ----------
@@ -355,14 +355,14 @@ class Entries:
             write_meta(draft, "entries", VERSION, **self.description())
 
     def write_into(self, folder: Path) -> None:
-        """Write the arrays into a folder that may hold other files."""
+        """Write the arrays as ``.npy`` files to an existing folder."""
         save_array(folder / "indices.npy", np.ascontiguousarray(self.indices.T))
         save_array(folder / "values.npy", self.values)
         if self.weights is not None:
             save_array(folder / "weights.npy", self.weights)
 
     def description(self) -> dict[str, Any]:
-        """Return the properties of the arrays, for ``meta.json``."""
+        """Return the shape and other metadata to store in ``meta.json``."""
         return {
             "shape": list(self.shape),
             "unobserved": self.unobserved,
@@ -372,7 +372,7 @@ class Entries:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Entries:
-        """Open a folder written by :meth:`save`, memory-mapped.
+        """Load entries saved by :meth:`save`, with memory-mapped arrays.
 
         Parameters
         ----------
@@ -390,7 +390,7 @@ class Entries:
 
     @classmethod
     def read_from(cls, folder: Path, meta: dict[str, Any]) -> Entries:
-        """Open arrays written by :meth:`write_into`, described by ``meta``."""
+        """Load arrays written by :meth:`write_into`, given the metadata of the entries."""
         whole = tuple(np.dtype(code) for code in np.typecodes["AllInteger"])
         numbers: tuple[Any, ...] = (*whole, np.float32, np.float64)
         indices = open_array(folder / "indices.npy", whole, ndim=2)

@@ -15,7 +15,7 @@ MAX_LENGTH = 300
 
 
 class _Message(Exception):  # noqa: N818 # a part of errors and warnings
-    """Message with the names of its settings, which the command line shows as options."""
+    """Base class of errors and warnings that record the names of the settings in their message."""
 
     def __init__(self, message: str, *settings: str) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class _Message(Exception):  # noqa: N818 # a part of errors and warnings
 
 
 class InputError(_Message, ValueError):
-    """Input that cannot be used: one sentence that says what is wrong, where, and what to do.
+    """Exception raised for invalid input, with a message that says what is wrong, where, and what to do.
 
     The command line prints the sentence without a traceback. Any other exception that reaches it is a defect of this
     library and keeps its traceback.
@@ -41,11 +41,14 @@ class InputError(_Message, ValueError):
 
 
 class InputWarning(_Message, UserWarning):
-    """Input that is used, but perhaps not as intended; parameters as in :class:`InputError`."""
+    """Warning about input that is accepted but may not be what the user intended.
+
+    Parameters are those of :class:`InputError`.
+    """
 
 
 class MissingExtraError(ImportError):
-    """Optional dependency that is not installed; the message contains the ``pip install`` command."""
+    """Exception raised if an optional dependency is not installed; the message contains the ``pip install`` command."""
 
     def __init__(self, module: str, extra: str, purpose: str) -> None:
         self._arguments = (module, extra, purpose)
@@ -61,11 +64,11 @@ class SkippedFilesWarning(InputWarning):
 
 
 class SeenFactsWarning(UserWarning):
-    """Warning that some facts to predict are in the training data."""
+    """Warning that some of the facts to predict also occur in the training data."""
 
 
 def error_text(error: BaseException) -> str:
-    r"""Return the message of an exception of another package, shortened to one line.
+    r"""Return the message of an exception as a single line of limited length.
 
     Examples
     --------
@@ -76,7 +79,7 @@ def error_text(error: BaseException) -> str:
 
 
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:
-    """Return ``value`` as an int from ``low`` to ``high``, or raise InputError.
+    """Return ``value`` as an int; raise InputError if it is not an integer between ``low`` and ``high``.
 
     Examples
     --------
@@ -92,7 +95,9 @@ def check_int(name: str, value: object, *, low: int, high: int | None = None) ->
 
 
 def check_number(name: str, value: object, *, low: float = 0.0, above: bool = False) -> float:
-    """Return ``value`` as a finite float of at least ``low`` (more, if ``above``), or raise InputError.
+    """Return ``value`` as a float; raise InputError if it is not finite or is below ``low``.
+
+    If ``above``, ``low`` itself is not allowed.
 
     Examples
     --------
@@ -113,7 +118,7 @@ def check_number(name: str, value: object, *, low: float = 0.0, above: bool = Fa
 
 
 def check_choice(name: str, value: str, allowed: Collection[str]) -> str:
-    """Return ``value`` if it is one of ``allowed``, or raise InputError.
+    """Return ``value``; raise InputError if it is not one of the ``allowed`` values.
 
     Examples
     --------

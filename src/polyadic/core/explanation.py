@@ -1,4 +1,4 @@
-r"""Explain predictions: decompose a value into a sum of contributions.
+r"""Explain predictions by decomposing them into sums of contributions.
 
 A row of factors that solves a least-squares problem given those of the columns is linear in the values of its cells,
 and so is every linear function of it: with cells of weight :math:`c_j` and right side :math:`y_j`,
@@ -41,7 +41,7 @@ BYTES = 256
 
 
 class Contributions(NamedTuple):
-    """Contributions of the m cells of a row to n values, ``base + parts.sum(axis=1)``.
+    """Contributions of the m observed cells in a row to n predicted values, ``base + parts.sum(axis=1)``.
 
     ``base`` (n,) is due to no cell; ``columns`` (m,) are those of the cells, and ``parts`` has shape (n, m).
     """
@@ -60,7 +60,7 @@ class Explanation(NamedTuple):
 
     @classmethod
     def of(cls, value: float, parts: Iterable[tuple[Any, float]]) -> Self:
-        """Sort the contributions to a value; the base is the remainder."""
+        """Create an explanation with sorted contributions; the base value is the unexplained remainder."""
         largest = sorted(parts, key=lambda part: -abs(part[1]))
         return cls(value, value - sum(part for _, part in largest), largest)
 
@@ -68,7 +68,7 @@ class Explanation(NamedTuple):
 def parts_of_row(
     entries: RowEntries, V: NDArray[Any], targets: NDArray[Any], *, precision: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Attribute a row times ``targets``, shape (n, R), to its entries, as rows of ``V``; return shape (n, entries)."""
+    """Return the contribution of each entry of a row to the scores of the targets, shape (targets, entries)."""
     v = V[entries.columns].astype(float)
     A = precision + (v * entries.c[:, None]).T @ v
     return np.asarray(targets @ solve(A, (v * entries.y[:, None]).T, assume_a="pos"))
@@ -77,9 +77,10 @@ def parts_of_row(
 def parts_of_products(
     x: NDArray[np.float64], V: NDArray[np.float64], names: Sequence[Any], *, orders: NDArray[Any]
 ) -> Iterator[tuple[tuple[Any, ...], float]]:
-    r"""Yield the contribution of each set of features to :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)`.
+    r"""Yield the contribution of each combination of features to the prediction of a factorization machine.
 
-    That of :math:`d` features is :math:`\sum_f \prod_j v_{jf} x_j` over the columns f with ``orders`` :math:`d_f = d`.
+    The prediction is :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)`. The contribution of :math:`d` features is
+    :math:`\sum_f \prod_j v_{jf} x_j` over the columns f with ``orders`` :math:`d_f = d`.
     """
     sizes: list[int] = np.unique(orders).tolist()
     number = sum(comb(len(x), d) for d in sizes)

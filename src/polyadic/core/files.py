@@ -1,4 +1,4 @@
-"""Write files and folders atomically, under a temporary name that is then changed.
+"""Write files and folders atomically, under a temporary name that is changed on success.
 
 Whenever the process or the machine stops, a path holds either its old content or the complete new one. A folder
 replaces another one by an atomic exchange of names on Linux and macOS. Elsewhere the old folder is first moved aside;
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside ``path`` that replaces it on success and is deleted on failure."""
+    """Context manager that writes a file atomically, via a temporary file in the same folder.
+
+    Yields the temporary path, which replaces ``path`` on success and is deleted on failure.
+    """
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder; specify a file")
@@ -58,7 +61,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _named(target: Path) -> Iterator[None]:
-    """Make OSErrors name the target instead of its temporary file."""
+    """Replace the name of a temporary file in an OSError by the name of the target."""
     try:
         yield
     except OSError as error:
@@ -69,9 +72,10 @@ def _named(target: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = False) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path`` that takes its name on success and is deleted on failure.
+    """Context manager that writes a folder atomically, via a temporary folder beside it.
 
-    With ``overwrite`` only a folder of the same ``kind`` is replaced, so that a typing error deletes nothing else.
+    Yields the temporary folder, which takes the name ``path`` on success and is deleted on failure. With ``overwrite``
+    only a folder of the same ``kind`` is replaced, so that a typing error deletes nothing else.
     """
     target = Path(path)
     check_replaceable(target, kind, overwrite=overwrite)
@@ -102,7 +106,7 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
 
 
 def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: bool) -> None:
-    """Raise InputError, before work begins, if :func:`whole_folder` could not write a folder."""
+    """Raise InputError if :func:`whole_folder` cannot create or replace the folder."""
     target = Path(path)
     if target.parent.is_dir():
         _sweep(target.parent)
@@ -161,7 +165,10 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Yield the folder to create and, for :func:`weakref.finalize`, a function that deletes it if temporary."""
+    """Yield an output folder, and a function that deletes the folder if it is temporary.
+
+    The folder is temporary if ``path`` is None; the function suits :func:`weakref.finalize`.
+    """
     if path is not None:
         yield Path(path), lambda: None
         return
@@ -226,7 +233,7 @@ def _lives(draft: re.Match[str]) -> bool:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Lock a folder for the ``with`` block; do nothing if the system has no locks."""
+    """Hold an exclusive lock on a folder in the ``with`` block, if the file system supports locks."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -242,7 +249,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete temporary files of dead processes, and restore folders that they had moved."""
+    """Delete temporary files left by dead processes, and restore folders that had been moved aside."""
     for entry, match in _ours(folder):
         if match["host"] != _host() or _lives(match):
             continue
@@ -259,7 +266,7 @@ def _sweep(folder: Path) -> None:
 
 @functools.cache
 def _host() -> str:
-    """Return an identifier of this machine or container, whose processes are visible."""
+    """Return an identifier of the machine or container in which this process runs."""
     name = platform.node()
     with contextlib.suppress(OSError):
         name += str(Path("/proc/self/ns/pid").stat().st_ino)
@@ -267,7 +274,7 @@ def _host() -> str:
 
 
 def _start(process: int) -> int | None:
-    """Return the start time of a process in clock ticks; None if unknown, or if it has ended or is a zombie."""
+    """Return the start time of a process in clock ticks, or None if the process has ended or the time is unknown."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return None if stat[0] in "ZX" else int(stat[19])
@@ -276,7 +283,7 @@ def _start(process: int) -> int | None:
 
 
 def _runs(process: int, start: int) -> bool:
-    """Return whether a process of this machine is running; True if that is unknown."""
+    """Return whether a process is running, or True if this cannot be determined."""
     if start:
         return _start(process) == start
     if os.name != "posix":
@@ -291,7 +298,7 @@ def _runs(process: int, start: int) -> bool:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two names atomically; return False, and change nothing, if the system cannot."""
+    """Exchange the names of two paths atomically; return False if the operating system does not support it."""
     a, b = os.fsencode(one), os.fsencode(other)
     calls: dict[str, tuple[str, tuple[Any, ...]]] = {
         "linux": ("renameat2", (-100, a, -100, b, 2)),  # AT_FDCWD, RENAME_EXCHANGE
@@ -303,7 +310,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     if os.name != "posix":
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -317,7 +324,7 @@ def _flush(path: Path) -> None:
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
-    """Convert settings and results to JSON types, without parts that differ between runs, such as addresses."""
+    """Convert settings and results to JSON types, without values that vary between runs, such as memory addresses."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -333,7 +340,9 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
     if hasattr(value, "__qualname__"):
         return value.__qualname__
     if {"__repr__", "__str__"}.isdisjoint(name for cls in type(value).__mro__[:-1] for name in vars(cls)):
-        raise TypeError(f"an object of {type(value).__qualname__} cannot be written as JSON: it has no name of its own")
+        raise TypeError(
+            f"an object of type {type(value).__qualname__} cannot be written as JSON: it defines no __str__ or __repr__"
+        )
     return str(value)
 
 
@@ -343,7 +352,7 @@ HASH_THREADS = 4
 
 
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
-    """Write ``meta.json`` with the kind of the folder, its format version, and further content."""
+    """Write ``meta.json`` with the kind of the folder, the format version and further metadata."""
     text = json.dumps({"kind": kind, "version": version, **content}, indent=2, ensure_ascii=False)
     (folder / META).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")  # file names may be invalid
 
@@ -363,7 +372,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
         raise InputError(f"{path} cannot be read: {error}") from None
     if not isinstance(meta, dict) or "kind" not in meta:
-        raise InputError(f"{path} does not state the kind of its folder")
+        raise InputError(f"{path} is not valid metadata: it has no key 'kind'")
     if kind is not None and meta["kind"] != kind:
         raise InputError(f"{folder} is a folder of kind {meta['kind']!r}, but a folder of kind {kind!r} is required")
     if version is not None and meta.get("version") != version:
@@ -375,7 +384,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
 
 
 def _seal(folder: Path) -> None:
-    """Add the SHA-256 digest of each file, and of the rest of ``meta.json``, to ``meta.json`` if it exists."""
+    """Add SHA-256 digests of all files in the folder to ``meta.json``, if it exists."""
     if (folder / META).is_file():
         meta = json.loads((folder / META).read_text(encoding="utf-8")) | {"sealed": True}
         write_meta(folder, **meta | {"digests": {**_digests(folder), META: _sealed(meta)}})
@@ -396,17 +405,17 @@ def _digest(path: Path) -> str:
 
 
 def _sealed(meta: dict[str, Any]) -> str:
-    """Return the SHA-256 digest of ``meta.json`` without its digests."""
+    """Return the SHA-256 digest of the metadata without the stored digests."""
     said = {name: value for name, value in meta.items() if name != "digests"}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) -> int:
-    """Check the digests of the files in a folder, except those in ``but``; return the number of checked files."""
+    """Verify the digests of all files in a folder except ``but``, and return the number of verified files."""
     meta = read_meta(folder)
     digests = meta.get("digests", {})
     if not isinstance(digests, dict) or ("sealed" in meta and META not in digests):
-        raise InputError(f"{Path(folder) / META} is damaged: its digests are missing")
+        raise InputError(f"{Path(folder) / META} is damaged: its checksums are missing")
     found = {META: _sealed(meta), **(_digests(Path(folder), but) if digests else {})}
     for name, digest in digests.items():
         if name in but:
@@ -420,7 +429,7 @@ def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) ->
 
 @contextlib.contextmanager
 def checked_in_background(folder: Path, *, but: Collection[str] = ()) -> Iterator[None]:
-    """Check the files of a folder with :func:`check_whole`, in parallel with the ``with`` block."""
+    """Verify the files of a folder in a background thread while the ``with`` block runs."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
@@ -461,9 +470,9 @@ def read_arrays(folder: Path) -> dict[str, Any]:
 
 
 def numbered(what: str, names: Any) -> dict[str, int]:
-    """Return the index of each name in a list; raise ValueError unless they are distinct strings."""
+    """Map each name in a list to its index; raise ValueError if the names are not distinct strings."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
-        raise ValueError(f"{what} are not distinct strings")
+        raise ValueError(f"{what} must be distinct strings")
     return {name: at for at, name in enumerate(names)}
 
 

@@ -1,4 +1,4 @@
-"""Model forms: the prediction of an entry from factors."""
+"""Model forms, which predict the entries of a tensor from factor matrices."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Pullback = Callable[[NDArray[Any]], Factors]
 
 
 class Form(Protocol):
-    """Model form: predicts each entry, and maps derivatives of predictions to gradients of factors (pullback)."""
+    """Interface of model forms, which predict entries from factor matrices and compute gradients of the factors."""
 
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
-        """Return the predictions at ``indices`` and their pullback."""
+        """Predict entries; also return a function that maps derivatives of predictions to gradients of the factors."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class CP:
     """
 
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
-        """Return the predictions of some entries and their pullback.
+        """Predict entries; also return a function that maps derivatives of the predictions to gradients of the factors.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class CP:
     def all_cells(
         self, factors: Factors, grams: dict[int, NDArray[Any]] | None = None
     ) -> tuple[float, Callable[[float], Factors]]:
-        r"""Sum the squared predictions over all cells of the array.
+        r"""Compute the sum of squared predictions over all cells, without forming the dense tensor.
 
         .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n}^2 = 1^\top (G_1 * \dots * G_n)\, 1, \qquad G_d = U_d^\top U_d
 
@@ -101,7 +101,7 @@ class CP:
         return float(_product(products, products[0]).sum()), pullback
 
     def total(self, factors: Factors) -> tuple[float, Callable[[float], Factors]]:
-        r"""Sum the predictions over all cells of the array.
+        r"""Compute the sum of the predictions over all cells, without forming the dense tensor.
 
         .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n} = \sum_r \prod_d \sum_i U^{(d)}_{ir}
 
@@ -129,7 +129,7 @@ class CP:
 
 
 def gram(u: NDArray[Any]) -> NDArray[np.float64]:
-    """Return ``u' u``, accumulated over blocks of rows in double precision."""
+    """Return the Gram matrix ``u.T @ u``, accumulated over blocks of rows in double precision."""
     total = np.zeros((u.shape[1], u.shape[1]))
     for start in range(0, len(u), ROWS):
         block = u[start : start + ROWS]
@@ -138,7 +138,7 @@ def gram(u: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _product(arrays: Factors, like: NDArray[Any]) -> NDArray[Any]:
-    """Multiply arrays elementwise; the empty product is one."""
+    """Return the elementwise product of arrays; the product of no arrays is one."""
     product = np.ones_like(like)
     for array in arrays:
         product *= array

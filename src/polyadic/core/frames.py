@@ -1,4 +1,4 @@
-"""Convert results to named records, for data frames and other programs.
+"""Convert results to records with named fields, such as the rows of a data frame.
 
 :func:`records` yields dicts; :func:`frame` makes a pandas ``DataFrame``.
 """
@@ -54,12 +54,12 @@ def frame(answer: Any) -> Any:
 
 
 def is_frame(table: Any) -> bool:
-    """Whether an object is a data frame of pandas, polars, Arrow or another library with an interchange protocol."""
+    """Return whether an object is a data frame of pandas, polars, Arrow or a library with an interchange protocol."""
     return any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
 
 
 def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return the column names and rows of a data frame of any library."""
+    """Return the column names of a data frame from any library, and an iterator over its rows."""
     try:
         import narwhals as nw
     except ImportError:
@@ -90,12 +90,13 @@ def records(answer: Any) -> Iterator[Record]:
 
 
 def _rows_of(one: Any) -> Iterable[Record]:
-    """Return the records of a single result, found by the name of its class to avoid imports."""
+    """Convert a single result to records, with a converter selected by the name of its class."""
     kinds = [kind.__name__ for kind in type(one).__mro__]
     of = next((ROWS[kind] for kind in kinds if kind in ROWS and (kind != "tuple" or kinds[0] == kind)), None)
     if of is None or (kinds[0] == "tuple" and len(one) != 2):
         raise InputError(
-            f"a {kinds[0]} cannot be converted to a table; supported are {', '.join(sorted({*ROWS} - {'tuple'}))}"
+            f"a result of type {kinds[0]} cannot be converted to a table; supported types are"
+            f" {', '.join(sorted({*ROWS} - {'tuple'}))}"
         )
     return of(one)
 
@@ -137,12 +138,12 @@ def _line(line: Any) -> Iterator[Record]:
 
 
 def with_fields(record: Record, fields: Mapping[str, str]) -> Record:
-    """Add the fields of a document to a record; a field whose name is already used is renamed to field_name."""
+    """Add the fields of a document to a record, with the prefix ``field_`` for names already in use."""
     return {**record, **{field_name(name, record): value for name, value in fields.items()}}
 
 
 def field_name(name: str, taken: Iterable[str]) -> str:
-    """Return the column name of a field, given the names already in use."""
+    """Return the column name of a field, with the prefix ``field_`` if the name is already in use."""
     return f"field_{name}" if name in taken else name
 
 

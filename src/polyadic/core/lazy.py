@@ -1,4 +1,4 @@
-"""Lazy public names, so that ``import polyadic`` is fast."""
+"""Lazy import of public names, so that ``import polyadic`` is fast."""
 
 from __future__ import annotations
 

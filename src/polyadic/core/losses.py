@@ -1,4 +1,4 @@
-"""Losses of a prediction ``m`` for an observation ``x``."""
+"""Loss functions of a prediction ``m`` for an observed value ``x``."""
 
 from __future__ import annotations
 
@@ -18,33 +18,36 @@ Zeros = Literal["squares", "total"]
 
 
 class Loss(Protocol):
-    """Loss of each entry and its derivative with respect to the prediction."""
+    """Interface of elementwise loss functions and their derivatives with respect to the prediction."""
 
     @property
     def zeros(self) -> Zeros | None:
-        """Closed form of the loss of zero observations: half the sum of squared predictions, their sum, or None."""
+        """Closed form of the total loss of zero observations: ``"squares"``, ``"total"`` or None.
+
+        ``"squares"`` is half the sum of squared predictions, ``"total"`` the sum of predictions.
+        """
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Return the loss of each entry."""
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Return the derivative of each loss with respect to ``m``."""
+        """Return the derivative of the loss of each entry with respect to the prediction."""
 
 
 class Convex(Loss, Protocol):
-    """Convex loss with a Lipschitz-continuous derivative, for duality gaps."""
+    """Interface of convex losses with a Lipschitz-continuous derivative, as required for duality gaps."""
 
     @property
     def curvature(self) -> float:
-        """Lipschitz constant of the derivative."""
+        """Lipschitz constant of the derivative of the loss."""
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        r"""Return :math:`\sup_m y m - f(x, m)` for each entry."""
+        r"""Return the convex conjugate :math:`\sup_m y m - f(x, m)` of the loss of each entry."""
 
 
 @dataclass(frozen=True)
 class Squared:
-    """Half the squared difference, ``(x - m)^2 / 2``.
+    """Squared loss, half the squared difference ``(x - m)^2 / 2``.
 
     Examples
     --------
@@ -61,11 +64,11 @@ class Squared:
         return 0.5 * (x - m) ** 2
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Return the derivative of each loss with respect to ``m``."""
+        """Return the derivative of the loss of each entry with respect to the prediction."""
         return m - x
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        """Return the convex conjugate of each loss."""
+        """Return the convex conjugate of the loss of each entry."""
         return y * (x + 0.5 * y)
 
 
@@ -89,7 +92,7 @@ class Poisson:
         return m - x + xlogy(x, x / above) - x * (m - above) / above
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Return the derivative of each loss with respect to ``m``."""
+        """Return the derivative of the loss of each entry with respect to the prediction."""
         return 1 - x / np.maximum(m, m.dtype.type(self.floor))
 
 
@@ -109,7 +112,7 @@ class LogPoisson:
         return np.exp(most) * (1 + m - most) - x * m + xlogy(x, x) - x
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Return the derivative of each loss with respect to ``m``."""
+        """Return the derivative of the loss of each entry with respect to the prediction."""
         return np.exp(np.minimum(m, m.dtype.type(self.last))) - x
 
 
@@ -125,17 +128,17 @@ class Logistic:
         return np.logaddexp(m.dtype.type(0), m) - x * m
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Return the derivative of each loss with respect to ``m``."""
+        """Return the derivative of the loss of each entry with respect to the prediction."""
         return expit(m) - x
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        """Return the convex conjugate of each loss; infinite unless x + y is from 0 to 1."""
+        """Return the convex conjugate of the loss of each entry; infinite unless ``x + y`` is between 0 and 1."""
         return -entr(x + y) - entr(1 - x - y)
 
 
 @dataclass(frozen=True)
 class Huber:
-    r"""Huber loss: squared up to a distance :math:`\delta`, absolute beyond, hence robust to outliers.
+    r"""Huber loss, quadratic for residuals up to :math:`\delta` and linear beyond, hence robust to outliers.
 
     Examples
     --------
@@ -156,11 +159,11 @@ class Huber:
         return near * (np.abs(m - x) - 0.5 * near)
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Return the derivative of each loss with respect to ``m``."""
+        """Return the derivative of the loss of each entry with respect to the prediction."""
         return np.clip(m - x, m.dtype.type(-self.delta), m.dtype.type(self.delta))
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        """Return the convex conjugate of each loss; infinite where y exceeds delta in magnitude."""
+        """Return the convex conjugate of the loss of each entry; infinite where ``abs(y)`` exceeds ``delta``."""
         return np.where(np.abs(y) <= self.delta, y * (x + 0.5 * y), np.inf)
 
 
@@ -180,7 +183,7 @@ class SoftplusPoisson:
         return mean - x - np.where(x > 0, x * log_softplus(m), 0) + xlogy(x, x)
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Return the derivative of each loss with respect to ``m``."""
+        """Return the derivative of the loss of each entry with respect to the prediction."""
         return expit(m) - x * np.exp(np.minimum(-np.logaddexp(m.dtype.type(0), -m) - log_softplus(m), 0))
 
 

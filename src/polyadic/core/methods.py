@@ -1,4 +1,4 @@
-"""Tables of methods: the estimator of each method name, and the settings that the method uses."""
+"""Registry of methods: the estimator and the settings of each named method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """Method: an estimator with some settings fixed and others renamed to the names shared by all methods.
+    """Estimator class with some settings fixed and others renamed to names shared by several methods.
 
     Attributes
     ----------
@@ -32,17 +32,19 @@ class Method:
 
     @property
     def settings(self) -> frozenset[str]:
-        """Names of the settings that can be set."""
+        """Names of the settings that the user can set for this method."""
         own = {each.name for each in dataclasses.fields(self.estimator) if each.init} - {*self.fixed, "callback"}
         return frozenset(own - {*self.renamed.values()} | {*self.renamed})
 
     def make(self, settings: Mapping[str, Any]) -> Any:
-        """Create the estimator."""
+        """Create the estimator with the given settings."""
         return self.estimator(**self.fixed, **{self.renamed.get(name, name): value for name, value in settings.items()})
 
 
 def refuse_unused(methods: Mapping[str, Method], method: str, given: Mapping[str, Any], *, by: str = "method") -> None:
-    """Raise InputError if a given setting is not used by the method; ``by`` is the setting that selects the method.
+    """Raise InputError if a given setting is not used by the selected method.
+
+    ``by`` is the name of the setting that selects the method.
 
     >>> from polyadic import LDA, AnchorTopics
     >>> refuse_unused({"anchors": Method(AnchorTopics), "lda": Method(LDA)}, "lda", {"min_documents": 5})

@@ -1,4 +1,4 @@
-"""Base class for all models: declared settings, their validation, records of iterative fits, and saving.
+"""Base class for all models: declaration and validation of settings, records of iterative fits, and saving.
 
 A model declares its settings as annotated fields, with types, bounds and defaults:
 
@@ -64,7 +64,10 @@ If it has a method ``within``, models with long iterations call that with the co
 
 
 def learned(*, init: Literal[False] = False) -> Any:
-    """Declare a fitted attribute, which is not a setting; needed only if no method of the class assigns it."""
+    """Declare a fitted attribute, as opposed to a setting, in the body of a model class.
+
+    This is needed only if no method of the class assigns the attribute.
+    """
     return field(init=init)
 
 
@@ -102,13 +105,13 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make the subclass a dataclass, with the equality and repr of scikit-learn, and complete its docstring."""
+        """Convert the subclass to a dataclass, and complete its docstring with inherited parameters."""
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
         cls.__doc__ = inherited(cls, [each.name for each in fields(cls) if each.init])
 
     def check(self) -> None:
-        """Validate the settings.
+        """Validate the settings and raise InputError if one is out of range.
 
         Raises
         ------
@@ -118,7 +121,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         check_settings(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Save the fitted model to a folder; :func:`polyadic.load` reads it.
+        """Save the fitted model to a folder that :func:`polyadic.load` can load.
 
         Parameters
         ----------
@@ -144,7 +147,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         return {name: value for name, value in vars(self).items() if name.endswith("_")}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Restore fitted attributes; subclasses rebuild caches here."""
+        """Restore the fitted attributes; subclasses override this to rebuild caches."""
         self.__dict__.update(state)
 
     @property
@@ -155,11 +158,11 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
     @property
     def _within(self) -> Callable[[float], None] | None:
-        """Progress callback within an iteration, or None."""
+        """Callback that reports progress within an iteration, or None."""
         return getattr(self.callback, "within", None)
 
     def _keep(self, result: Result) -> Factors:
-        """Store the record of a fit and return its factors."""
+        """Store the record of an iterative fit in fitted attributes, and return the factors."""
         factors, result.factors = result.factors, []
         self.result_, self.history_, self.n_iter_ = result, result.history, result.n_iter
         self.converged_, self.interrupted_ = result.converged, result.interrupted

@@ -1,4 +1,4 @@
-"""Objectives: losses of listed entries and of all cells with shared factors, plus penalties."""
+"""Objective functions: losses of observed entries and of all cells, with shared factors, plus penalties."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Slot = int | tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    r"""Loss of a table of observations that is modelled by some of the factors.
+    r"""Term of an objective: the weighted loss of one set of observations, modelled by some of the factors.
 
     .. math:: \alpha \Big[ \sum_{e\ \mathrm{listed}} w_e\, \ell(x_e, m_e)
               + \sum_{c\ \mathrm{unobserved}} z_c\, \ell(0, m_c) \Big], \qquad z_c = z \prod_d q_{c_d}
@@ -116,12 +116,12 @@ class Term:
 
     @property
     def side_by_side(self) -> bool:
-        """Whether a slot has several factors."""
+        """Whether any slot of the term combines several factors."""
         return not all(isinstance(slot, int) for slot in self.slots)
 
 
 class Objective:
-    r"""Sum of terms and penalties, :math:`f(U_1, \dots) = \sum_t \mathrm{term}_t + \sum_k \mathrm{penalty}_k(U_k)`.
+    r"""Sum of losses and penalties, :math:`f(U_1, \dots) = \sum_t \mathrm{term}_t + \sum_k \mathrm{penalty}_k(U_k)`.
 
     Parameters
     ----------
@@ -172,7 +172,9 @@ class Objective:
         self._within = within
 
     def seconds(self, factors: Factors) -> float:
-        """Measure the time of an evaluation in seconds; repeat short ones, because the first may include compilation.
+        """Measure the time of an evaluation in seconds.
+
+        A short evaluation is repeated, because the first may include compilation.
 
         Parameters
         ----------
@@ -188,7 +190,7 @@ class Objective:
         return took
 
     def value(self, factors: Factors) -> float:
-        """Compute the objective.
+        """Compute the value of the objective.
 
         Parameters
         ----------
@@ -250,7 +252,7 @@ def _numbers(slot: Slot) -> tuple[int, ...]:
 
 
 def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
-    """Return the factor matrix of each slot; raise InputError unless ranks agree and each index has a row."""
+    """Return the factor matrix of each slot; raise InputError if the shapes do not match the entries."""
     seen = _seen([slot for term in terms for slot in term.slots], factors)
     for term in terms:
         _check_fit(term, seen)
@@ -275,13 +277,13 @@ def _check_fit(term: Term, seen: Seen) -> None:
 
 
 def _lists_a_cell_twice(entries: Entries) -> bool:
-    """Return whether two entries have the same indices; symmetric entries never do."""
+    """Return whether the entries contain duplicate indices; symmetric entries never do."""
     order = np.lexsort(entries.indices.T)
     return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
 
 
 class Fit(NamedTuple):
-    r"""Explained share of the values, :math:`1 - \|X - M\| / \|X\|`; 0 if no better than predicting zeros."""
+    r"""Goodness of fit, :math:`1 - \|X - M\| / \|X\|`; 0 if no better than predicting zeros."""
 
     listed: float
     """Over listed cells."""
@@ -290,7 +292,7 @@ class Fit(NamedTuple):
 
 
 def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
-    """Compute the share of a term's values that its factors explain; weights of entries are not used."""
+    """Compute the goodness of fit of a term, without the weights of its entries."""
     threads = resources.thread_count(threads)
     seen = slot_factors([term], factors)
     size = product = error = 0.0
@@ -315,7 +317,10 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
 
 
 class Part(NamedTuple):
-    """Entries of a term without implied permutations, of weight ``scale``; ``number`` is the index of the term."""
+    """Entries of an objective term for one arrangement of the factors over the modes, with weight ``scale``.
+
+    ``number`` is the index of the term.
+    """
 
     indices: NDArray[Any]
     values: NDArray[Any]
@@ -335,13 +340,16 @@ FIBRE = 3.7
 
 
 def work_of(indices: NDArray[Any]) -> float:
-    """Estimate the cost of the gradient, in units of an entry of an existing fibre."""
+    """Estimate the cost of computing a gradient from the numbers of entries and fibres.
+
+    The unit is the cost of an entry of an existing fibre.
+    """
     shared = indices[:, :-1]
     return float(len(indices) + FIBRE * np.count_nonzero((shared[1:] != shared[:-1]).any(axis=1)))
 
 
 class Laid(NamedTuple):
-    """Factors in the layout of the kernels: one tall matrix, the offset of each mode, and spare tables."""
+    """Factors stacked in one matrix for the kernels, with the row offset of each mode and reusable buffers."""
 
     U: NDArray[Any]
     offsets: list[int]
@@ -349,14 +357,14 @@ class Laid(NamedTuple):
 
 
 class Evaluation:
-    """Contribution of a part to the objective; consecutive evaluations share a cached table."""
+    """Callable that evaluates a part of the objective and its gradient, with cached buffers."""
 
     def __init__(self, *, compiled: bool = True) -> None:
         self.compiled = compiled
         self._laid: dict[tuple[Slot, ...], Laid] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Omit the tables when pickled."""
+        """Return the state to pickle, without the cached buffers."""
         return {"compiled": self.compiled, "_laid": {}}
 
     def __call__(self, part: Part, factors: Factors, threads: int) -> Sum:
@@ -377,7 +385,7 @@ class Evaluation:
 
 
 def parts_of(term: Term, number: int = 0) -> list[Part]:
-    """Split a term into parts whose entries have no implied permutations.
+    """Split a term into parts that treat each arrangement of the factors over the modes separately.
 
     An entry of a symmetric list stands for its permutations. Modes that share a factor may be exchanged, so only
     different arrangements of slots need a part of their own: one if all share, n! if none do.
@@ -395,13 +403,13 @@ def parts_of(term: Term, number: int = 0) -> list[Part]:
 
 
 def pieces_of(n: int, rows: int) -> int:
-    """Return the number of pieces for ``n`` entries and a gradient with ``rows`` rows, for any executor."""
+    """Return the number of chunks to split ``n`` entries into, given the number of rows of the gradient."""
     most = max(PARTS, min(MAX_PIECES, -(-n // MAX_PIECE)))
     return thick_parts(n, rows, most=max(1, min(most, n // MIN_PIECE)))
 
 
 def _pieces(part: Part, rows: Sequence[int]) -> Iterator[Part]:
-    """Split a part into pieces; ``rows`` are the lengths of its modes."""
+    """Split a part into chunks of entries; ``rows`` are the lengths of the modes."""
     tall = sum(dict(zip(part.slots, rows, strict=True)).values())
     for piece in blocks(len(part.values), max(1, -(-len(part.values) // pieces_of(len(part.values), tall)))):
         weights = None if part.weights is None else part.weights[piece]
@@ -413,7 +421,7 @@ Listed = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
 
 
 def _equal_multiplicity(entries: Entries) -> Iterator[tuple[Listed, int]]:
-    """Group symmetric entries by their number of permutations."""
+    """Yield groups of symmetric entries that have the same number of distinct permutations."""
     columns, values, weights = entries.indices.T, entries.values, entries.weights
     if not any((columns[d] == columns[d - 1]).any() for d in range(1, entries.order)):
         yield (columns.T, values, weights), math.factorial(entries.order)
@@ -429,7 +437,7 @@ Gradients = list[tuple[Slot, "NDArray[Any]"]]
 
 
 def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
-    """Return loss and gradient of all cells as if each were zero."""
+    """Return the loss and gradient of all cells, as if every observed value were zero."""
     squares = term.loss.zeros == "squares"
     scale = term.weight * term.zero_weight * (0.5 if squares else 1)
     scales: dict[Slot, NDArray[Any]] = {
@@ -446,7 +454,10 @@ def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = No
 
 
 def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, Gradients]:
-    """Return loss and gradient of listed entries, minus their share of all zero cells (compiled, CP forms)."""
+    """Return the loss and gradient of the observed entries of a CP model with compiled kernels.
+
+    The share of the observed entries in the loss of all zero cells is subtracted.
+    """
     U, offsets, spare = laid
     if isinstance(part.loss, Squared):
         value, gradient = kernels.cp_squared(
@@ -473,7 +484,7 @@ def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, 
 
 
 def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]:
-    """Stack the factors of ``slots`` into one tall matrix; also return the offset of each mode."""
+    """Return the factors stacked in one matrix, and the row offset of each mode."""
     named = list(dict.fromkeys(slots))
     starts = np.cumsum([0, *(len(seen[s]) for s in named)]).tolist()
     U = seen[named[0]] if len(named) == 1 else np.concatenate([seen[s] for s in named])
@@ -481,14 +492,17 @@ def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]
 
 
 def stacked_importance(of: Term | Part, seen: Seen, slots: Sequence[Slot]) -> NDArray[Any] | None:
-    """Return the importance of each row of the stacked matrix (:func:`stacked`), or None if all are one."""
+    """Return the importance weight of each row of the stacked factors, or None if all weights are one."""
     if not of.importance:
         return None
     return np.concatenate([of.importance.get(s, np.ones(len(seen[s]))) for s in dict.fromkeys(slots)])
 
 
 def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
-    """Return loss and gradient of listed entries, minus their share of all zero cells (numpy, any form)."""
+    """Return the loss and gradient of the observed entries with numpy, for any model form.
+
+    The share of the observed entries in the loss of all zero cells is subtracted.
+    """
     mine = [seen[s] for s in part.slots]
     value, gradients = 0.0, [np.zeros_like(u) for u in mine]
     for batch in blocks(len(part.values), BATCH):
@@ -501,7 +515,7 @@ def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
 
 
 def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
-    """Return the loss of a batch of predictions and its derivatives."""
+    """Return the loss of a batch of entries and its derivatives with respect to the predictions."""
     loss, z = part.loss, part.zero_weight
     x = part.values[batch].astype(m.dtype)
     w = m.dtype.type(1) if part.weights is None else part.weights[batch].astype(m.dtype)
@@ -518,7 +532,7 @@ def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[A
 
 
 def _by_factor(gradients: Gradients, factors: Factors) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Divide the gradient of each slot among its factors."""
+    """Split the gradient of each slot by factor, and yield the index and gradient of each factor."""
     for slot, gradient in gradients:
         at = 0
         for number in _numbers(slot):

@@ -1,4 +1,4 @@
-"""Penalties of factors, each the sum of a smooth and a non-smooth part.
+"""Penalties on factor matrices, each the sum of a smooth and a non-smooth part.
 
 The kinked part is an absolute value or a bound at zero and produces exact zeros. ``steepest`` is the smallest
 subgradient of the objective, which is zero at a minimum.
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 class Penalty(Protocol):
-    """Penalty of a factor."""
+    """Interface of penalties on a factor matrix."""
 
     kinked: bool
     """Whether there is a kink or a bound at zero."""
 
     def value(self, u: NDArray[Any]) -> float:
-        """Return the penalty of a factor; infinite if the factor is infeasible."""
+        """Return the value of the penalty; infinite if the factor violates a constraint."""
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Return the gradient of the smooth part."""
+        """Return the gradient of the smooth part of the penalty."""
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:
-        """Return the smallest element of ``g + d kinked(u)``, where ``g`` is the gradient of the smooth objective."""
+        """Return the minimum-norm subgradient of the objective, given the gradient ``g`` of its smooth part."""
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Return the proximal point ``argmin_v |v - u|^2 / 2 + step * penalty(v)``."""
+        """Apply the proximal operator, ``argmin_v |v - u|^2 / 2 + step * penalty(v)``."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +58,19 @@ class L2:
         check_number("strength", self.strength)
 
     def value(self, u: NDArray[Any]) -> float:
-        """Return the penalty."""
+        """Return the value of the penalty."""
         return 0.5 * self.strength * float(np.vdot(u, u))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Return the gradient."""
+        """Return the gradient of the penalty."""
         return u * u.dtype.type(self.strength)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 nothing is kinked
-        """Return ``g``."""
+        """Return the gradient ``g`` unchanged, because the penalty is smooth."""
         return g
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Return ``u / (1 + step * strength)``."""
+        """Apply the proximal operator, ``u / (1 + step * strength)``."""
         return u / u.dtype.type(1 + step * self.strength)
 
 
@@ -96,21 +96,24 @@ class L1:
         check_number("strength", self.strength)
 
     def value(self, u: NDArray[Any]) -> float:
-        """Return the penalty."""
+        """Return the value of the penalty."""
         return self.strength * float(np.abs(u).sum(dtype=float))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Return zeros, because there is no smooth part."""
+        """Return zeros, because the penalty has no smooth part."""
         return np.zeros_like(u)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:
-        """Return ``g + strength sign(u)``; at zero, ``g`` shrunk towards zero."""
+        """Return the minimum-norm subgradient, given the gradient ``g`` of the smooth objective.
+
+        It is ``g + strength sign(u)``; at zero, ``g`` shrunk towards zero.
+        """
         strength = u.dtype.type(self.strength)
         at_zero = np.sign(g) * np.maximum(np.abs(g) - strength, 0)
         return np.where(u == 0, at_zero, g + strength * np.sign(u))
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Shrink towards zero by ``step * strength``."""
+        """Apply the proximal operator: shrink elements towards zero by ``step * strength``."""
         return np.sign(u) * np.maximum(np.abs(u) - u.dtype.type(step * self.strength), 0)
 
 
@@ -136,26 +139,29 @@ class NonNegative:
         check_number("l1", self.l1)
 
     def value(self, u: NDArray[Any]) -> float:
-        """Return the penalty; infinite if an element is negative."""
+        """Return the value of the penalty; infinite if an element is negative."""
         return float("inf") if (u < 0).any() else self.l1 * float(u.sum(dtype=float))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Return zeros, because there is no smooth part."""
+        """Return zeros, because the penalty has no smooth part."""
         return np.zeros_like(u)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:
-        """Return ``g + l1``; at zero, only its negative part."""
+        """Return the minimum-norm subgradient, given the gradient ``g`` of the smooth objective.
+
+        It is ``g + l1``; at zero, only its negative part.
+        """
         g = g + u.dtype.type(self.l1)
         return np.where(u > 0, g, np.minimum(g, 0))
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Subtract ``step * l1`` and clip at zero."""
+        """Apply the proximal operator: subtract ``step * l1`` and clip at zero."""
         return np.maximum(u - u.dtype.type(step * self.l1), 0)
 
 
 @dataclass(frozen=True)
 class PositiveL1:
-    r"""Sum of the positive elements, :math:`\lambda \sum \max(U, 0)`, used by Bailey and Aeron for CP-SN.
+    r"""Penalty :math:`\lambda \sum \max(U, 0)` on positive elements, used by Bailey and Aeron for CP-SN.
 
     Negative elements cost nothing and are set to zero in the end; the formula of the paper is :class:`NonNegative`.
 
@@ -172,17 +178,17 @@ class PositiveL1:
         check_number("strength", self.strength)
 
     def value(self, u: NDArray[Any]) -> float:
-        """Return the penalty."""
+        """Return the value of the penalty."""
         return self.strength * float(np.maximum(u, 0).sum(dtype=float))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Return a subgradient: the strength at positive elements, zero elsewhere."""
+        """Return a subgradient of the penalty: ``strength`` at positive elements and zero elsewhere."""
         return (u > 0) * u.dtype.type(self.strength)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 as TensorFlow did
-        """Return ``g``."""
+        """Return the gradient ``g`` unchanged, ignoring the kink of the penalty at zero."""
         return g
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Subtract ``step * strength`` from positive elements, but not below zero."""
+        """Apply the proximal operator: reduce positive elements by ``step * strength``, but not below zero."""
         return np.where(u > 0, np.maximum(u - u.dtype.type(step * self.strength), 0), u)

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal; no output otherwise."""
+"""Progress bars that are shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ class Advance(Protocol):
     """Callback that advances a progress bar."""
 
     def __call__(self, amount: float = 1, *, note: str = "") -> None:
-        """Add ``amount`` to the completed work and show ``note`` at the end of the line."""
+        """Advance the bar by ``amount``, and show ``note`` at the end of the line."""
 
 
 class StepTimer(Protocol):
-    """Timer of named steps that reports the duration and the dict filled by the ``with`` block."""
+    """Interface of step timers, which report the duration and the results of a ``with`` block."""
 
     def __call__(self, name: str) -> contextlib.AbstractContextManager[dict[str, Any]]:
-        """Time the ``with`` block."""
+        """Measure the duration of the ``with`` block, and yield a dict for its results."""
 
 
 @contextlib.contextmanager
 def no_steps(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of StepTimer
-    """Do nothing: a :class:`StepTimer` without reports."""
+    """Step timer that reports nothing."""
     yield {}
 
 
 @contextlib.contextmanager
 def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[Advance]:
-    """Show a progress bar on standard error if it is a terminal; yield ``advance(amount, note="...")``.
+    """Context manager that shows a progress bar on a terminal and yields a function to advance the bar.
 
     ``unit`` is the unit of ``total``; without a total the bar only shows activity.
     """
@@ -65,7 +65,7 @@ def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[A
 
 @contextlib.contextmanager
 def sweeps(model: Any, label: str) -> Iterator[None]:
-    """Show the iterations of a fit in the ``with`` block, using the ``callback`` of the model."""
+    """Show a progress bar over the iterations of a model that is fitted in the ``with`` block."""
     if not hasattr(model, "callback"):
         yield
         return
@@ -79,7 +79,7 @@ def sweeps(model: Any, label: str) -> Iterator[None]:
 
 
 class _Sweeping:
-    """Callback that advances a bar by iterations, and by fractions of one if the model reports them."""
+    """Callback that advances a progress bar with each iteration, or with fractions of an iteration."""
 
     def __init__(self, advance: Advance, callback: Any) -> None:
         self._advance, self._share, self._callback = advance, 0.0, callback
@@ -94,7 +94,7 @@ class _Sweeping:
         self._share = 0.0
 
     def within(self, share: float) -> None:
-        """Advance to a fraction of the current iteration; never move the bar back."""
+        """Advance the bar to a fraction of the current iteration."""
         if share > self._share:
             self._advance(share - self._share)
             self._share = share
@@ -109,4 +109,4 @@ def tracked(items: Iterable[Item], label: str, *, total: float | None = None) ->
 
 
 def _silent(amount: float = 1, *, note: str = "") -> None:
-    """Ignore progress, because there is no terminal."""
+    """Ignore a progress update, because no bar is shown."""

@@ -54,7 +54,7 @@ class QueryGroups:
         if self.costs.shape != (n,):
             raise InputError(f"there must be one cost for each of {n:,} candidates; got shape {self.costs.shape}")
         if self.starts.ndim != 1 or not len(self.starts) or self.starts[0] != 0 or self.starts[-1] != n:
-            raise InputError(f"groups must begin at 0 and end at the number of candidates, {n:,}")
+            raise InputError(f"starts must begin with 0 and end with the number of candidates, {n:,}", "starts")
         if (np.diff(self.starts) < 1).any():
             raise InputError(f"group {int(np.argmin(np.diff(self.starts) > 0))} has no candidates")
         if not (np.isfinite(self.costs) & (self.costs >= 0)).all():
@@ -97,7 +97,7 @@ class QueryGroups:
 
     @property
     def shape(self) -> tuple[int]:
-        """Number of groups, as a tuple, so that scikit-learn can split groups like an array."""
+        """Shape (n_groups,), which lets scikit-learn split the groups like an array."""
         return (len(self),)
 
     def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> QueryGroups:
@@ -118,13 +118,13 @@ class QueryGroups:
         first, last, step = which.indices(len(self))
         if step != 1 or last <= first:
             raise InputError(
-                f"a slice of groups must have step 1 and select at least one of {len(self):,}; got {which}"
+                f"a slice of groups must have step 1 and select at least one of {len(self):,} groups; got {which}"
             )
         rows = slice(int(self.starts[first]), int(self.starts[last]))
         return QueryGroups(self.features[rows], self.costs[rows], self.starts[first : last + 1] - rows.start)
 
     def only(self, groups: ArrayLike) -> QueryGroups:
-        """Return the groups with these indices, in this order.
+        """Return the groups with the given indices, in the given order.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class QueryGroups:
         at = np.asarray(groups, np.int64)
         if len(at) and not 0 <= at.min() <= at.max() < len(self):
             raise InputError(
-                f"groups must be numbers from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}", "groups"
+                f"groups must be indices from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}", "groups"
             )
         sizes = np.diff(self.starts)[at]
         starts = np.r_[0, np.cumsum(sizes)]
@@ -143,11 +143,11 @@ class QueryGroups:
 
     @property
     def oracle(self) -> NDArray[np.int64]:
-        """Candidate with the lowest cost in each group; the first in case of ties."""
+        """Index of the lowest-cost candidate in each group; the first in case of ties."""
         return self.choice(-self.costs)
 
     def choice(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Return the highest-scoring candidate of each group; the first in case of ties.
+        """Return the index of the highest-scoring candidate in each group; the first in case of ties.
 
         Raises
         ------
@@ -161,5 +161,5 @@ class QueryGroups:
         return np.asarray(order[self.starts[:-1]])
 
     def cost(self, choice: ArrayLike) -> float:
-        """Return the mean cost of one selected candidate per group."""
+        """Return the mean cost of the selected candidates, one candidate per group."""
         return float(self.costs[np.asarray(choice)].mean())

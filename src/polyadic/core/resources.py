@@ -1,4 +1,4 @@
-"""Cores and memory of this machine, memory limits, and handling of Ctrl-C."""
+"""Processor cores, memory limits, and handling of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_THREADS = 1024
 
 
 def thread_count(threads: int | None) -> int:
-    """Return the validated number of threads; all cores by default."""
+    """Validate the number of threads; return the number of cores if ``threads`` is None."""
     return cores() if threads is None else check_int("threads", threads, low=1, high=MAX_THREADS)
 
 
@@ -44,7 +44,7 @@ _BOUND: ContextVar[int | None] = ContextVar("memory", default=None)
 
 
 def free_memory() -> int | None:
-    """Return the bytes available without swapping, within container and configured limits; None if unknown."""
+    """Return the free memory in bytes, within container and configured limits, or None if unknown."""
     bound, held = _BOUND.get(), current_memory()
     left = [] if bound is None or held is None else [max(bound - (held << 20), 0)]
     free = [_installed("MemAvailable")] if _installed("MemAvailable") else []
@@ -59,7 +59,7 @@ MIN_MEMORY = 256 << 20
 
 @contextlib.contextmanager
 def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
-    """Limit the memory of this process in the ``with`` block, by default to what is free.
+    """Context manager that limits the memory of this process, by default to the free memory.
 
     Exceeding it raises MemoryError. Linux enforces the limit on all writable memory; elsewhere, and unless
     ``enforced``, only :func:`check_memory` respects it. A limit below what the program itself needs is an InputError.
@@ -86,7 +86,7 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
         except MemoryError as error:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
             reason = f" ({error})" if str(error) else ""
-            raise MemoryError(f"this requires more memory than the limit of {min(known) >> 20:,} MiB{reason}") from None
+            raise MemoryError(f"more memory is required than the limit of {min(known) >> 20:,} MiB{reason}") from None
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     finally:
@@ -94,7 +94,7 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
 
 
 def _take_buffers() -> None:
-    """Make BLAS allocate its buffers now, because a failure to do so later would end the process."""
+    """Make BLAS allocate its buffers now, because a later failure would end the process."""
     import numpy as np
 
     some = np.ones((256, 256))
@@ -102,7 +102,7 @@ def _take_buffers() -> None:
 
 
 def _installed(*names: str) -> int:
-    """Return the sum of fields of ``/proc/meminfo``, in bytes."""
+    """Return the sum of the named fields of ``/proc/meminfo``, in bytes."""
     try:
         lines = (SYSTEM / "proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -111,7 +111,7 @@ def _installed(*names: str) -> int:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """Yield the limit and the free bytes of each memory control group of this process."""
+    """Yield the memory limit and free memory of each control group of this process, in bytes."""
     try:
         rows = [row.split(":", 2) for row in (SYSTEM / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
     except OSError:
@@ -131,7 +131,10 @@ def _groups() -> Iterator[tuple[int, int]]:
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise InputError if ``needed`` bytes are not free; ``what`` needs them, and ``remedy`` says what to do."""
+    """Raise InputError if fewer than ``needed`` bytes of memory are free.
+
+    ``what`` is what needs the memory, and ``remedy`` what to do.
+    """
     free = free_memory()
     if free is not None and needed > free:
         raise InputError(
@@ -141,7 +144,7 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
 
 @contextlib.contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Delay Ctrl-C until the end of the ``with`` block; processes started within it ignore Ctrl-C.
+    """Delay Ctrl-C until the end of the ``with`` block; child processes started in the block ignore Ctrl-C.
 
     Child processes inherit the blocked signal. In this process another thread may still receive it, and Python then
     calls the handler in the main thread; so the handler is replaced as well.
@@ -170,7 +173,7 @@ def deferred_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def reraised_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end of the ``with`` block if Ctrl-C was pressed, even if a fit handled it.
+    """Raise KeyboardInterrupt at the end of the ``with`` block if Ctrl-C was pressed, even if it was handled.
 
     >>> import signal
     >>> try:
@@ -213,7 +216,7 @@ def current_memory() -> int | None:
 
 
 def _status(name: str) -> int | None:
-    """Return a field of ``/proc/self/status`` in MiB."""
+    """Return a field of ``/proc/self/status`` in MiB, or None if unknown."""
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
     return next((int(line.split()[1]) // 1024 for line in lines if line.startswith(f"{name}:")), None)

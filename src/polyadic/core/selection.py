@@ -47,7 +47,7 @@ HELD_OUT, MAX_HELD_OUT = 0.1, 100_000
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Settings of a model to select, and how trials are scored.
+    """Search space for model selection, with functions that fit and score each trial.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class SearchSpace:
 
 @dataclass
 class Trial:
-    """Evaluated settings, with their mean loss over the held-out units and the reported metric."""
+    """Settings evaluated in one trial, with the mean held-out loss and the reported metric."""
 
     settings: dict[str, Any]
     loss: float
@@ -95,7 +95,7 @@ class Trial:
 
 @dataclass
 class Selection:
-    """The selected settings, and all trials in the order of evaluation."""
+    """Result of a model selection: the selected settings, and all trials in the order of evaluation."""
 
     settings: dict[str, Any]
     trials: list[Trial]  # the first has the settings that the model had
@@ -107,13 +107,13 @@ class Selection:
     seconds: list[float] = field(default_factory=list, metadata={"kept": False})  # so that equal fits make equal files
 
     def summary(self) -> dict[str, Any]:
-        """Return the selection as a dict for JSON."""
+        """Return a summary of the selection as a JSON-serializable dict."""
         facts = {"settings": self.settings, "measure": self.measure, "figure": self.trials[self.best].figure}
         facts |= {"default": self.trials[0].figure, "held_out": self.number, "units": self.units}
         return facts | {"fits": len(self.trials), "seconds": round(sum(self.seconds), 2), "complete": self.complete}
 
     def __str__(self) -> str:
-        """Return one line with the selected settings, their score and the cost of the search."""
+        """Return a one-line summary of the selected settings, their score and the cost of the search."""
         settings = ", ".join(f"{name} {_short(value)}" for name, value in self.settings.items())
         first, best = self.trials[0].figure, self.trials[self.best].figure
         gain = f"; {_short(first)} with the defaults" if self.best else ", as by default"
@@ -128,7 +128,7 @@ class Selection:
 def select(
     model: M, X: Any, *, keep: Collection[str] = (), budget: float | None = None, seed: int | None = 0, **parts: Any
 ) -> M:
-    """Fit a model with settings selected on held-out data; ``selection_`` of the result describes the search.
+    """Select settings of a model on held-out data, and fit a copy of the model with the selected settings.
 
     Ctrl-C keeps the best model so far, fitted to the training part only, and sets ``interrupted_``.
 
@@ -183,11 +183,11 @@ def select(
 
 
 class _TimeUp(Exception):  # noqa: N818 # not an error
-    """The time limit was reached."""
+    """Raised when the time limit of the search is reached."""
 
 
 class _Trials:
-    """Evaluated grid points, and the fitted models within one standard error of the best.
+    """State of a search: evaluated grid points, and fitted models within one standard error of the best.
 
     A grid point is a tuple of indices into the values of each setting.
     """
@@ -201,7 +201,7 @@ class _Trials:
         self.refused: dict[tuple[int, ...], InputError] = {}
 
     def walk(self) -> tuple[bool, bool]:
-        """Search until no change of a setting helps; return whether it finished and whether Ctrl-C stopped it."""
+        """Run the coordinate search; return whether it finished, and whether Ctrl-C stopped it."""
         with bar("choosing settings", unit="fits") as self.advance:
             try:
                 at, before = tuple(row.index(getattr(self.model, name)) for name, row in self.values.items()), None
@@ -222,7 +222,7 @@ class _Trials:
         return complete, interrupted
 
     def along(self, at: tuple[int, ...], axis: int) -> tuple[int, ...]:
-        """Return the best point along one setting, searching upwards, then downwards, while the loss decreases.
+        """Search along one setting, upwards and downwards, while the loss decreases; return the best grid point.
 
         A larger model must lower the loss by ``MIN_GAIN``. An infinite loss does not end the search in its direction.
         """
@@ -241,7 +241,7 @@ class _Trials:
         return min(ends, key=self.loss)
 
     def loss(self, at: tuple[int, ...]) -> float:
-        """Return the mean loss at a grid point."""
+        """Return the mean held-out loss at a grid point, which is evaluated on first use."""
         if at not in self.losses:
             if self.made and time.perf_counter() >= self.ends:
                 raise _TimeUp
@@ -249,7 +249,7 @@ class _Trials:
         return float(self.losses[at].mean())
 
     def try_(self, at: tuple[int, ...]) -> None:
-        """Fit and evaluate a grid point; settings that the model rejects have infinite loss."""
+        """Fit and score the model at a grid point; the loss is infinite if the model rejects the settings."""
         began = time.perf_counter()
         settings = {name: row[place] for (name, row), place in zip(self.values.items(), at, strict=True)}
         with warnings.catch_warnings():
@@ -272,7 +272,10 @@ class _Trials:
         self.advance(1, note=f"{self.task.measure} {_short(min(self.made, key=lambda trial: trial.loss).figure)}")
 
     def last(self, *, complete: bool, interrupted: bool) -> Any:
-        """Fit the selected settings to all data, unless interrupted; if the model rejects them, select again."""
+        """Refit the model with the selected settings on all data, unless interrupted.
+
+        If the model rejects the settings, select again.
+        """
         choice, fitted = self.choice(complete=complete)
         while not (interrupted or self.task.whole):
             try:
@@ -292,7 +295,7 @@ class _Trials:
         return fitted
 
     def refuse(self, number: int, error: InputError) -> None:
-        """Record that the settings of a trial were rejected for all data."""
+        """Record that the model rejected the settings of a trial when fitted to all data."""
         at = [*self.losses][number]
         self.refused[at], self.losses[at] = error, np.array([np.inf])
         self.made[number].loss, self.made[number].figure = math.inf, self.task.figure(math.inf)
@@ -305,19 +308,22 @@ class _Trials:
             raise next(iter(self.refused.values()))
 
     def alike(self) -> list[tuple[int, ...]]:
-        """Return the best point and the fitted points within one standard error of it, best first."""
+        """Return the grid points whose loss is within one standard error of the lowest loss, in ascending order."""
         best, *others = sorted(self.losses, key=lambda at: (float(self.losses[at].mean()), at in self.refused))
         return [best, *(at for at in others if at in self.fitted and self.close(at, best))]
 
     def close(self, at: tuple[int, ...], best: tuple[int, ...]) -> bool:
-        """Return whether the loss of a point is within one standard error of that of a better one."""
+        """Return whether the loss at a grid point is within one standard error of the loss at the best point."""
         if not np.isfinite(self.losses[at].mean()):
             return False
         excess = self.losses[at] - self.losses[best]
         return bool(excess.mean() <= excess.std() / math.sqrt(len(excess)))
 
     def choice(self, *, complete: bool) -> tuple[Selection, Any]:
-        """Return the selection and its model: the smallest within one standard error, then the lowest loss."""
+        """Select the smallest model within one standard error of the lowest loss.
+
+        Returns the selection and the model; of equal sizes, the lowest loss is selected.
+        """
         names = [*self.values]
         alike = self.alike()
         if self.task.size in names:
@@ -330,12 +336,12 @@ class _Trials:
 
 
 def held_out_share(number: int) -> float:
-    """Return the fraction of ``number`` units to hold out."""
+    """Return the fraction of the data to hold out, given the number of units that can be held out."""
     return min(HELD_OUT, MAX_HELD_OUT / number)
 
 
 def _joined(row: Sequence[Any], value: Any) -> list[Any]:
-    """Insert the value of the model into the sorted candidate values."""
+    """Return the candidate values of a setting in order, including the current value of the model."""
     if value in row:
         return [*row]
     falling = len(row) > 1 and row[0] > row[-1]

@@ -1,4 +1,4 @@
-"""Serialization of models: ``meta.json`` with settings, ``state.json`` with fitted attributes, and arrays.
+"""Serialization of models: ``meta.json`` with settings, ``state.json`` with fitted attributes, and an array file.
 
 Supported are all models and the values they hold: numbers, strings, lists, mappings, dense and sparse arrays, named
 tuples, objects of this library and other models. Plain values are JSON values; anything else is an object
@@ -50,7 +50,7 @@ LARGE = 1 << 12
 
 
 def save(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a model; see :meth:`~polyadic.core.model.Model.save`."""
+    """Save a fitted model to a folder; see :meth:`~polyadic.core.model.Model.save`."""
     from safetensors.numpy import save as packed
 
     writer = Writer()
@@ -128,7 +128,7 @@ def _model(folder: Path) -> Model:
 
 
 class Writer:
-    """Convert values to JSON and collect their arrays without duplicates."""
+    """Serializer that converts values to JSON types, and collects arrays without duplicates."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
@@ -140,7 +140,7 @@ class Writer:
         return self.mapping(kept)
 
     def mapping(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Convert named values to JSON types; raise InputError if one cannot be saved."""
+        """Convert a dict of values to JSON types; raise InputError if a value cannot be saved."""
         written = {}
         for name, value in values.items():
             try:
@@ -197,7 +197,7 @@ class Writer:
         if isinstance(value, np.str_):
             return str(value)
         if value.dtype.kind not in "biufc" or value.dtype.itemsize > 16 - 8 * (value.dtype.kind != "c"):
-            raise TypeError(f"it contains a number of type {value.dtype}")
+            raise TypeError(f"it contains a number of type {value.dtype}, which is not supported")
         return {"number": self(value.item()), "dtype": value.dtype.str}
 
     def _of_this_library(self, value: Any) -> Any:
@@ -207,7 +207,7 @@ class Writer:
         if isinstance(value, tuple):
             return {"named tuple": self.name(kind), "fields": [self(item) for item in value]}
         if not hasattr(value, "__dict__"):
-            raise TypeError(f"it contains a {kind.__module__}.{kind.__qualname__}")
+            raise TypeError(f"it contains a {kind.__module__}.{kind.__qualname__} object, which is not supported")
         parts = {k: v for k, v in vars(value).items() if not isinstance(getattr(kind, k, None), cached_property)}
         if is_dataclass(kind):
             parts |= {each.name: [] for each in fields(kind) if not each.metadata.get("kept", True)}
@@ -227,7 +227,7 @@ class Writer:
         elif array.dtype.kind in "biuf":
             written = self._numbers(np.asarray(array))
         else:
-            raise TypeError(f"it contains an array of type {array.dtype}")
+            raise TypeError(f"it contains an array of type {array.dtype}, which is not supported")
         self._known[place] = array, written
         return written
 
@@ -255,7 +255,7 @@ class Writer:
 
 
 class Reader:
-    """Restore values written by :class:`Writer`."""
+    """Deserializer for values written by :class:`Writer`."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.arrays = arrays
@@ -272,11 +272,11 @@ class Reader:
         return model
 
     def mapping(self, written: dict[str, Any]) -> dict[str, Any]:
-        """Restore named values."""
+        """Restore a dict of serialized values."""
         return {name: self(value) for name, value in written.items()}
 
     def __call__(self, written: Any) -> Any:
-        """Restore a value."""
+        """Restore a serialized value."""
         if isinstance(written, list):
             return [self(item) for item in written]
         if not isinstance(written, dict):
@@ -351,7 +351,7 @@ class Reader:
 
 
 def _named(name: str) -> Any:
-    """Return the class or function of this library with this name."""
+    """Return the class or function of this library with the given qualified name."""
     module, _, attribute = name.partition(":")
     value: Any = None
     if module.split(".")[0] == "polyadic" and "__" not in name:

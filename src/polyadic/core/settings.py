@@ -1,4 +1,4 @@
-"""Declared settings: types and bounds in the annotations of a dataclass, validated by one function.
+"""Validation of dataclass settings against the types and bounds in their annotations.
 
 >>> from dataclasses import dataclass
 >>> from typing import Literal
@@ -29,7 +29,7 @@ from polyadic.core.resources import MAX_THREADS
 
 @dataclass(frozen=True)
 class Within:
-    """Bounds of a number in an annotation: at least ``low`` (greater than ``low`` if ``above``), at most ``high``."""
+    """Annotation with the bounds of a number: at least ``low`` (above ``low`` if ``above``), and at most ``high``."""
 
     low: float
     high: float | None = None
@@ -60,27 +60,27 @@ BUDGET = 600.0
 
 @dataclass(frozen=True)
 class Metavar:
-    """Annotation with the placeholder of a value in help texts."""
+    """Annotation with the placeholder of an argument in help texts."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Help:
-    """Annotation with the help text of a parameter shared by several functions."""
+    """Annotation with the help text of a parameter that several functions share."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """Annotation of a collection whose option is repeated for each item, because items may contain commas."""
+    """Annotation of a collection that is given on the command line by repeating an option for each item."""
 
 
 File = Annotated[Path, Metavar("FILE")]
 Folder = Annotated[Path, Metavar("DIR")]
 Out = Annotated[Folder, Help("Folder to write to.")]
-Picture = Annotated[File, Help("File of a picture to draw: .png, .svg or .pdf.")] | None
+Picture = Annotated[File, Help("Image file to write: .png, .svg or .pdf.")] | None
 
 
 def check_settings(settings: Any) -> None:
@@ -103,7 +103,7 @@ def check_setting(name: str, value: Any, hint: Any) -> None:
 
 @functools.cache
 def resolved(cls: type) -> dict[str, Any]:
-    """Return the resolved annotations of a class and its bases, with bounds."""
+    """Return the resolved type annotations of a class and its base classes."""
     return get_type_hints(cls, include_extras=True)
 
 
@@ -143,7 +143,7 @@ def _meant(hint: Any) -> Any:
 
 
 def _held(origin: Any, arguments: tuple[Any, ...], value: Any) -> bool:
-    """Whether a value is a collection of the given kind with matching elements; an array is accepted as a sequence."""
+    """Return whether a value is a collection of the given type with matching elements."""
     array = origin.__name__ == "Sequence" and hasattr(value, "tolist")
     if isinstance(value, str) or not (array or isinstance(value, origin)):
         return False
@@ -186,7 +186,7 @@ _NAMES: dict[Any, str] = {
 
 
 def spelled(hint: Any) -> str:  # noqa: PLR0911 # as above
-    """Describe in words what an annotation allows."""
+    """Describe the values that an annotation allows, for error messages."""
     hint = _meant(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:

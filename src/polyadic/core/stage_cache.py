@@ -1,4 +1,4 @@
-"""Cache of the stages of a run: finished stages are stored with their inputs, so that reruns skip them."""
+"""Cache of pipeline stages: finished stages are stored with their inputs, and skipped when a run is repeated."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Model = TypeVar("Model")
 
 
 class RefusedError(InputError):
-    """Stored stage that was made from different inputs or cannot be read."""
+    """Exception raised if a stored stage was made from different inputs or cannot be read."""
 
 
 class StageCache:
-    """Cache of the stages of a run in a folder.
+    """Cache of pipeline stages in a folder.
 
     The output of a stage ``a/b`` is described by ``a/b.json``, which holds its inputs and, once it is finished, its
     summary. A stage is skipped if that file has the same inputs and a summary; it is repeated if the summary is missing
@@ -40,7 +40,7 @@ class StageCache:
         self._force = force
 
     def check_ours(self, name: str, target: Path) -> None:
-        """Raise RefusedError if the target of a stage exists but was not created by a run."""
+        """Raise RefusedError if the output path of a stage exists but was not created by an earlier run."""
         if target.exists() and not self._force and read_label(self.folder / f"{name}.json") is None:
             raise RefusedError(
                 f"{target} exists and was not made by this command; choose another folder, or replace it"
@@ -51,7 +51,7 @@ class StageCache:
     def keep(
         self, name: str, made_of: Mapping[str, Any], make: Callable[[], Facts], *, target: Path | None = None
     ) -> Facts:
-        """Return the summary of a stage; if it is not stored, run it by calling ``make``.
+        """Return the stored summary of a stage, or run the stage by calling ``make``.
 
         ``made_of`` is everything the result depends on, and ``target`` the file or folder that ``make`` writes. Raises
         RefusedError if the stage was made from other inputs, and KeyboardInterrupt if Ctrl-C was pressed during the
@@ -98,7 +98,7 @@ def whole(model: Model) -> Model:
 
 
 def read_label(label: Path) -> Facts | None:
-    """Return the description of a stage, or None if there is none; raise RefusedError if the file is damaged."""
+    """Read the description of a stored stage; return None if there is none, raise RefusedError if it is damaged."""
     try:
         kept = json.loads(label.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -111,12 +111,12 @@ def read_label(label: Path) -> Facts | None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON atomically."""
+    """Write a JSON file atomically."""
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write a text atomically, unless the file already has this content."""
+    """Write a text file atomically, unless it already has the given content."""
     if not path.is_file() or path.read_text(encoding="utf-8") != content:
         with whole_file(path) as draft:
             draft.write_text(content, encoding="utf-8", errors="backslashreplace")  # file names may not be valid text

@@ -1,4 +1,4 @@
-"""Read and write tensors in the text format of FROSTT: one entry per line, indices from 1, then the value.
+"""Read and write sparse tensors in the FROSTT text format: one entry per line, 1-based indices and a value.
 
 A comment in the first line stores shape and symmetry, which the format itself does not. A file without it is read as a
 general tensor whose shape is given by the largest indices.

@@ -28,7 +28,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class URL(os.PathLike[str]):
-    """A URL as a path-like object; :class:`pathlib.Path` would collapse its double slash."""
+    """URL as a path-like object that keeps the double slash, unlike :class:`pathlib.Path`."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -45,7 +45,7 @@ def is_url(path: str) -> bool:
 
 
 def is_file(path: str) -> bool:
-    """Return whether a path is a regular file, which can be read repeatedly from any offset; assumed for URLs."""
+    """Return whether a path is a regular file, which supports repeated and random access; assumed for URLs."""
     return is_url(path) or Path(path).is_file()
 
 
@@ -60,7 +60,10 @@ def without_query(path: str) -> str:
 
 
 def files_behind(url: str) -> list[str]:
-    """List the files of a URL: a file, all files below a folder, or the matches of a pattern; one file for ``http``."""
+    """List the files at a URL: a single file, all files below a folder, or the matches of a glob pattern.
+
+    An ``http`` URL is a single file.
+    """
     if _of_web(url):
         return [url]
     store, name = _located(url)
@@ -79,7 +82,10 @@ def files_behind(url: str) -> list[str]:
 
 
 def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, str]]:
-    """Return the size (0 if unknown) and version of each file; listings are cached unless ``anew``."""
+    """Return the size (0 if unknown) and the version or modification time of each file.
+
+    Listings are cached unless ``anew``.
+    """
     states: list[tuple[int, str]] = []
     asked = None
     for path in paths:
@@ -98,7 +104,7 @@ def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, st
 
 
 def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
-    """Yield byte ranges of a file; several ranges of a URL are requested at a time."""
+    """Yield the content of byte ranges of a file; for a URL, several ranges are requested at a time."""
     if not is_url(path):
         with Path(path).open("rb") as file:
             for start, stop in spans:
@@ -117,13 +123,16 @@ def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
 
 
 def bytes_of(paths: Iterable[str]) -> int:
-    """Return the total size of files; raise the same errors as :func:`states_of`."""
+    """Return the total size of the given files in bytes.
+
+    Raises the same errors as :func:`states_of`.
+    """
     return sum(size for size, _ in states_of(paths))
 
 
 @contextlib.contextmanager
 def open_url(url: str, span: tuple[int, int] | None = None) -> Iterator[Any]:
-    """Open a URL as a stream; a byte range is read at once."""
+    """Open a URL as a binary stream, or read a byte range into memory."""
     store, name = _located(url)
     how: dict[str, Any] = {"cache_type": "none"} if span else {"block_size": 0} if _of_web(url) else {}
     with _told(url):
@@ -142,7 +151,7 @@ def open_url(url: str, span: tuple[int, int] | None = None) -> Iterator[Any]:
 
 
 class _Remote(io.RawIOBase):
-    """Stream whose errors name the URL."""
+    """Binary stream of a URL, with errors that name the URL."""
 
     def __init__(self, file: Any, url: str) -> None:
         self._file, self._url = file, url

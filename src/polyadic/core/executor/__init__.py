@@ -1,4 +1,4 @@
-r"""Executors: run work in threads or processes of this machine, or on a Dask cluster, with bit-identical results.
+r"""Executors that run work in local threads, local processes or a Dask cluster, with bit-identical results.
 
 ``imap`` yields the results of a pure function of each item, in order. ``hold`` keeps parts of the data where they are
 worked on. ``map`` applies a pure function to every held part, and ``reduce`` adds the results along a fixed tree,
@@ -33,14 +33,14 @@ MAX_WAITING = 2
 
 
 class Sum(NamedTuple):
-    """Number and arrays that are added elementwise; None represents an array of zeros."""
+    """Scalar and arrays to be summed over parallel tasks; None stands for an array of zeros."""
 
     value: float
     arrays: list[NDArray[Any] | None]
 
 
 def added(left: Sum, right: Sum) -> Sum:
-    """Add two sums in place: the result is stored in the arrays of the left one."""
+    """Add two :class:`Sum` objects, storing the result in the arrays of the left operand."""
     arrays: list[NDArray[Any] | None] = []
     for a, b in zip(left.arrays, right.arrays, strict=True):
         arrays.append(b if a is None else a if b is None else np.add(a, b, out=a))
@@ -48,13 +48,13 @@ def added(left: Sum, right: Sum) -> Sum:
 
 
 class SumTree:
-    """Add a stream of sums along a fixed tree, keeping only a logarithmic number of them."""
+    """Accumulator that sums a stream along a fixed binary tree, with memory logarithmic in the length of the stream."""
 
     def __init__(self) -> None:
         self._nodes: list[tuple[int, Sum]] = []
 
     def add(self, leaf: Sum) -> None:
-        """Append a leaf and merge finished subtrees of equal size."""
+        """Add a leaf to the tree, and merge complete subtrees of equal size."""
         self._nodes.append((1, leaf))
         while len(self._nodes) > 1 and self._nodes[-2][0] == self._nodes[-1][0]:
             self._join()
@@ -71,19 +71,19 @@ class SumTree:
 
 
 class Shared:
-    """Value that every worker needs: ``make(*parts)``, built on each worker and cached until it is replaced."""
+    """Shared value ``make(*parts)``, built once on each worker and cached there."""
 
     def __init__(self, make: Callable[..., Any], *parts: Any) -> None:
         self.make, self.parts, self.key = make, parts, uuid.uuid4().hex
 
     @cached_property
     def value(self) -> Any:
-        """Value, built in this process."""
+        """Shared value, built in this process on first access."""
         return self.make(*self.parts)
 
 
 class Executor:
-    """Executor with threads of this process; subclasses use processes or a Dask cluster, with the same results.
+    """Executor that runs work in threads of this process; base class of the other executors.
 
     ``size`` is the number of workers that hold parts of their own, ``grain`` the size of a piece of work relative to
     that for a thread, larger where sending is expensive.
@@ -97,31 +97,38 @@ class Executor:
 
     @property
     def copies(self) -> int:
-        """Number of sequential transfers of a broadcast: two for each level of the tree of workers."""
+        """Cost of a broadcast to all workers, as a number of sequential transfers."""
         return 2 * self.size.bit_length()
 
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
-        """Yield ``work(item)`` or ``work(shared value, item)`` for each item in order, computing a few in advance."""
+        """Apply a function to each item in parallel, and yield the results in order.
+
+        Calls ``work(item)``, or ``work(value, item)`` with the value of ``shared``; a few results are computed in
+        advance.
+        """
         do = work if shared is None else partial(work, shared.value)
         return imap(do, items, self.threads, ahead=self.threads + MAX_WAITING)
 
     def sees(self, files: Sequence[str]) -> bool:
-        """Return whether every worker can read the same files itself."""
+        """Return whether all workers can read the given files directly."""
         return not any(file.startswith("memory://") for file in files)
 
     def forget(self, shared: Shared) -> None:
-        """Release a shared value."""
+        """Release the memory of a shared value."""
         shared.__dict__.pop("value", None)
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Any:
-        """Distribute parts to the workers; ``cost`` estimates the work for a part."""
+        """Distribute data partitions to the workers; ``cost`` estimates the work for a partition."""
         del cost
         return parts
 
     def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """Return ``work(part, given, value for this part, threads)`` for each held part."""
+        """Apply a function to each distributed partition, and return the results in order.
+
+        Calls ``work(part, given, value for this part, threads)``.
+        """
         both = zip(held, [None] * len(held) if own is None else own, strict=True)
         return [work(part, given, mine, self.threads) for part, mine in both]
 
@@ -133,7 +140,10 @@ class Executor:
         *,
         callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """Sum ``work(part, given, threads)`` over the held parts; ``callback`` is called once per part."""
+        """Apply a function to each distributed partition, and return the sum of the results.
+
+        Calls ``work(part, given, threads)``; ``callback`` is called once per part.
+        """
         tree, inside = SumTree(), max(1, self.threads // len(held))
         for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
             tree.add(leaf)
@@ -145,24 +155,27 @@ _CLUSTER: ContextVar[Executor | None] = ContextVar("cluster", default=None)
 
 
 def cluster() -> Executor | None:
-    """Return the current cluster (see :func:`polyadic.core.executor.dask.working_on`), or None."""
+    """Return the active cluster executor, or None; see :func:`polyadic.core.executor.dask.working_on`."""
     return _CLUSTER.get()
 
 
 def spans(starts: NDArray[Any], number: int) -> list[slice]:
-    """Split items into at most ``number`` runs of similar cost; item ``i`` costs ``starts[i + 1] - starts[i]``."""
+    """Split items into at most ``number`` consecutive slices of similar total cost.
+
+    The cost of item ``i`` is ``starts[i + 1] - starts[i]``.
+    """
     shares = np.linspace(0, starts[-1], number + 1)[1:-1]
     nearest = np.searchsorted((starts[1:] + starts[:-1]) / 2, shares).tolist()
     return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))] or [slice(0, 0)]
 
 
 def get_executor(threads: int) -> Executor:
-    """Return the current cluster, or an executor with this number of threads."""
+    """Return the active cluster executor, or a local executor with the given number of threads."""
     return cluster() or Executor(threads)
 
 
 class ProcessExecutor(Executor):
-    """Executor with processes of this machine for ``imap`` (Python code) and threads for compiled work."""
+    """Executor that runs Python functions in processes of this machine, and compiled code in threads."""
 
     def __init__(self, processes: int | None) -> None:
         from loky import cpu_count
@@ -170,7 +183,7 @@ class ProcessExecutor(Executor):
         super().__init__(processes or cpu_count())
 
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
-        """See :class:`Executor`; lambdas are allowed."""
+        """Apply a function to each item in parallel processes, and yield the results in order; lambdas are allowed."""
         # Not joblib.Parallel: it iterates over the items in another thread, which some iterators (database cursors) do
         # not allow, and it leaves its workers running. loky pickles lambdas and needs no __main__ guard.
         from loky import ProcessPoolExecutor
@@ -197,7 +210,7 @@ class ProcessExecutor(Executor):
 
 
 class RowBlock(NamedTuple):
-    """Rows of a sparse table in CSR format; ``listed`` contains arrays with a value for each entry."""
+    """Block of rows of a sparse matrix in CSR format; ``listed`` holds arrays with one value per entry."""
 
     starts: NDArray[Any]
     columns: NDArray[Any]
@@ -205,7 +218,7 @@ class RowBlock(NamedTuple):
 
 
 class RowBlocks:
-    """Rows split into one block per worker, with about the same number of entries each.
+    """Sparse matrix split by rows into one block per worker, with similar numbers of entries per block.
 
     A block receives the rows of the right factor that its columns need, or all where one broadcast copy is cheaper.
     """
@@ -229,7 +242,7 @@ class RowBlocks:
         given: Any = None,
         before: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """Concatenate ``work(block, rows of V, given, offset of the block, threads)`` over the blocks."""
+        """Apply a function to each block and the rows of ``V`` that the block needs, and concatenate the results."""
         own: list[Any] = [None if before is None else before[span] for span in self._spans]
         if self._needed is None:
             parts = self._executor.map(partial(_with_all, work), self._held, (V, given), own)

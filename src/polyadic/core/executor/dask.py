@@ -1,4 +1,4 @@
-"""Executor on a Dask cluster: data placement, transfers and recovery from lost workers.
+"""Executor for a Dask cluster, with data placement, transfers and recovery from lost workers.
 
 Nothing is shuffled, and nothing large passes through the scheduler: shared values travel from worker to worker, parts
 stay where they were put, and each worker sends one set of arrays per sum. Parts of a lost worker are sent to another
@@ -50,7 +50,7 @@ MEMORY_SHARE = 0.6
 
 @contextmanager
 def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskExecutor]:
-    """Run encoding, counting and objectives of listed entries on a Dask cluster in the ``with`` block.
+    """Context manager that runs text encoding, counting and objective evaluations on a Dask cluster.
 
     ``where`` is a client, the address of a scheduler (``"tcp://10.0.0.1:8786"``) or its scheduler file; without one,
     ``workers`` local processes are started. Raises InputError if there is no scheduler, or workers have other versions
@@ -62,7 +62,7 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
     except ImportError:
         raise MissingExtraError("distributed", "distributed", "work on a cluster") from None
     if (where is None) == (workers is None):
-        raise InputError("give either a scheduler or a number of local workers")
+        raise InputError("specify either a scheduler or a number of local workers")
     with ExitStack() as stack:
         client = where
         if workers is not None:
@@ -94,23 +94,28 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
 
 
 class WorkerLostError(Exception):
-    """Worker that was lost during a transfer or while its result was awaited."""
+    """Exception raised if a Dask worker is lost during a transfer or before it returns a result."""
 
 
 def with_retries(work: Callable[[], Any]) -> Any:
-    """Repeat work if a worker is lost; raise InputError after ``MAX_ATTEMPTS`` attempts."""
+    """Call a function, and retry if a worker is lost; raise InputError after ``MAX_ATTEMPTS`` attempts."""
     for left in reversed(range(MAX_ATTEMPTS)):
         try:
             return work()
         except WorkerLostError as error:
             if not left:
                 cause = error.__cause__
-                raise InputError(f"workers were lost {MAX_ATTEMPTS} times during one task: {cause}") from error
+                raise InputError(
+                    f"a task was given up after {MAX_ATTEMPTS} attempts because workers were lost: {cause}"
+                ) from error
     raise AssertionError  # the last attempt returns or raises
 
 
 class Held(NamedTuple):
-    """Parts, with the future, cost and worker of each; the parts of a worker are consecutive."""
+    """Data partitions held by the workers of a cluster, with the future, worker and cost of each partition.
+
+    The partitions of a worker are consecutive.
+    """
 
     parts: Sequence[Any]
     futures: list[Any]
@@ -119,7 +124,7 @@ class Held(NamedTuple):
 
 
 class DaskExecutor(Executor):
-    """Executor with the workers of a Dask cluster; ``used`` states whether any work was sent."""
+    """Executor that runs work on a Dask cluster; ``used`` is True once any work has been sent."""
 
     grain = 16
 
@@ -130,24 +135,24 @@ class DaskExecutor(Executor):
         self._check()
 
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
-        """See :class:`~polyadic.core.executor.Executor`; the shared value is built once on each worker."""
+        """Apply a function to each item on the cluster, and yield the results in order."""
         self.used = True
         ahead = MAX_WAITING * max(sum(self._threads().values()), 1) + MAX_WAITING
         for sent in in_window(partial(_Sent, self, work, shared), items, ahead, cancel=True):
             yield sent.result()
 
     def sees(self, files: Sequence[str]) -> bool:
-        """See :class:`~polyadic.core.executor.Executor`; files are compared by size and modification time."""
+        """Return whether all workers see the same files, comparing sizes and modification times."""
         here = _stamp(files)
         return here is not None and all(there == here for there in self.client.run(_stamp, files).values())
 
     def forget(self, shared: Shared) -> None:
-        """See :class:`~polyadic.core.executor.Executor`."""
+        """Release the memory of a shared value on all workers."""
         self._sent.pop(shared.key, None)
         self.client.run(_forget, shared.key, on_error="ignore")  # some workers may be lost
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Held:
-        """Distribute parts evenly by cost; reuse the parts of the previous call if they are the same."""
+        """Distribute data partitions to the workers by cost, reusing unchanged partitions of the previous call."""
         from dask.base import tokenize
 
         self.used = True
@@ -175,7 +180,7 @@ class DaskExecutor(Executor):
     def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Held, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """See :class:`~polyadic.core.executor.Executor`; parts of a lost worker are sent to others."""
+        """Apply a function to each distributed partition; the partitions of a lost worker are sent to other workers."""
         owned = [None] * len(held.parts) if own is None else [(mine,) for mine in own]
 
         def made() -> list[Any]:
@@ -198,14 +203,14 @@ class DaskExecutor(Executor):
         *,
         callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """See :class:`~polyadic.core.executor.Executor`; parts of a lost worker are sent to others."""
+        """Apply a function to each distributed partition and sum the results, even if workers are lost."""
         total: Sum = self._again(held, lambda: self._total(work, held, given))
         for _ in held.parts:
             callback()
         return total
 
     def _again(self, held: Held, make: Callable[[], Any]) -> Any:
-        """Compute a value from held parts; repeat the computation if workers are lost."""
+        """Run a computation on the distributed partitions, and repeat it if workers are lost."""
 
         def attempt() -> Any:
             self._repair(held)
@@ -214,21 +219,24 @@ class DaskExecutor(Executor):
         return with_retries(attempt)
 
     def put(self, value: Any, where: list[str] | None = None) -> Any:
-        """Send a value directly to a worker, which passes it on; raise WorkerLostError if the worker is lost."""
+        """Send a value directly to a worker and return its future; raise WorkerLostError if the worker is lost."""
         try:
             return self.client.scatter([_portable(value)], workers=where, hash=False, direct=True)[0]
         except (OSError, TimeoutError, KeyError, ValueError) as error:
             raise WorkerLostError from error
 
     def parts_of(self, shared: Shared) -> Any:
-        """Return the arguments of a shared value on the cluster, after sending them if no worker has them."""
+        """Return the future of a shared value's arguments, sending them to the cluster if necessary."""
         known = self._sent.get(shared.key)
         if known is None or known.status != "finished":
             known = self._sent[shared.key] = self.put(shared.parts)
         return known
 
     def take(self, future: Any) -> Any:
-        """Wait for a result; raise WorkerLostError if a worker is lost, InputError if the task killed several."""
+        """Wait for the result of a future; raise WorkerLostError if a worker is lost.
+
+        Raises InputError if the task killed several workers.
+        """
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker
@@ -243,7 +251,7 @@ class DaskExecutor(Executor):
             ) from None
 
     def _total(self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any) -> Sum:
-        """Add the results within each worker, then across pairs of workers, along the tree."""
+        """Sum the results within each worker, then across workers along a binary tree."""
         threads, copies = self._threads(), self._copies(given, held.owners)
         sums: dict[tuple[int, int], tuple[Any, str]] = {}
         for owner, first, last in _runs(held.owners):
@@ -255,7 +263,7 @@ class DaskExecutor(Executor):
         return Sum(total.value, [_own(array) for array in total.arrays])
 
     def _node(self, sums: Mapping[tuple[int, int], tuple[Any, str]], low: int, high: int) -> tuple[Any, str]:
-        """Return the sum of a tree node and its owner; an inner node is summed on the worker of its left child."""
+        """Return the future of a tree node's sum, and the worker that computes it."""
         if (low, high) in sums:
             return sums[low, high]
         middle = low + half(high - low)
@@ -274,7 +282,7 @@ class DaskExecutor(Executor):
         return self.client.submit(function, *arguments, workers=[owner], pure=False)
 
     def _repair(self, held: Held) -> None:
-        """Send parts that have lost their worker to connected workers."""
+        """Send the partitions of lost workers to the remaining workers."""
         lost = [k for k, future in enumerate(held.futures) if future.status != "finished"]
         there = self.workers()
         lost = sorted({*lost, *(k for k, owner in enumerate(held.owners) if owner not in there)})
@@ -286,13 +294,13 @@ class DaskExecutor(Executor):
             held.futures[k] = self.put(held.parts[k], [heirs[k]])
 
     def _owners(self, costs: NDArray[np.float64]) -> list[str]:
-        """Assign consecutive parts to workers, by cost."""
+        """Assign consecutive partitions to workers by cost, and return the worker of each partition."""
         addresses = sorted(self.workers())
         runs = spans(np.concatenate([[0], np.cumsum(costs)]), len(addresses))
         return [address for address, run in zip(addresses, runs, strict=False) for _ in range(run.start, run.stop)]
 
     def workers(self) -> dict[str, Any]:
-        """Return the scheduler's record of each worker; if there is none, wait for one."""
+        """Return the scheduler's information on each worker, waiting for a first worker if necessary."""
         workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         if not workers:
             try:
@@ -319,7 +327,7 @@ class DaskExecutor(Executor):
 
 
 class _Sent:
-    """Item of an ``imap`` sent to any worker; sent again with the shared value if the worker is lost."""
+    """Pending ``imap`` task on a Dask cluster, which is resubmitted if its worker is lost."""
 
     def __init__(self, executor: DaskExecutor, work: Callable[..., Any], shared: Shared | None, item: Any) -> None:
         self._executor, self._work, self._shared, self._item = executor, work, shared, item
@@ -334,7 +342,7 @@ class _Sent:
         return executor.client.submit(_with_made, self._work, *made, item, pure=False)
 
     def result(self) -> Any:
-        """Wait for the result; send the item again if a worker was lost."""
+        """Wait for the result of the task; resubmit the task if its worker was lost."""
         try:
             return self._executor.take(self._future)
         except WorkerLostError:
@@ -346,12 +354,12 @@ class _Sent:
 
 
 def half(n: int) -> int:
-    """Return the largest power of two below n >= 2: the number of leaves in the left half of a tree."""
+    """Return the largest power of two below ``n``, the number of leaves in the left subtree of a tree."""
     return 1 << (n - 1).bit_length() - 1
 
 
 def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield the largest nodes between ``first`` and ``last`` of a tree of ``leaves`` leaves that starts at ``low``."""
+    """Yield the largest subtrees whose leaves all lie between ``first`` and ``last``, as pairs (start, stop)."""
     high = low + leaves
     if first <= low and high <= last:
         yield low, high
@@ -362,7 +370,7 @@ def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterato
 
 
 def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield each owner with the first and last position of its consecutive parts."""
+    """Yield each worker with the range of partitions that it holds, as tuples (worker, start, stop)."""
     first = 0
     for k in range(1, len(owners) + 1):
         if k == len(owners) or owners[k] != owners[first]:
@@ -371,17 +379,17 @@ def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 
 def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
-    """Add the results of consecutive parts."""
+    """Compute the results of consecutive partitions, and return their sum."""
     return Executor(threads).reduce(work, parts, [_own(factor) for factor in given] if type(given) is list else given)
 
 
 def _as_it_is(value: Any) -> Any:
-    """Return the value; Dask copies it to the worker that runs this function."""
+    """Return the value unchanged, so that Dask copies it to the worker that runs this function."""
     return value
 
 
 def _joined(left: Sum, right: Sum) -> Sum:
-    """Add two sums without modifying them, because they may be needed again."""
+    """Return the sum of two results without modifying either of them."""
     return added(Sum(left.value, [None if array is None else np.array(array) for array in left.arrays]), right)
 
 
@@ -389,7 +397,7 @@ _MAKING = threading.Lock()
 
 
 def _with_made(work: Callable[..., Any], make: Callable[..., Any], key: str, parts: tuple[Any, ...], item: Any) -> Any:
-    """Apply ``work`` with the shared value, which is built on first use; a worker keeps only one."""
+    """Apply a function to an item and a shared value, which each worker builds on first use and caches."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -403,12 +411,12 @@ def _with_made(work: Callable[..., Any], make: Callable[..., Any], key: str, par
 
 
 def _forget(key: str, dask_worker: Any) -> None:
-    """Drop a cached shared value from a worker (Dask passes ``dask_worker`` by name)."""
+    """Remove a shared value from the cache of a worker, which Dask passes as ``dask_worker``."""
     dask_worker.__dict__.get("_polyadic", {}).pop(key, None)
 
 
 def _portable(value: Any) -> Any:
-    """Copy memory maps and array subclasses into plain arrays."""
+    """Convert memory maps and other array subclasses to plain arrays, recursively in lists and tuples."""
     if isinstance(value, np.ndarray):
         return np.array(value, order="K", subok=False)
     if isinstance(value, tuple):
@@ -418,12 +426,12 @@ def _portable(value: Any) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """Copy an array from a message, which is read-only and whose alignment may change how BLAS rounds."""
+    """Copy an array received from another process, because it is read-only and its alignment may affect rounding."""
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 
 def _size(value: Any) -> int:
-    """Return the size of arrays and strings, in bytes."""
+    """Return the total size of the arrays and strings in a nested value, in bytes."""
     if isinstance(value, np.ndarray):
         return int(value.nbytes)
     if isinstance(value, str):
@@ -432,7 +440,7 @@ def _size(value: Any) -> int:
 
 
 def _stamp(paths: Sequence[str]) -> str | None:
-    """Return a digest of the sizes and modification times of files; None if one cannot be read."""
+    """Return a hash of the sizes and modification times of files, or None if a file cannot be read."""
     try:
         states = states_of(paths, anew=True)  # a worker may have cached older states
     except (OSError, InputError, ImportError):  # the client reads them itself and reports the error

@@ -1,4 +1,4 @@
-"""Large results: workers write them to a folder if they share the file system, and send them otherwise."""
+"""Transfer large results through a shared folder, or over the network if there is no shared file system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class Spilled(NamedTuple):
-    """Arrays in a file of a spill folder, with types and shapes; ``sent`` if the worker could not write them."""
+    """Record of arrays that a worker wrote to a file, with their types and shapes.
+
+    ``sent`` contains the arrays if the worker could not write the file.
+    """
 
     name: str
     kinds: tuple[tuple[str, tuple[int, ...]], ...]
@@ -27,7 +30,7 @@ class Spilled(NamedTuple):
 
 
 class SpillFile:
-    """Folder of results, created with this object and sent together with the work that produces them.
+    """Folder in which workers store large results.
 
     A worker recognises the folder by a file with a random name, so that another folder of the same path is not mistaken
     for it. Work that is repeated after a lost worker leaves a second file, which is not read.
@@ -39,7 +42,7 @@ class SpillFile:
         (self._folder / self._sign).touch()
 
     def leave(self, arrays: Sequence[NDArray[Any]]) -> Spilled:
-        """Write arrays to the folder; return them with the record if the folder is not writable."""
+        """Write arrays to the folder, or attach them to the returned record if the folder is not writable."""
         kinds = tuple((array.dtype.str, array.shape) for array in arrays)
         left = Spilled(secrets.token_hex(16), kinds)
         try:
@@ -52,7 +55,7 @@ class SpillFile:
         return left._replace(sent=tuple(arrays))
 
     def take(self, left: Spilled) -> Spilled:
-        """Write arrays that were sent; raise InputError if a file written by a worker is incomplete."""
+        """Write the arrays attached to a record; raise InputError if a file written by a worker is incomplete."""
         path = self._folder / left.name
         if left.sent is not None:
             self._write(left, left.sent)
@@ -61,7 +64,7 @@ class SpillFile:
         return left._replace(sent=None)
 
     def read(self, left: Spilled) -> list[NDArray[Any]]:
-        """Map the arrays into memory."""
+        """Open the arrays of a record as memory maps."""
         path, offset, arrays = self._folder / left.name, 0, []
         for kind in left.kinds:
             dtype, shape = kind

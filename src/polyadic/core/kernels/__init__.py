@@ -1,8 +1,8 @@
-"""Numba kernels shared by several model families; the kernels of a single family are in its package.
+"""Numba kernels shared by several model families.
 
-Each kernel is a Python function that checks shapes and makes arrays contiguous, followed by the compiled loops that it
-calls. The loops release the GIL and run in threads. How work is split and sums are ordered does not depend on the
-number of threads, so neither does the result.
+The kernels of a single family are in the package of that family. Each kernel is a Python function that checks shapes
+and makes arrays contiguous, followed by the compiled loops that it calls. The loops release the GIL and run in threads.
+How work is split and sums are ordered does not depend on the number of threads, so neither does the result.
 """
 
 from polyadic.core.lazy import attach

@@ -1,4 +1,4 @@
-"""Shared helpers of the kernels: memory layout, index checks, threads, and averages of weights."""
+"""Helper functions for Numba kernels: memory layout, index validation, threading and weight averaging."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MAX_PART = 1 << 22
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """Return a read-only contiguous view, so that memory maps and arrays share one compiled signature."""
+    """Return a read-only, contiguous view of an array, so that Numba compiles a single signature."""
     view = np.ascontiguousarray(array, dtype).view()
     view.flags.writeable = False
     return view
 
 
 def table(*layers: NDArray[Any]) -> NDArray[Any]:
-    """Interleave the rows of several matrices, aligned to cache lines.
+    """Interleave the rows of several matrices in one array that is aligned to cache lines.
 
     What a kernel uses together is then adjacent in memory: a gradient beside its row halves the time of an entry.
     Shapes (rows, R) -> (rows, layers, R rounded up), padded with zeros.
@@ -54,7 +54,7 @@ def table(*layers: NDArray[Any]) -> NDArray[Any]:
 
 
 def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return indices by column and offsets, after checking their range; kernels do not check bounds."""
+    """Return contiguous indices and offsets, after checking that they are within bounds."""
     if indices.ndim != 2:
         raise ValueError(f"indices must have two dimensions; got shape {indices.shape}")
     columns = frozen(indices.T)
@@ -65,15 +65,16 @@ def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> 
         size = min([other for other in at.tolist() if other > offset], default=rows) - offset
         if column.size and not 0 <= int(column.min()) <= int(column.max()) < size:
             raise ValueError(
-                f"indices must be row numbers of U, from 0 to {size - 1}; got {column.min()} to {column.max()}"
+                f"indices must be row indices of U, from 0 to {size - 1}; got {column.min()} to {column.max()}"
             )
     return columns, at
 
 
 def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int, *, cancel: bool = False) -> Iterator[Any]:
-    """Yield the future ``submit(item)`` of each item in order, with ``ahead`` pending; ``cancel`` those left unused.
+    """Submit a task for each item, and yield the futures in order with at most ``ahead`` futures pending.
 
-    Pools cancel their own futures when they shut down; loky's would report those that were cancelled before.
+    With ``cancel``, unused futures are cancelled at the end. Pools cancel their own futures when they shut down; loky's
+    would report those that were cancelled before.
     """
     waiting: deque[Any] = deque()
     try:
@@ -89,9 +90,10 @@ def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int, *,
 
 
 def imap(work: Callable[[Any], Any], items: Iterable[Any], threads: int, *, ahead: int | None = None) -> Iterator[Any]:
-    """Yield ``work(item)`` for each item in order, computed in threads; by default, each holds one result.
+    """Apply a function to each item in threads, and yield the results in order.
 
-    So the rounding of a sum of the results does not depend on the number of threads.
+    By default, each thread holds one result. The rounding of a sum of the results does not depend on the number of
+    threads.
     """
     if threads == 1 and ahead is None:
         yield from map(work, items)
@@ -105,24 +107,24 @@ def imap(work: Callable[[Any], Any], items: Iterable[Any], threads: int, *, ahea
 
 
 def in_threads(work: Callable[[int], Any], parts: int, threads: int) -> list[Any]:
-    """Run ``work(0)`` .. ``work(parts - 1)`` in threads; return the results in order."""
+    """Run ``work(i)`` for ``i`` in ``range(parts)`` in threads, and return the results in order."""
     workers = max(1, min(threads, parts))
     return list(imap(work, range(parts), workers, ahead=None if workers == 1 else parts))
 
 
 def in_spans(work: Callable[[int, int], Any], n: int, threads: int, *, parts: int = PARTS) -> list[Any]:
-    """Run ``work(first, last)`` over spans of ``n`` rows; return the results in order."""
+    """Run ``work(first, last)`` on contiguous ranges of ``n`` rows in threads, and return the results in order."""
     bounds = np.linspace(0, n, max(1, min(parts, n // MIN_ROWS)) + 1).astype(int).tolist()
     return in_threads(lambda k: work(bounds[k], bounds[k + 1]), len(bounds) - 1, threads)
 
 
 def thick_parts(n: int, rows: int, *, most: int = PARTS) -> int:
-    """Return the number of parts to divide ``n`` entries into so that adding sums with ``rows`` rows is cheap."""
+    """Return the number of chunks for ``n`` entries that keeps the cost of adding the partial sums low."""
     return max(1, min(most, n // max(MIN_PER_ROW * rows, 1)))
 
 
 def short_parts(n: int) -> int:
-    """Return the number of parts to divide ``n`` entries into so that the sum of each part is precise."""
+    """Return the number of chunks for ``n`` entries that keeps the rounding error of each partial sum small."""
     return max(1, -(-n // MAX_PART))
 
 
@@ -136,7 +138,7 @@ def sum_of_parts(
     parts: int | None = None,
     spare: list[NDArray[Any]] | None = None,
 ) -> tuple[float, NDArray[Any]]:
-    """Sum the values and gradients of the parts of ``n`` entries in order.
+    """Compute a loss and its gradient over chunks of entries in threads, and sum the results in order.
 
     ``work(first, last, T)`` returns a value and adds a gradient, of the shape and type of ``like``, to the last layer
     of a table of ``layers`` and one of zeros. Tables are taken from ``spare`` and returned to it.
@@ -165,7 +167,7 @@ def sum_of_parts(
 
 
 def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.float32]:
-    r"""Return the mean of weights at the start and after each of T steps, :math:`\bar w = w - s / (T + 1)`.
+    r"""Return the mean of the initial weights and the weights after each of T steps, :math:`\bar w = w - s / (T + 1)`.
 
     The step at time t adds t times its change of a weight to the sum s (Daumé 2006, Practical structured learning
     techniques for natural language processing, figure 2.3).
@@ -178,7 +180,7 @@ def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.
 
 
 def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:
-    """Return one importance per row, in the data type of the rows; all ones by default."""
+    """Return the importance weight of each row in the data type of the rows; one by default."""
     q = frozen(np.ones(len(rows)) if given is None else given, rows.dtype)
     if q.shape != (len(rows),):
         raise ValueError(f"importance must have shape ({len(rows)},), one value per row; got shape {q.shape}")

@@ -1,4 +1,4 @@
-"""CP models of any order: predictions, pullback of derivatives, squared loss with gradient, and products with the data.
+"""Kernels for CP models of any order: predictions, gradients, squared loss and MTTKRP.
 
 The factors are stacked in one tall matrix ``U``; ``offsets`` gives the first row of each mode. The default, all zeros,
 is symmetric CP: every mode has the same rows.
@@ -44,7 +44,7 @@ def cp_squared(
     threads: int,
     spare: list[NDArray[Any]] | None = None,
 ) -> tuple[float, NDArray[Any]]:
-    r"""Squared loss over listed entries of a CP model, and its gradient.
+    r"""Compute the squared loss of a CP model over the observed entries, and the gradient of the loss.
 
     .. math:: \tfrac{s}{2} \sum_e w_e (x_e - m_e)^2 - z_e\, m_e^2, \qquad m_e = \sum_r \prod_d U_{o_d + e_d, r},
               \qquad z_e = z \prod_d q_{o_d + e_d}
@@ -75,7 +75,10 @@ def cp_squared(
 def cp_predict(
     indices: NDArray[Any], U: NDArray[Any], *, offsets: Sequence[int] | None = None, threads: int
 ) -> NDArray[Any]:
-    """Predict entries: shapes (n, order), (rows, R) -> (n,). ``U`` may be a table of rows."""
+    """Predict the entries of a CP model at the given indices.
+
+    Shapes (n, order), (rows, R) -> (n,). ``U`` may be a table of rows.
+    """
     T = U if U.ndim == 3 else table(_matrix(U))
     columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
@@ -93,7 +96,7 @@ def cp_pullback(
     threads: int,
     spare: list[NDArray[Any]] | None = None,
 ) -> NDArray[Any]:
-    r"""Pull derivatives (n,) back to the factors, :math:`\sum_e d_e\, \partial m_e / \partial U`, shape (rows, R)."""
+    r"""Backpropagate derivatives of predictions to the factors, :math:`\sum_e d_e\, \partial m_e / \partial U`."""
     columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
     if len(derivatives) != n:
@@ -110,7 +113,7 @@ def cp_pullback(
 def mttkrp(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
 ) -> NDArray[Any]:
-    r"""Multiply listed entries by the factors of all modes except one (Bader and Kolda 2007, section 5.2.4).
+    r"""Compute the matricized tensor times Khatri-Rao product of a sparse tensor (Bader, Kolda 2007, section 5.2.4).
 
     .. math:: M_{i r} = \sum_{e:\, e_{\mathrm{mode}} = i} x_e \prod_{d \ne \mathrm{mode}} U^{(d)}_{e_d r}
 
@@ -137,7 +140,7 @@ def mttkrp(
 def mttkrp_symmetric(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
 ) -> NDArray[Any]:
-    r"""Multiply all permutations of listed entries by the factors of all modes except one, without listing them.
+    r"""Compute the matricized tensor times Khatri-Rao product of a symmetric tensor without listing permutations.
 
     .. math:: M_{i r} = \sum_e x_e \sum_{p \in S_n:\, e_{p(\mathrm{mode})} = i} \prod_{d \ne \mathrm{mode}}
               U^{(d)}_{e_{p(d)} r}
@@ -161,7 +164,7 @@ def mttkrp_symmetric(
 def _fitting(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], mode: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Check that every index is a row number of its factor; kernels do not check bounds."""
+    """Validate indices, values and factors, because kernels do not check bounds; return contiguous arrays."""
     order = len(factors)
     if indices.ndim != 2 or indices.shape[1] != order or order < 2 or not 0 <= mode < order:
         raise ValueError(
@@ -195,7 +198,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True)
 def _fibre_end(indices, start, last):
-    """Return the end of the fibre that begins at entry ``start``."""
+    """Return the index after the last entry of the fibre that begins at entry ``start``."""
     e = start + 1
     while e < last:
         for d in range(indices.shape[0] - 1):
@@ -207,7 +210,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, inline="always")
 def _prefix_product(indices, offsets, T, e, w):
-    """Multiply the rows of all indices of entry ``e`` except the leaf."""
+    """Numba kernel: multiply the factor rows of an entry elementwise in all modes but the last."""
     for r in range(len(w)):
         w[r] = 1
     for d in range(indices.shape[0] - 1):
@@ -250,7 +253,7 @@ def _add_leaves(T, k, h, g, f, w, s):
 
 @njit(cache=True, inline="always")
 def _add_to_prefix(indices, offsets, T, e, s, rest):
-    """Add ``s`` times the product of the other indices' rows to the gradient of each prefix index of entry ``e``."""
+    """Numba kernel: add the contribution of a fibre to the gradients of the factor rows in all modes but the last."""
     prefix = indices.shape[0] - 1
     for d in range(prefix):
         for r in range(len(s)):
@@ -267,7 +270,7 @@ def _add_to_prefix(indices, offsets, T, e, s, rest):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def squared_fibres(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
-    """Add the gradient of the loss of ``cp_squared`` over entries first..last to ``T``; return the value."""
+    """Numba kernel: add the gradient of the squared loss over a range of entries to ``T``, and return the loss."""
     rank, last_mode = T.shape[2], indices.shape[0] - 1
     leaf, offset = indices[last_mode], offsets[last_mode]
     w, s, rest = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
@@ -304,7 +307,7 @@ def squared_fibres(indices, offsets, values, weights, zero_weight, importance, s
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def squared_triples(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
-    """``squared_fibres`` for order 3, the most common case; a fifth faster."""
+    """Numba kernel: specialization of ``squared_fibres`` for tensors of order 3, a fifth faster."""
     rank, leaf, offset = T.shape[2], indices[2], offsets[2]
     w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     value = 0.0
@@ -339,7 +342,7 @@ def squared_triples(indices, offsets, values, weights, zero_weight, importance, 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _predict_fibres(indices, offsets, T, first, last, predictions):
-    """Write ``m_e = sum_r prod_d U[indices[d, e], r]`` for entries first..last."""
+    """Numba kernel: compute the CP predictions ``sum_r prod_d U[indices[d, e], r]`` of a range of entries."""
     last_mode = indices.shape[0] - 1
     leaf, offset = indices[last_mode], offsets[last_mode]
     w = np.empty(T.shape[2], T.dtype)
@@ -358,7 +361,7 @@ def _predict_fibres(indices, offsets, T, first, last, predictions):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def pullback_fibres(indices, offsets, derivatives, T, first, last):
-    """Add ``sum_e derivatives_e dm_e/dU`` over entries first..last to the gradients."""
+    """Numba kernel: add the gradient ``sum_e derivatives_e dm_e/dU`` over a range of entries to ``T``."""
     rank, last_mode = T.shape[2], indices.shape[0] - 1
     leaf, offset = indices[last_mode], offsets[last_mode]
     w, s, rest = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
@@ -381,7 +384,7 @@ def pullback_fibres(indices, offsets, derivatives, T, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _rest_product(indices, offsets, T, e, mode, w):
-    """Multiply the rows of all indices of entry ``e`` except the leaf and the index of ``mode``."""
+    """Numba kernel: multiply the factor rows of an entry elementwise in all modes but ``mode`` and the last."""
     w[:] = 1
     for d in range(indices.shape[0] - 1):
         if d != mode:
@@ -392,7 +395,10 @@ def _rest_product(indices, offsets, T, e, mode, w):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _leaf_mode(indices, offsets, values, T, first, last, M):
-    """Add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` for the leaf of each entry."""
+    """Numba kernel: compute the MTTKRP of a range of entries for the last mode.
+
+    Adds ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` for the leaf of each entry.
+    """
     leaf = indices.shape[0] - 1
     w = np.empty(M.shape[2], T.dtype)
     start = first
@@ -408,7 +414,10 @@ def _leaf_mode(indices, offsets, values, T, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
-    """Add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` for the index in ``mode`` of each entry."""
+    """Numba kernel: compute the MTTKRP of a range of entries for any mode but the last.
+
+    Adds ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` for the index in ``mode`` of each entry.
+    """
     leaf = indices.shape[0] - 1
     w, s = np.empty(M.shape[2], T.dtype), np.empty(M.shape[2], T.dtype)
     start = first
@@ -428,7 +437,7 @@ def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _assignments(indices, T, e, skip, table):
-    """Sum over all assignments of the prefix indices, except one, to different factors.
+    """Numba kernel: sum products over all assignments of an entry's indices to factors, recursively over subsets.
 
     ``table[S]`` becomes the sum for the set of factors ``S`` (a bit mask), which takes as many of the indices of entry
     ``e``, without index ``skip``, as ``S`` has members.
@@ -454,9 +463,10 @@ def _assignments(indices, T, e, skip, table):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _symmetric_fibres(indices, values, T, first, last):
-    """Add ``x_e prod_c T[e_p(c), c]`` to ``T[e_p(last), last]``, for all ``order!`` permutations ``p`` of an entry.
+    """Numba kernel: compute the MTTKRP of symmetric entries over all permutations of their indices.
 
-    ``T`` is (V, order, R): the factors of the other modes and the result.
+    Adds ``x_e prod_c T[e_p(c), c]`` to ``T[e_p(last), last]``, for all ``order!`` permutations ``p`` of an entry. ``T``
+    is (V, order, R): the factors of the other modes and the result.
     """
     factors, rank = T.shape[1] - 1, T.shape[2]
     everyone = (1 << factors) - 1
@@ -491,7 +501,7 @@ def _symmetric_fibres(indices, values, T, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _symmetric_triples(indices, values, T, first, last):
-    """``_symmetric_fibres`` for order 3, the most common case.
+    """Numba kernel: specialization of ``_symmetric_fibres`` for tensors of order 3.
 
     Half of the fibres of word counts have one or two leaves: a single one needs no sums, and two share each pass over
     the sums. Loops are short, as the compiler can prove only few arrays not to overlap.

@@ -1,4 +1,4 @@
-"""Lasso problems by coordinate descent: non-negative sparse codes, and sparse activations of filters."""
+"""Coordinate descent for lasso problems: non-negative sparse coding, and convolutional sparse coding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def nonnegative_lasso(
     sweeps: int = 100,
     threads: int,
 ) -> int:
-    r"""Improve the sparse codes of many rows with a shared dictionary in place.
+    r"""Update the non-negative sparse codes of many rows for a fixed dictionary in place, by coordinate descent.
 
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
@@ -54,7 +54,7 @@ def sparse_activations(
     sweeps: int,
     threads: int,
 ) -> NDArray[np.float64]:
-    r"""Find sparse activations of filters in many independent signals.
+    r"""Compute convolutional sparse codes of many independent signals for fixed filters.
 
     .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
 
@@ -70,7 +70,7 @@ def sparse_activations(
             f" signals of shape {y.shape}"
         )
     if signals and not 0 <= which.min() <= which.max() < K:
-        raise ValueError(f"kinds must be below {K}; got {which.min()} to {which.max()}")
+        raise ValueError(f"kinds of signals must be from 0 to {K - 1}; got {which.min()} to {which.max()}")
     W = np.empty((signals, L, n))
     twice = np.concatenate([G, G], axis=-1).transpose(0, 2, 3, 1).reshape(K, L, -1)  # in reading order
     given = (
@@ -89,7 +89,10 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
-    """Minimize ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows of ``A``; return the number left."""
+    """Numba kernel: coordinate descent for non-negative lasso; return the number of rows that have not converged.
+
+    Minimizes ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows of ``A``.
+    """
     rank = G.shape[0]
     q = np.empty(rank, A.dtype)
     zero = A.dtype.type(0)
@@ -140,7 +143,11 @@ def _add(change, g, i, p, c):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _descend(g, w, c, l1, at, number, active):
-    """Optimize each activation; list those not zero; return number, maximum, largest change, and if signs stayed."""
+    """Numba kernel: optimize each activation once by coordinate descent, and list the non-zero activations.
+
+    Returns the number and the largest magnitude of the non-zero activations, the largest change, and whether all signs
+    stayed the same.
+    """
     L = g.shape[0]
     kept, largest, moved, same = 0, 0.0, 0.0, True
     for a in range(number):
@@ -166,7 +173,7 @@ def _descend(g, w, c, l1, at, number, active):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(g, w, c, l1, at, number, R, x):
-    """Optimize linearly independent activations jointly until one of them reaches zero."""
+    """Numba kernel: optimize linearly independent activations jointly, until one of them reaches zero."""
     L = g.shape[0]
     size = c.shape[0]
     used = 0
@@ -207,11 +214,12 @@ def _solve(g, w, c, l1, at, number, R, x):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _activations(f, G, which, y, l1, tol, sweeps, first, last, W):
-    """Minimize ``|y - sum_l f_l * w_l|^2 / 2 + l1 |w|_1`` (circular convolutions) for signals first..last, from zero.
+    """Numba kernel: compute convolutional sparse codes of a range of signals by coordinate descent.
 
-    ``G``, (K, L, 2 n L), has the first columns of ``F_l' F_j`` twice, with all ``l`` of a place adjacent. ``c`` holds
-    the correlations of the filters with the residual, so that activations that stay zero cost a comparison. Between
-    passes over all, non-zero activations are iterated until no sign changes, and are then solved for jointly.
+    Minimizes ``|y - sum_l f_l * w_l|^2 / 2 + l1 |w|_1`` (circular convolutions), from zero. ``G``, (K, L, 2 n L), has
+    the first columns of ``F_l' F_j`` twice, with all ``l`` of a place adjacent. ``c`` holds the correlations of the
+    filters with the residual, so that activations that stay zero cost a comparison. Between passes over all, non-zero
+    activations are iterated until no sign changes, and are then solved for jointly.
     """
     _, L, m = f.shape
     n = y.shape[1]

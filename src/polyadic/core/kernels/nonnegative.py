@@ -1,4 +1,4 @@
-"""Update non-negative row factors for given column factors: all cells, listed cells, or rows on the simplex."""
+"""Kernels that update a non-negative factor matrix while the other factor is fixed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hals(
     passes: int = 1,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows with shared normal equations, in place (HALS); no step increases the objective.
+    r"""Update a non-negative factor matrix in place by HALS; no step increases the objective.
 
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
@@ -51,7 +51,7 @@ def hals(
 def simplex_rows(
     G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float64], *, tol: float = 1e-9, steps: int = 10_000, threads: int
 ) -> int:
-    r"""Improve rows on the probability simplex with shared normal equations, in place; no step increases the objective.
+    r"""Minimize a least-squares loss over rows on the probability simplex, in place; no step increases the loss.
 
     .. math:: \min_{a \ge 0,\, a 1 = 1} \tfrac12 \|x - a D\|^2 \quad\text{with}\quad G = D D^\top, \; b = x D^\top
 
@@ -78,7 +78,9 @@ def nonnegative_rows(
     tol: float = 0.0,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows with their own normal equations, in place; no step increases the objective.
+    r"""Update a non-negative factor matrix in place by coordinate descent on a weighted least-squares loss.
+
+    No step increases the objective.
 
     .. math:: \min_{u_i \ge 0} \tfrac12 u_i \Lambda u_i^\top
               + \sum_e \big(\tfrac12 c_e m_e^2 - y_e m_e\big) + \lambda \|u_i\|_1, \qquad m_e = u_i v_e^\top
@@ -110,7 +112,9 @@ def divergence_rows(
     tol: float = 0.0,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows by multiplicative updates, in place; none increases the :math:`\beta`-divergence.
+    r"""Update a non-negative factor matrix in place by multiplicative updates for the :math:`\beta`-divergence.
+
+    No update increases the divergence.
 
     .. math:: u_{ik} \leftarrow u_{ik} \Big(\frac{\sum_e y_e m_e^{\beta - 2} v_{ek}}
               {b_k + \lambda + \sum_e c_e m_e^{\beta - 1} v_{ek}}\Big)^\gamma, \qquad m_e = u_i v_e^\top
@@ -139,7 +143,7 @@ def expected_rows(
     measured: bool = True,
     threads: int,
 ) -> float:
-    r"""Distribute the values of each row over its coordinates in place (EM).
+    r"""Replace each row in place by the expected counts of the components (E-step of the EM algorithm).
 
     .. math:: u_{ik} \leftarrow u_{ik} \sum_e \frac{y_e v_{ek}}{m_e}, \qquad m_e = u_i v_e^\top
 
@@ -163,7 +167,7 @@ def _writeable(U: NDArray[np.float32]) -> tuple[int, int]:
 
 
 def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return contiguous arrays in single precision, after checking their shapes."""
+    """Check the shapes of entries and factors, and return contiguous arrays in single precision."""
     if len(entries.starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
         raise ValueError(
             f"V of shape {V.shape} and U of shape {U.shape} do not match entries with {len(entries.starts) - 1} rows"
@@ -179,10 +183,10 @@ TOGETHER = 64
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _hals(G, B, l1, signed, passes, first, last, A):
-    """Minimize ``a G a' / 2 - b a' + l1 sum(abs(a))`` for rows of ``A``, one coordinate of many rows at a time.
+    """Numba kernel: HALS updates, one coordinate of many rows at a time.
 
-    ``a >= 0`` unless ``signed`` is 1; the length of rows of ``G`` is a multiple of four. Returns the initial sum of ``b
-    a'``.
+    Minimizes ``a G a' / 2 - b a' + l1 sum(abs(a))`` for rows of ``A``. ``a >= 0`` unless ``signed`` is 1; the length of
+    rows of ``G`` is a multiple of four. Returns the initial sum of ``b a'``.
     """
     rank = G.shape[0]
     a = np.zeros((rank, TOGETHER), A.dtype)
@@ -223,7 +227,10 @@ def _hals(G, B, l1, signed, passes, first, last, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, last, U):
-    """Minimize ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)`` over ``u >= 0``; return the first value."""
+    """Numba kernel: coordinate descent on the observed entries of non-negative rows; return the initial loss.
+
+    Minimizes ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)`` over ``u >= 0``.
+    """
     rank = V.shape[1]
     longest = 0
     for i in range(first, last):
@@ -278,7 +285,10 @@ def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, la
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _divergence_rows(starts, columns, c, y, V, base, beta, power, floor, l1, passes, tol, first, last, U):
-    """Multiply rows by ``(sum y m^(beta-2) v / (base + l1 + sum c m^(beta-1) v))^power``; return the divergence."""
+    """Numba kernel: multiplicative updates of non-negative rows; return the initial divergence.
+
+    Multiplies rows by ``(sum y m^(beta-2) v / (base + l1 + sum c m^(beta-1) v))^power``.
+    """
     rank = V.shape[1]
     above = np.empty(rank, np.float64)
     below = np.empty(rank, np.float64)
@@ -339,7 +349,10 @@ CHUNK = 64
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
-    """Multiply rows ``u`` by ``sum y v / m``, ``m = max(u v', floor)``; return ``-sum y log m`` if ``measured``."""
+    """Numba kernel: EM update of rows; return the initial negative log-likelihood if ``measured``.
+
+    Multiplies rows ``u`` by ``sum y v / m``, ``m = max(u v', floor)``; the negative log-likelihood is ``-sum y log m``.
+    """
     rank = V.shape[1]
     part, total = np.empty(rank, V.dtype), np.empty(rank, np.float64)
     value = 0.0
@@ -368,9 +381,10 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Minimize ``a G a' / 2 - b a'`` on the simplex for rows of ``A``; return the number left.
+    """Numba kernel: least squares for rows on the simplex; return the number of rows that have not converged.
 
-    Each step moves weight optimally from the largest gradient of a positive element to the smallest gradient.
+    Minimizes ``a G a' / 2 - b a'`` on the simplex for rows of ``A``. Each step moves weight optimally from the largest
+    gradient of a positive element to the smallest gradient.
     """
     rank = G.shape[0]
     slope = np.empty(rank, A.dtype)

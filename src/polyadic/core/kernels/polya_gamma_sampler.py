@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-    r"""Draw from PG(1, m), which has mean :math:`\tanh(m / 2) / (2 m)`, for each element of ``m``, shape (n,)."""
+    r"""Sample from the Pólya-Gamma distribution PG(1, m) for each element of ``m``.
+
+    The mean is :math:`\tanh(m / 2) / (2 m)`; ``m`` has shape (n,).
+    """
     tilt = frozen(np.asarray(m, float))
     if tilt.ndim != 1 or not np.isfinite(tilt).all():
         raise ValueError(f"m must be a finite array of shape (n,); got shape {tilt.shape}")
@@ -42,7 +45,7 @@ CUT = 0.64
 
 @njit(cache=True, nogil=True)
 def _term(n, x):
-    """Return the ``n``-th coefficient of the series of the untilted density at ``x``."""
+    """Return the ``n``-th coefficient of the alternating series for the untilted Pólya-Gamma density at ``x``."""
     k = (n + 0.5) * math.pi
     if x > CUT:
         return k * math.exp(-k * k * x / 2)
@@ -51,7 +54,7 @@ def _term(n, x):
 
 @njit(cache=True, nogil=True)
 def _inverse_gaussian(z, rng):
-    """Draw from the inverse Gaussian distribution with mean ``1 / z`` and shape 1, truncated at ``CUT``."""
+    """Sample from the inverse Gaussian distribution with mean ``1 / z`` and shape 1, truncated at ``CUT``."""
     if z < 1 / CUT:
         while True:
             while True:
@@ -81,7 +84,7 @@ def _normal_below(x):
 
 @njit(cache=True, nogil=True)
 def _exponential_share(z, rate):
-    """Return the probability of the exponential piece of the proposal."""
+    """Return the probability of sampling from the exponential part of the proposal distribution."""
     root = math.sqrt(1 / CUT)
     base = math.log(rate) + rate * CUT
     below = base - z + _normal_below(root * (CUT * z - 1))
@@ -91,7 +94,7 @@ def _exponential_share(z, rate):
 
 @njit(cache=True, nogil=True)
 def _polya_gamma(m, rng, drawn):
-    """Set ``drawn`` to draws from PG(1, m)."""
+    """Numba kernel: fill ``drawn`` with samples from PG(1, m)."""
     for e in range(len(m)):
         z = abs(m[e]) / 2
         rate = math.pi * math.pi / 8 + z * z / 2

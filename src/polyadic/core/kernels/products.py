@@ -1,4 +1,4 @@
-"""Multiply a sparse matrix (CSR) by dense columns."""
+"""Multiply a sparse CSR matrix by a dense matrix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIN_WORK = 1 << 20
 def sparse_product(
     starts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], X: NDArray[Any], *, threads: int
 ) -> NDArray[Any]:
-    """Multiply a CSR matrix by dense columns, shape (m, R); results do not depend on the number of threads."""
+    """Multiply a CSR matrix by a dense matrix; the result does not depend on the number of threads."""
     kind = np.result_type(values, X)
     n, work = len(starts) - 1, len(values) * X.shape[1]
     if not (len(columns) == len(values) == starts[-1] and X.ndim == 2):
@@ -41,7 +41,7 @@ def sparse_product(
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _sparse_product(starts, columns, values, X, first, last, Y):
-    """Write rows ``first``..``last`` - 1 of the product, four entries at a time to save loads."""
+    """Numba kernel: compute the rows ``first`` to ``last - 1`` of the product of a CSR matrix and a dense matrix."""
     R = X.shape[1]
     for i in range(first, last):
         y = Y[i]

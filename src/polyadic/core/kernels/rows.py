@@ -1,4 +1,4 @@
-r"""Normal equations of each row of a factor, with the other factors fixed: solutions or posterior distributions.
+r"""Kernels that solve the normal equations of each factor row, or compute its posterior distribution.
 
 For row :math:`i` with the entries :math:`e` the equations are
 
@@ -40,7 +40,7 @@ class RowEntries(NamedTuple):
 
 
 class RandomRows(NamedTuple):
-    """Rows with normal distributions: means, shape (n, R), and covariances, shape (n, R, R), float64."""
+    """Normal distribution of each row: means, shape (n, R), and covariances, shape (n, R, R)."""
 
     mean: NDArray[np.float64]
     covariance: NDArray[np.float64]
@@ -56,7 +56,7 @@ def posterior_rows(
     out: NDArray[np.float64] | None = None,
     threads: int,
 ) -> NDArray[np.float64]:
-    r"""Solve for all rows, or sample them from the normal distributions with that mean and precision.
+    r"""Solve the normal equations of all rows, or sample each row from its normal posterior distribution.
 
     ``V`` (m, R) are the other factors, stacked, ``precision`` (R, R) is :math:`\Lambda`, ``linear`` (R,) is :math:`h`
     (for a prior mean, :math:`\Lambda \mu`), and ``noise`` (n, R) holds standard normal numbers; without it rows are the
@@ -78,7 +78,10 @@ def posterior_rows(
 def variational_rows(
     entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: NDArray[Any], threads: int
 ) -> None:
-    r"""Set ``out`` to the distributions of rows given the expected :math:`v_e v_e^\top` of independent rows of V."""
+    r"""Update the normal distribution of each row by variational inference, given the distributions of the rows of V.
+
+    Uses the expectation of :math:`v_e v_e^\top` for independent rows of V.
+    """
     arrays, n, rank = _checked(entries, V.mean)
     if precision.shape != (rank, rank) or V.covariance.shape != (*V.mean.shape, rank):
         raise ValueError(f"the shapes of precision and covariances must match rows of length {rank}")
@@ -93,10 +96,11 @@ def variational_rows(
 def conjugate_rows(
     entries: RowEntries, V: NDArray[Any], U: NDArray[Any], *, precision: NDArray[Any], steps: int, threads: int
 ) -> None:
-    r"""Improve all rows of ``U`` in place towards the solutions of :func:`~polyadic.core.kernels.posterior_rows`.
+    r"""Update the rows of ``U`` in place by conjugate gradient steps on the normal equations.
 
-    A step (Takács, Pilászy, Tikk 2011) costs two products with the entries and one with the precision, and lowers
-    :math:`u_i^\top A_i u_i - 2 b_i \cdot u_i`; ``R`` steps solve the equations. Sums have the precision of ``U``.
+    The equations are those of :func:`~polyadic.core.kernels.posterior_rows`. A step (Takács, Pilászy, Tikk 2011) costs
+    two products with the entries and one with the precision, and lowers :math:`u_i^\top A_i u_i - 2 b_i \cdot u_i`;
+    ``R`` steps solve the equations. Sums have the precision of ``U``.
     """
     n, rank = len(entries.starts) - 1, V.shape[1]
     if U.shape != (n, rank) or U.dtype.kind != "f" or not U.flags.c_contiguous or precision.shape != (rank, rank):
@@ -114,10 +118,10 @@ def conjugate_rows(
 def row_moments(
     indices: NDArray[Any], V: RandomRows, *, threads: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Return mean and expected square of :math:`\sum_r \prod_k v_{kr}` over the rows ``indices`` (n, order) of V."""
+    r"""Return the mean and expected square of the predictions :math:`\sum_r \prod_k v_{kr}` for random rows of V."""
     at = frozen(indices, np.int32)
     if at.ndim != 2 or (at.size and not 0 <= at.min() <= at.max() < len(V.mean)):
-        raise ValueError("indices must be row numbers of V and have shape (n, order)")
+        raise ValueError("indices must be row indices of V and have shape (n, order)")
     mean, square = np.empty(len(at)), np.empty(len(at))
     arrays = [frozen(array, np.float64) for array in V]
 
@@ -130,7 +134,7 @@ def row_moments(
 
 
 def _in_parts(work: Callable[[int, int], int], n: int, threads: int) -> None:
-    """Run ``work`` over several spans of rows per thread; raise ValueError if a row has failed."""
+    """Run a kernel on ranges of rows in threads; raise ValueError if the matrix of a row is not positive definite."""
     if bad := [row for row in in_spans(work, n, threads, parts=PARTS * threads) if row >= 0]:
         raise ValueError(f"the matrix of row {min(bad)} is not positive definite")
 
@@ -143,16 +147,16 @@ def _check_out(array: NDArray[Any], shape: tuple[int, ...]) -> None:
 
 
 def by_row(entries: RowEntries, V: NDArray[Any], kind: DTypeLike) -> list[NDArray[Any]]:
-    """Return contiguous arrays of the entries and of ``V``, after checking the columns."""
+    """Validate the entries of each row, and return contiguous arrays of the entries and ``V``."""
     starts, columns, c, y = entries
     fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
     if not fit or (columns.size and not 0 <= columns.min() <= columns.max() < len(V)):
-        raise ValueError("entries must be sorted by row, and their columns must be row numbers of V")
+        raise ValueError("entries must be sorted by row, and their columns must be row indices of V")
     return [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(array, kind) for array in (c, y, V))]
 
 
 def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], int, int]:
-    """Return double-precision arrays, with columns of shape (entries, k), and the shape of the rows."""
+    """Return validated double-precision arrays, the number of rows and the rank."""
     columns = entries.columns if entries.columns.ndim == 2 else entries.columns[:, None]
     return by_row(entries._replace(columns=columns), V, np.float64), len(entries.starts) - 1, V.shape[1]
 
@@ -163,7 +167,10 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_entries(starts, columns, c, y, V, i, block, A, b):
-    """Add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``; ``v`` are products of rows of ``V``."""
+    """Numba kernel: add the entries of a row to its normal equations.
+
+    Adds ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``; ``v`` are products of rows of ``V``.
+    """
     rank, end = V.shape[1], starts[i + 1]
     for e0 in range(starts[i], end, 4):
         for q in range(4):
@@ -191,7 +198,7 @@ def _add_entries(starts, columns, c, y, V, i, block, A, b):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _factorize(A):
-    """Replace the upper half of ``A`` by ``R`` with ``A = R' R``; return whether ``A`` is positive definite."""
+    """Numba kernel: Cholesky factorization ``A = R' R`` in place; return whether ``A`` is positive definite."""
     rank = len(A)
     for first in range(0, rank, 4):
         last = min(first + 4, rank)
@@ -219,7 +226,10 @@ def _factorize(A):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(R, b, z, first):
-    """Replace ``b``, which begins with ``first`` zeros, by ``(R' R)^-1 b + R^-1 z``; ``z`` may be empty."""
+    """Numba kernel: replace ``b`` by ``(R' R)^-1 b + R^-1 z``, given the Cholesky factor ``R``.
+
+    ``b`` begins with ``first`` zeros; ``z`` may be empty.
+    """
     rank = len(R)
     for k in range(first, rank):
         row, rest = R[k, k:], b[k:]
@@ -238,9 +248,10 @@ def _solve(R, b, z, first):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
-    """Set rows of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``.
+    """Numba kernel: solve the normal equations of a range of rows, or sample the rows from their posterior.
 
-    ``b = linear + sum y v``, and ``z`` are rows of ``noise``, if any. Returns the first row whose ``A`` fails, or -1.
+    Sets rows of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``. ``b = linear + sum y v``, and
+    ``z`` are rows of ``noise``, if any. Returns the first row whose ``A`` fails, or -1.
     """
     rank = V.shape[1]
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
@@ -261,7 +272,10 @@ def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, l
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_moments(starts, columns, c, y, V, S, i, A, b):
-    """``_add_entries`` for random ``v``, with the expectation of ``v v'``: the product of ``v v' + S`` of rows."""
+    """Numba kernel: add the expected contributions of random entries to the normal equations of a row.
+
+    As ``_add_entries``, with the expectation of ``v v'``: the product of ``v v' + S`` of rows.
+    """
     rank = V.shape[1]
     for e in range(starts[i], starts[i + 1]):
         first = columns[e, 0]
@@ -289,7 +303,7 @@ def _add_moments(starts, columns, c, y, V, S, i, A, b):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _invert(R, X):
-    """Set ``X`` to ``(R' R)^-1``."""
+    """Numba kernel: set ``X`` to the inverse of ``R' R``."""
     nothing = X[0, :0]
     for column in range(len(R)):
         x = X[column]
@@ -300,7 +314,7 @@ def _invert(R, X):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, last, U, C):
-    """Set rows of ``U`` to means and ``C`` to covariances, given random ``V``; return the first failed row, or -1."""
+    """Numba kernel: compute the means and covariances of a range of rows; return the first failed row, or -1."""
     rank = V.shape[1]
     A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
     for i in range(first, last):
@@ -320,7 +334,7 @@ def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, las
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _moments(indices, V, S, first, last, mean, square):
-    """Compute mean and expected square of ``sum_r prod_k v_kr`` for random rows of ``V`` with covariances ``S``."""
+    """Numba kernel: compute the mean and expected square of ``sum_r prod_k v_kr`` for random rows of ``V``."""
     rank, order = V.shape[1], indices.shape[1]
     for e in range(first, last):
         mean[e] = 0
@@ -340,7 +354,7 @@ def _moments(indices, V, S, first, last, mean, square):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _conjugate_rows(starts, columns, c, y, V, precision, steps, tiny, least, first, last, U):
-    """Take ``steps`` steps from rows of ``U`` towards ``A^-1 b``; return the first row that fails, or -1."""
+    """Numba kernel: conjugate gradient steps on the normal equations of rows; return the first failed row, or -1."""
     rank = V.shape[1]
     kind = U.dtype.type
     residual, direction, product = np.empty(rank, U.dtype), np.empty(rank, U.dtype), np.empty(rank, U.dtype)

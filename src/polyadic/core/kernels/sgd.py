@@ -1,4 +1,4 @@
-"""Plain stochastic gradient descent over cells or pairs of cells."""
+"""Kernels for stochastic gradient descent on pointwise and pairwise losses of a matrix factorization."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sgd_cells(
     step: float,
     ridges: NDArray[Any],
 ) -> None:
-    r"""Update ``U`` and ``V`` by a gradient step for each cell, on :math:`\tfrac12 (x - m)^2` and the penalties.
+    r"""Run SGD on the penalized squared loss :math:`\tfrac12 (x - m)^2`, updating ``U`` and ``V`` for each cell.
 
     Shapes (rows, R + 1) and (columns, R + 1), the bias in the last column; ``ridges`` has one penalty per column.
     """
@@ -56,7 +56,7 @@ def sgd_pairs(
     rng: np.random.Generator,
     threads: int,
 ) -> None:
-    r"""Update ``U`` and ``V`` by a gradient step for sampled triples, on :math:`-\log \sigma(u_i \cdot (v_j - v_k))`.
+    r"""Run SGD on the BPR loss :math:`-\log \sigma(u_i \cdot (v_j - v_k))`, sampling unobserved columns as negatives.
 
     Each listed cell :math:`(i, j)`, sorted by row and column, is visited once, in random order, with ``negatives``
     columns :math:`k` that its row does not list. Rows and columns are divided into random groups each time, and
@@ -89,7 +89,7 @@ def sgd_labels(
     rng: np.random.Generator,
     threads: int,
 ) -> None:
-    r"""Update ``U`` and ``V`` by a gradient step for each listed cell and drawn zeros, on :math:`\log(1 + e^m) - x m`.
+    r"""Run Adagrad on the logistic loss :math:`\log(1 + e^m) - x m` of observed cells and sampled zeros.
 
     Cells are visited as by :func:`sgd_pairs`, each with ``negatives`` unobserved ones on average, of its row if
     ``beside``, else of any row. The step of a row is :math:`\eta / \sqrt{s}` times its gradient, where :math:`s`, in
@@ -113,7 +113,7 @@ def sgd_labels(
 
 
 class _Listed(NamedTuple):
-    """Cells sorted by row, then by column; row ``i`` has the cells ``starts[i]:starts[i + 1]``."""
+    """Observed cells sorted by row, then by column; row ``i`` has the cells ``starts[i]:starts[i + 1]``."""
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -122,7 +122,7 @@ class _Listed(NamedTuple):
 
 
 def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArray[Any]) -> _Listed:
-    """Check and index sorted cells."""
+    """Check that the cells are sorted, and compute where each row starts."""
     _check([(rows, U), (columns, V)], len(rows))
     if not ((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))).all():
         raise ValueError("cells must be sorted by row, then by column, without duplicates")
@@ -135,7 +135,7 @@ def _worthy(threads: int, numbers: float) -> int:
 
 
 class CellBlock(NamedTuple):
-    """Listed cells in random order, with their groups of rows and columns, and a random seed."""
+    """Block of observed cells in random order, with its group of rows, group of columns and random seed."""
 
     cells: NDArray[np.int64]
     rows: NDArray[np.int32]
@@ -144,13 +144,13 @@ class CellBlock(NamedTuple):
 
 
 def _in_blocks(work: Callable[[CellBlock], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
-    """Process all listed cells, in parallel over blocks that share neither a row nor a column."""
+    """Process all observed cells, in parallel over blocks that share neither a row nor a column."""
     for blocks in _strata(listed, rng):
         in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023 # finished before the next iteration
 
 
 def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[CellBlock]]:
-    """Yield sets of blocks that share neither a row nor a column, until all cells are covered."""
+    """Partition the cells into blocks, and yield sets of blocks that share neither a row nor a column."""
     rows, columns, _, shape = listed
     groups = GROUPS if len(rows) >= MIN_CELLS and min(shape) >= MIN_WIDTH * GROUPS else 1
     members = [np.array_split(rng.permutation(size).astype(np.int32), groups) for size in shape]
@@ -171,7 +171,7 @@ def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[CellBloc
 def absent_columns(
     starts: NDArray[Any], columns: NDArray[Any], rows: NDArray[Any], *, number: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw a column uniformly that is not listed in each of ``rows``; -1 if a row lists all columns.
+    """Sample an unobserved column uniformly for each row; -1 if all columns of the row are observed.
 
     Row ``i`` lists ``columns[starts[i]:starts[i + 1]]``, ascending, of ``number`` columns.
     """
@@ -185,7 +185,7 @@ def absent_columns(
 
 
 def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
-    """Check indices and factors; kernels do not check bounds."""
+    """Validate indices and factors, because kernels do not check bounds."""
     for at, F in pairs:
         alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
         if not alike or F.dtype not in (np.float32, np.float64) or not F.flags.c_contiguous:
@@ -194,7 +194,7 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
                 f" of shape {F.shape}"
             )
         if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
-            raise ValueError(f"the indices of {n} cells must be row numbers of the factors")
+            raise ValueError(f"the indices of {n} cells must be row indices of the factors")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -207,7 +207,10 @@ MAX_DRAWS = 20
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_cells(rows, columns, values, step, ridges, U, V):
-    """Take a gradient step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of each cell; biases are last."""
+    """Numba kernel: SGD step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties for each cell.
+
+    The biases are in the last column of ``U`` and ``V``.
+    """
     rank = U.shape[1] - 1
     for e in range(len(values)):
         u, v = U[rows[e]], V[columns[e]]
@@ -234,7 +237,7 @@ def _random(state):
 
 @njit(cache=True, nogil=True, inline="always")
 def _lists(starts, columns, i, k):
-    """Return whether row ``i`` lists column ``k``."""
+    """Numba kernel: return whether the cell in row ``i`` and column ``k`` is observed."""
     low, size = starts[i], starts[i + 1] - starts[i]
     while size > 0:
         half = size >> 1
@@ -248,7 +251,7 @@ def _lists(starts, columns, i, k):
 
 @njit(cache=True, nogil=True, inline="always")
 def _absent(starts, columns, i, members, state):
-    """Draw one of ``members`` uniformly that is not listed in row ``i``; -1 if all are listed."""
+    """Numba kernel: sample an unobserved column of row ``i`` uniformly from ``members``; -1 if there is none."""
     for _ in range(MAX_DRAWS):
         state, bits = _random(state)
         k = members[((bits >> np.uint64(32)) * np.uint64(len(members))) >> np.uint64(32)]
@@ -270,7 +273,10 @@ def _absent(starts, columns, i, members, state):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, ridge, U, V):
-    """Take steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, with unobserved ``k`` in ``members``."""
+    """Numba kernel: SGD steps on the BPR loss ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties.
+
+    The unobserved columns ``k`` are sampled from ``members``.
+    """
     kept = U.dtype.type(1 - step * ridge)
     for e in range(len(rows)):
         u, v = U[rows[e]], V[better[e]]
@@ -291,7 +297,7 @@ def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, r
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
 def _label(U, V, sums, squares, ridges, step, x, i, j):
-    """Take an Adagrad step on ``log(1 + exp(m)) - x m`` of a cell and its penalties."""
+    """Numba kernel: Adagrad step on the logistic loss ``log(1 + exp(m)) - x m`` of a cell and the penalties."""
     u, v, R = U[i], V[j], U.shape[1]
     m = uu = vv = U.dtype.type(0)
     for r in range(R):
@@ -312,7 +318,10 @@ def _label(U, V, sums, squares, ridges, step, x, i, j):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, beside, step, ridges, sums, U, V):
-    """Take a step for each listed cell, and for zeros among ``members`` of its row or of the rows ``group``."""
+    """Numba kernel: Adagrad steps on observed cells and on zeros sampled from ``members``.
+
+    A zero is in the row of the cell if ``beside``, else in one of the rows ``group``.
+    """
     for e in range(len(rows)):
         i = rows[e]
         _label(U, V, sums[0], sums[1], ridges, step, x[e], i, at[e])
@@ -328,7 +337,7 @@ def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, 
 
 @njit(cache=True, nogil=True)
 def _absent_columns(starts, columns, rows, number, drawn):
-    """Map uniform numbers to unobserved columns of each row, without rejection; -1 if all are listed."""
+    """Numba kernel: map uniform random numbers to unobserved columns of each row; -1 if all are observed."""
     absent = np.empty(len(rows), np.int64)
     for e in range(len(rows)):
         first, last = starts[rows[e]], starts[rows[e] + 1]

@@ -1,4 +1,4 @@
-"""Stochastic steps on a table of factors: gradients of batches, step rules, and lookup of unobserved cells.
+"""Kernels for stochastic gradient descent: minibatch gradients, optimizers, and lookup of unobserved cells.
 
 Factors are the rows of a table ``T``, as in ``cp.py``: ``T[i, 0]`` is a row ``U[i]``, ``T[i, 1]`` its gradient, and
 further layers are the state of a step rule. The cost is proportional to the rows that a step touches; their gradients
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RowPenalties(NamedTuple):
-    """Penalties of the tall matrix, each with one number per row."""
+    """Penalties of the stacked factor matrix, with one value per row."""
 
     ridge: NDArray[Any]
     lasso: NDArray[Any]
@@ -31,7 +31,7 @@ class RowPenalties(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """Rows updated in a step, and the share of an epoch's penalty applied to each."""
+    """Rows updated in an SGD step, and the fraction of an epoch's penalty to apply to each row."""
 
     rows: NDArray[np.int64]
     shares: NDArray[Any]
@@ -48,7 +48,10 @@ def add_cp_squared(
     importance: NDArray[Any] | None = None,
     scale: float,
 ) -> float:
-    """Add the gradient of :func:`cp_squared` to the second layer of a table of rows and return the value."""
+    """Add the gradient of the squared loss of a CP model to a table of rows, and return the loss.
+
+    As :func:`cp_squared`, with the gradient in the second layer of the table.
+    """
     columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
     if not (len(values) == len(weights) == n):
@@ -64,7 +67,10 @@ def add_cp_squared(
 def add_cp_pullback(
     indices: NDArray[Any], derivatives: NDArray[Any], T: NDArray[Any], *, offsets: Sequence[int]
 ) -> None:
-    """Add the result of :func:`cp_pullback` to the second layer of a table of rows."""
+    """Backpropagate derivatives of CP predictions, and add the gradient to a table of rows.
+
+    As :func:`cp_pullback`, with the gradient in the second layer of the table.
+    """
     columns, at = checked(indices, offsets, len(T))
     if derivatives.shape != (columns.shape[1],):
         raise ValueError(
@@ -76,7 +82,7 @@ def add_cp_pullback(
 def touch_rows(
     indices: NDArray[Any], offsets: Sequence[int], *, stamp: NDArray[np.int64], now: int, rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Append the rows of the entries that were not yet touched in step ``now`` to ``rows``.
+    """Append the factor rows of the entries to ``rows``, except for rows already touched in the current step.
 
     ``stamp``, one number per row of U, holds the last step that touched it; ``now`` increases from step to step.
     """
@@ -86,16 +92,19 @@ def touch_rows(
     room[: len(rows)] = rows
     for column, offset in zip(columns, at, strict=True):
         if column.size and not (int(column.min()) + offset >= 0 and int(column.max()) + offset < len(stamp)):
-            raise ValueError(f"indices must be row numbers of U, from 0 to {len(stamp) - 1}")
+            raise ValueError(f"indices must be row indices of U, from 0 to {len(stamp) - 1}")
     return room[: _touch_rows(columns, at, stamp, now, room, len(rows))]
 
 
 def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
-    """Add its share of ``ridge U + pull`` to the gradient of each touched row; ``pull`` may be empty."""
+    """Add the penalty gradient ``ridge U + pull`` to the touched rows, scaled by the share of each row.
+
+    ``pull`` may be empty.
+    """
     _check_touched(touched, T)
     _check_rows(T, ridge)
     if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
-        raise ValueError(f"pull must have {len(T)} rows, as T, and at most as many columns; got shape {pull.shape}")
+        raise ValueError(f"pull must have {len(T)} rows and no more columns than T; got shape {pull.shape}")
     _pull_rows(*touched, ridge, pull, _layers(T, 2))
 
 
@@ -147,7 +156,10 @@ def adagrad_whole_rows(
     pace: NDArray[Any],
     eps: float,
 ) -> None:
-    """:func:`adagrad_rows` with one sum per row, ``total``, of the mean of :math:`g^2` over its ``rank`` elements."""
+    """Update the touched rows with Adagrad, using one sum of squared gradients per row.
+
+    As :func:`adagrad_rows`, with the sum in ``total`` of the mean of :math:`g^2` over the ``rank`` elements of a row.
+    """
     _check_touched(touched, T)
     _check_rows(T, *penalties, pace, total)
     kind = T.dtype.type
@@ -158,10 +170,10 @@ def adagrad_whole_rows(
 def absent_cells(
     indices: NDArray[Any], starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return whether each cell is missing from a list in lexicographic order; shape (p, l).
+    """Return whether each cell is unobserved, given entries in lexicographic order.
 
     A cell has one of ``prefixes`` (p, order - 1) and one of its ``leaves`` (p, l); ``starts`` are the offsets of each
-    first index.
+    first index. The result has shape (p, l).
     """
     columns, order = frozen(indices.T), indices.shape[1]
     if order < 2 or prefixes.shape != (len(leaves), order - 1):
@@ -176,7 +188,7 @@ def absent_cells(
 
 
 def _layers(T: NDArray[Any], least: int) -> NDArray[Any]:
-    """Check that kernels can write to a table; in a contiguous copy the result would be lost."""
+    """Check that the table has enough layers, and is contiguous so that kernels can update it in place."""
     if T.ndim != 3 or T.shape[1] < least or not T.flags.c_contiguous:
         raise ValueError(f"the table must be contiguous and have at least {least} layers; got shape {T.shape}")
     return T
@@ -199,7 +211,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True)
 def _touch_rows(indices, offsets, stamp, now, rows, count):
-    """Append each row of the entries not stamped with ``now`` to ``rows``, and stamp it; return the number."""
+    """Numba kernel: append each row not yet stamped with ``now`` to ``rows``, and return the number of rows."""
     for d in range(indices.shape[0]):
         column, offset = indices[d], offsets[d]
         for e in range(len(column)):
@@ -213,7 +225,7 @@ def _touch_rows(indices, offsets, stamp, now, rows, count):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _pull_rows(rows, shares, ridge, pull, T):
-    """Add ``shares_k (ridge_i U_i + pull_i)`` to the gradient of each row ``i = rows_k``; ``pull`` may be empty."""
+    """Numba kernel: add ``shares_k (ridge_i U_i + pull_i)`` to the gradient of each row ``i = rows_k``."""
     for k in range(len(rows)):
         i, share = rows[k], shares[k]
         strength = share * ridge[i]
@@ -227,7 +239,7 @@ def _pull_rows(rows, shares, ridge, pull, T):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _shrink_row(u, steps, lasso, bounded):
-    """Apply the proximal operator of ``lasso |u|``, of ``u >= 0`` if ``bounded``, with a step for each element."""
+    """Numba kernel: apply the proximal operator of a lasso penalty to a row, clipping at zero if ``bounded``."""
     zero = u.dtype.type(0)
     if bounded:
         for r in range(len(u)):
@@ -240,7 +252,10 @@ def _shrink_row(u, steps, lasso, bounded):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
-    """Update rows with Adam; layers of ``T``: rows, gradients, and running means of gradients and their squares."""
+    """Numba kernel: update rows with Adam and reset their gradients to zero.
+
+    The layers of ``T`` are rows, gradients, and running means of gradients and of their squares.
+    """
     beta, gamma = betas[0], betas[1]
     one = T.dtype.type(1)
     steps = np.empty(T.shape[2], T.dtype)
@@ -266,7 +281,7 @@ def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_rows(rows, shares, lasso, bounded, pace, eps, T):
-    """Update rows with Adagrad, each at its own pace, and reset gradients to zero; layer 2 sums their squares."""
+    """Numba kernel: update rows with Adagrad and reset their gradients to zero."""
     steps = np.empty(T.shape[2], T.dtype)
     for k in range(len(rows)):
         i = rows[k]
@@ -283,7 +298,7 @@ def _adagrad_rows(rows, shares, lasso, bounded, pace, eps, T):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_whole_rows(rows, shares, lasso, bounded, pace, eps, rank, T, total):
-    """``_adagrad_rows`` with one sum of mean squares for all ``rank`` elements of a row."""
+    """Numba kernel: update rows with Adagrad, using one sum of mean squared gradients per row."""
     steps = np.empty(T.shape[2], T.dtype)
     for k in range(len(rows)):
         i = rows[k]
@@ -302,7 +317,10 @@ def _adagrad_whole_rows(rows, shares, lasso, bounded, pace, eps, rank, T, total)
 
 @njit(cache=True, nogil=True)
 def _first_at_least(column, low, high, value):
-    """Return the first position in the ascending ``column[low:high]`` that is at least ``value``, or ``high``."""
+    """Return the first position in the sorted ``column[low:high]`` whose element is at least ``value``.
+
+    If there is none, return ``high``.
+    """
     while low < high:
         middle = (low + high) // 2
         if column[middle] < value:
@@ -314,7 +332,7 @@ def _first_at_least(column, low, high, value):
 
 @njit(cache=True, nogil=True)
 def _absent_cells(indices, starts, prefixes, leaves, absent):
-    """Set whether the cell of each prefix (order - 1, p) and leaf (p, l) is not listed."""
+    """Numba kernel: set whether each cell with indices ``prefixes`` and last index ``leaves`` is unobserved."""
     order = indices.shape[0]
     for p in range(leaves.shape[0]):
         low, high = 0, indices.shape[1]

@@ -1,4 +1,4 @@
-"""Kernels for scores of all candidates: largest scores, softmax and logistic losses, Adagrad steps, row sums."""
+"""Kernels for scoring candidates: softmax and logistic losses, Adagrad steps, row sums and top-k selection."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def softmax_rows(
     weights: NDArray[Any] | None = None,
     threads: int = 1,
 ) -> float:
-    r"""Replace scores by derivatives of :math:`t_i \log \sum_j w_j e^{s_{ij}} - \sum_a s_{ia}`, and return its sum.
+    r"""Replace scores in place by the gradient of the softmax cross-entropy, and return the total loss.
 
-    ``S`` is (n, candidates), overwritten; row ``i`` has the :math:`t_i` answers ``answers[starts[i]:starts[i + 1]]``;
-    ``weights`` are positive multiplicities of candidates, 1 for answers and by default. The last digits of the sum
-    depend on ``threads``.
+    The loss of a row is :math:`t_i \log \sum_j w_j e^{s_{ij}} - \sum_a s_{ia}`. ``S`` is (n, candidates), overwritten;
+    row ``i`` has the :math:`t_i` answers ``answers[starts[i]:starts[i + 1]]``; ``weights`` are positive multiplicities
+    of candidates, 1 for answers and by default. The last digits of the sum depend on ``threads``.
     """
     offsets = np.zeros(S.shape[1]) if weights is None else np.log(weights)
     return _rows(_softmax_rows, S, offsets, starts, answers, threads)
@@ -43,7 +43,10 @@ def logistic_rows(
     weights: NDArray[Any] | None = None,
     threads: int = 1,
 ) -> float:
-    r"""Replace scores by derivatives of :math:`\sum_j w_j \log(1 + e^{s_{ij}}) - \sum_a s_{ia}`, and return its sum."""
+    r"""Replace scores in place by the gradient of the logistic loss, and return the total loss.
+
+    The loss of a row is :math:`\sum_j w_j \log(1 + e^{s_{ij}}) - \sum_a s_{ia}`.
+    """
     return _rows(_logistic_rows, S, np.ones(S.shape[1]) if weights is None else weights, starts, answers, threads)
 
 
@@ -57,9 +60,10 @@ def adagrad_step(
     eps: float,
     threads: int = 1,
 ) -> None:
-    r"""Add :math:`g^2` to ``H[rows]``, then move ``X[rows]`` by :math:`-\eta\, g / (\sqrt{h} + \epsilon)`.
+    r"""Update ``X[rows]`` with Adagrad, :math:`x \leftarrow x - \eta\, g / (\sqrt{h} + \epsilon)`.
 
-    ``X`` and ``H`` are (n, d), ``G`` is (m, d); ``rows``, shape (m,), are distinct.
+    First adds :math:`g^2` to ``H[rows]``. ``X`` and ``H`` are (n, d), ``G`` is (m, d); ``rows``, shape (m,), are
+    distinct.
     """
     if X.shape != H.shape or G.shape != (len(rows), X.shape[1]):
         raise ValueError(
@@ -72,10 +76,10 @@ def adagrad_step(
 
 
 def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
-    """Add each of ``rows``, shape (m, d), to the row ``index`` of ``out``, shape (n, d)."""
+    """Add ``rows[i]`` to ``out[index[i]]`` in place for each i, also for repeated indices."""
     if rows.shape != (len(index), out.shape[1]):
         raise ValueError(
-            f"there must be one row per index, with as many columns as out; got {rows.shape},"
+            f"there must be one row per index, with the same number of columns as out; got {rows.shape},"
             f" {len(index)} and {out.shape}"
         )
     _inside(index, len(out))
@@ -83,14 +87,14 @@ def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None
 
 
 def summed_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return an array of ``size`` rows, each the sum of the ``rows``, shape (m, d), with this ``index``."""
+    """Sum the rows that have the same index, and return an array of ``size`` rows."""
     total = np.zeros((size, rows.shape[1]), rows.dtype)
     add_rows(index, rows, total)
     return total
 
 
 def best_of_rows(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return indices and values, shape (rows, n), of the n largest elements of each row in descending order."""
+    """Return the indices and values of the n largest elements of each row, in descending order."""
     if not 1 <= n <= scores.shape[1]:
         raise ValueError(f"n must be from 1 to the number of columns, {scores.shape[1]}; got {n}")
     places, values = np.zeros((len(scores), n), np.int64), np.zeros((len(scores), n), scores.dtype)
@@ -161,7 +165,7 @@ def _exponential(x):
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
 def _logarithm_1p(x):
-    """Return log(1 + x) for ``x`` from 0 to 1, absolute error 3e-8 (Abramowitz, Stegun 1964, 4.1.44)."""
+    """Return ``log(1 + x)`` for ``x`` from 0 to 1, with absolute error 3e-8 (Abramowitz, Stegun 1964, 4.1.44)."""
     p = np.float32(-0.0064535442) * x + np.float32(0.0360884937)
     p = p * x - np.float32(0.0953293897)
     p = p * x + np.float32(0.1676540711)
@@ -183,7 +187,10 @@ def _largest(row):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _softmax_rows(S, offsets, starts, answers, first, last):
-    """Replace rows by derivatives of ``t log sum_j exp(s_j + o_j) - sum_answers s_j``; return the total."""
+    """Numba kernel: replace scores by the gradient of the softmax cross-entropy; return the total loss.
+
+    The loss of a row is ``t log sum_j exp(s_j + o_j) - sum_answers s_j``.
+    """
     loss = 0.0
     for i in range(first, last):
         row = S[i]
@@ -209,7 +216,10 @@ def _softmax_rows(S, offsets, starts, answers, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _logistic_rows(S, weights, starts, answers, first, last):
-    """Replace rows by derivatives of ``sum_j w_j log(1 + exp(s_j)) - sum_answers s_j``; return the total."""
+    """Numba kernel: replace scores by the gradient of the logistic loss; return the total loss.
+
+    The loss of a row is ``sum_j w_j log(1 + exp(s_j)) - sum_answers s_j``.
+    """
     loss = 0.0
     for i in range(first, last):
         row = S[i]
@@ -240,7 +250,7 @@ def _adagrad_step(X, H, G, rows, step, eps, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _add_rows(index, rows, out):
-    """Add each of ``rows`` to the row ``index`` of ``out``."""
+    """Numba kernel: add ``rows[i]`` to ``out[index[i]]`` for each i."""
     for i in range(len(index)):
         to, what = out[index[i]], rows[i]
         for j in range(len(what)):
@@ -249,7 +259,7 @@ def _add_rows(index, rows, out):
 
 @njit(cache=True, nogil=True)
 def _best_of_rows(scores, places, values):
-    """Insert elements into the sorted ``values`` and ``places``; fast if most fail the first comparison."""
+    """Numba kernel: select the largest elements of each row by insertion into sorted arrays."""
     n = places.shape[1]
     for i in range(len(scores)):
         held = 0

@@ -1,4 +1,4 @@
-"""Truncated decompositions and low-rank operators of sparse matrices."""
+"""Truncated decompositions of sparse matrices, and low-rank linear operators."""
 
 from polyadic.core.linalg.sparse import SparsePlusLowRank, symmetric_matrix
 from polyadic.core.linalg.spectral import Spectral, soft_threshold, soft_threshold_symmetric, top_singular_pair

@@ -1,4 +1,4 @@
-"""Sparse matrices: rows distributed over workers, symmetric matrices, and sums with a low-rank matrix."""
+"""Sparse linear operators: matrices distributed by rows, and sums of a sparse and a low-rank matrix."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 
 def distribute(A: Any) -> Any:
-    """Distribute the rows of a sparse matrix; return anything else unchanged."""
+    """Distribute the rows of a sparse matrix over the workers; return other operators unchanged."""
     return DistributedMatrix(A, get_executor(resources.cores())) if issparse(A) else A
 
 
 class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """Sparse matrix in row blocks, one per worker; products do not depend on the blocks."""
+    """Sparse matrix distributed over workers by blocks of rows, as a linear operator.
+
+    Products do not depend on the blocks.
+    """
 
     def __init__(self, A: Any, executor: Executor) -> None:
         super().__init__(A.dtype, A.shape)
@@ -63,7 +66,7 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
 
     def __init__(self, S: Any, L: NDArray[Any], M: NDArray[Any]) -> None:
         if L.shape != (S.shape[0], M.shape[1]) or M.shape != (S.shape[1], L.shape[1]):
-            raise InputError(f"the shapes in S + L M' must match; got {S.shape}, {L.shape} and {M.shape}")
+            raise InputError(f"the shapes of S, L and M in S + L M' must match; got {S.shape}, {L.shape} and {M.shape}")
         super().__init__(S.dtype, S.shape)
         self.S, self.L, self.M = distribute(S), L.astype(S.dtype), M.astype(S.dtype)
 
@@ -84,7 +87,7 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
 
 
 def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
-    """Return a symmetric csr_array of float32 or float64 from distinct pairs, shape (n, 2), and values, shape (n,)."""
+    """Build a symmetric sparse matrix from distinct index pairs, shape (n, 2), and values, shape (n,)."""
     i, j = indices.T
     x = values if values.dtype == np.float32 else values.astype(float)
     off = i != j

@@ -1,4 +1,4 @@
-"""Low-rank matrices in terms of singular vectors, and soft-thresholding of singular values."""
+"""Low-rank matrices given by their singular value decomposition, and singular value thresholding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_EXTENSIONS = 100
 
 
 class Spectral(NamedTuple):
-    r"""A low-rank matrix :math:`U \mathrm{diag}(s) V^\top`, with orthonormal columns.
+    r"""Low-rank matrix :math:`U \mathrm{diag}(s) V^\top`, given by its singular value decomposition.
 
     Shapes (m, r), (r,) and (n, r); s is positive and in descending order.
     """
@@ -77,7 +77,7 @@ def distance(A: Spectral, B: Spectral) -> float:
 
 
 def plus_low_rank(S: Any, parts: list[tuple[float, Spectral]]) -> SparsePlusLowRank:
-    """Return a sparse or dense matrix plus multiples of low-rank matrices, as an operator."""
+    """Return the sum of a matrix and weighted low-rank matrices as a linear operator."""
     L = [a * M.U * M.s for a, M in parts]
     return SparsePlusLowRank(S, np.hstack(L), np.hstack([M.V for _, M in parts]))
 
@@ -109,9 +109,9 @@ def soft_threshold(operator: Any, threshold: float, *, near: Spectral, tol: floa
 
 
 def soft_threshold_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
-    """Soft-threshold the eigenvalues of a symmetric matrix (not checked); columns of U are plus or minus those of V.
+    """Soft-threshold the eigenvalues of a symmetric matrix, without checking its symmetry.
 
-    Parameters are those of :func:`soft_threshold`.
+    Columns of U are plus or minus those of V. Parameters are those of :func:`soft_threshold`.
     """
     check_number("threshold", threshold)
     n = operator.shape[0]
@@ -128,7 +128,7 @@ def soft_threshold_symmetric(operator: Any, threshold: float, *, near: Spectral,
 def top_singular_pair(
     operator: Any, *, near: Array | None = None, tol: float = 1e-3, seed: int = 0
 ) -> tuple[Spectral, float]:
-    r"""Return the top singular value and vectors, as a matrix of rank 1, and an upper bound on the value.
+    r"""Return the leading singular triplet as a matrix of rank 1, and an upper bound on the largest singular value.
 
     ``near``, shape (n, k), are starting directions; ``tol`` is the residual :math:`\|A^\top u - s v\|` relative to s.
     """
@@ -153,7 +153,7 @@ def top_singular_pair(
 def _leading(
     A: Any, threshold: float | None, start: Array, *, tol: float, seed: int, roots: bool
 ) -> tuple[Array, Array] | None:
-    """Return eigenvalues above a threshold in magnitude, with vectors; only the largest if there is none.
+    """Return the eigenpairs whose magnitude exceeds a threshold, or only the largest if ``threshold`` is None.
 
     With ``roots``, ``tol`` refers to their square roots. Returns None if most of them would be needed.
     """
@@ -199,14 +199,14 @@ def _leading(
 
 
 def _allowed(w: Array, tol: float, n: int, *, relative: bool, roots: bool) -> Array:
-    """Return the residuals at which eigenvalues have converged."""
+    """Return the residual norm below which each eigenvalue is considered converged."""
     scale = np.abs(w) if relative else np.sqrt(np.abs(w)) if roots else np.ones(len(w))
     attainable = 4 * np.finfo(float).eps * np.sqrt(n) * np.abs(w[0])
     return np.maximum(tol * scale, attainable)
 
 
 def _orthonormal(X: Array, Q: Array | None) -> Array:
-    """Return an orthonormal basis of the columns of X, orthogonal to Q."""
+    """Return an orthonormal basis of the columns of X that is orthogonal to the columns of Q."""
     X = X / np.maximum(np.linalg.norm(X, axis=0), np.finfo(float).tiny)
     for _ in range(2):
         if Q is not None:
@@ -217,7 +217,7 @@ def _orthonormal(X: Array, Q: Array | None) -> Array:
 
 
 def _whole(operator: Any) -> Array:
-    """Return the dense matrix, computed as the product with the identity matrix on the smaller side."""
+    """Convert a linear operator to a dense matrix, by a product with the identity matrix on the smaller side."""
     if operator.shape[0] < operator.shape[1]:
         return _whole(operator.T).T
     return np.asarray(operator @ np.eye(operator.shape[1]), float)

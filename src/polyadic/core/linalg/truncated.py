@@ -40,7 +40,7 @@ MAX_RESTARTS = 30
 def truncated_eigh(
     operator: Any, rank: int, *, tol: float = 1e-2, seed: int | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    r"""Compute the ``rank`` eigenvalues of largest magnitude, :math:`A \approx V \mathrm{diag}(w) V^\top`.
+    r"""Compute the ``rank`` eigenpairs of largest magnitude, :math:`A \approx V \mathrm{diag}(w) V^\top`.
 
     Block Lanczos with full orthogonalization and thick restarts (Wu and Simon 2000, here for blocks), until residuals
     :math:`\|A v - w v\|` are at most ``tol`` times the smallest eigenvalue. For a sparse matrix with slowly decaying
@@ -70,7 +70,7 @@ def truncated_eigh(
 def _lanczos(
     operator: Any, rank: int, size: int, *, tol: float, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return eigenvalues and vectors of a large symmetric operator; ``size`` is the length of the basis."""
+    """Compute leading eigenpairs of a large symmetric operator by block Lanczos; ``size`` is the size of the basis."""
     n, kind = operator.shape[0], np.dtype(operator.dtype)
     Q = np.empty((size + BLOCK, n), kind)  # rows are the basis and the next block
     T = np.zeros((size, size))  # Q A Q' below the diagonal
@@ -108,18 +108,20 @@ def _lanczos(
 
 
 def finite(A: NDArray[Any]) -> NDArray[Any]:
-    """Return the array; raise InputError if it is not finite."""
+    """Return the array unchanged; raise InputError if it contains infinity or NaN."""
     if not np.isfinite(A).all():
-        raise InputError("products with the matrix are not finite; divide it by its largest element")
+        raise InputError("products with the matrix are not finite; divide the matrix by its largest element")
     return A
 
 
 def _orthogonalize(
     Y: NDArray[Any], Q: NDArray[Any], rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Split rows into ``Y = H Q + R' rest`` with ``rest`` orthonormal and orthogonal to the rows of ``Q``.
+    """Orthonormalize the rows of ``Y`` against the rows of ``Q`` and each other.
 
-    The projection is repeated where little remains. Rows that consist of rounding errors are replaced by random ones.
+    Returns ``rest``, ``H`` and ``R`` with ``Y = H Q + R' rest`` and ``rest`` orthonormal and orthogonal to the rows of
+    ``Q``. The projection is repeated where little remains. Rows that consist of rounding errors are replaced by random
+    ones.
     """
     H = Y @ Q.T
     beyond = Y - H @ Q
@@ -142,7 +144,7 @@ def _orthogonalize(
 
 
 def one_thread() -> Any:
-    """Limit BLAS to one thread; on small matrices, more threads mostly wait for each other."""
+    """Return a context manager that limits BLAS to one thread, which is faster for small matrices."""
     return _controller().limit(limits=1, user_api="blas")
 
 
@@ -154,7 +156,7 @@ def _controller() -> Any:
 
 
 def _largest(A: NDArray[Any], rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the eigenvalues of largest magnitude; only the lower triangle is read."""
+    """Return the ``rank`` eigenpairs of largest magnitude of a dense symmetric matrix, given its lower triangle."""
     with one_thread():
         w, V = np.linalg.eigh(A, UPLO="L")
     falling = np.argsort(-np.abs(w), kind="stable")[:rank]
@@ -203,7 +205,7 @@ def truncated_svd(
 
 
 class Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """Linear operator A'A."""
+    """Gram matrix ``A.T @ A`` of a matrix or linear operator, as a linear operator."""
 
     def __init__(self, A: Any) -> None:
         super().__init__(A.dtype, (A.shape[1], A.shape[1]))

@@ -40,11 +40,12 @@ class Whitening(NamedTuple):
 
 
 def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6, seed: int = 0) -> Whitening:
-    """Whiten with the largest eigenvalues of second moments, a symmetric matrix (not checked).
+    """Compute a whitening matrix from the largest eigenvalues of the matrix of second moments.
 
-    With ``magnitudes``, eigenvalues of largest magnitude are taken whatever their sign: directions that noise made
-    negative are meaningless, but may do as a start. Otherwise fewer positive eigenvalues than ``rank`` are an
-    InputError. ``tol`` and ``seed`` are those of :func:`~polyadic.core.linalg.truncated.truncated_eigh`.
+    Symmetry of the matrix is not checked. With ``magnitudes``, eigenvalues of largest magnitude are taken whatever
+    their sign: directions that noise made negative are meaningless, but may do as a start. Otherwise fewer positive
+    eigenvalues than ``rank`` are an InputError. ``tol`` and ``seed`` are those of
+    :func:`~polyadic.core.linalg.truncated.truncated_eigh`.
     """
     n = M2.shape[0]
     check_int("rank", rank, low=1, high=n)
@@ -70,7 +71,7 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
 
 
 def third_moments(a: Array, b: Array, c: Array, weights: Array | None = None) -> Array:
-    r"""Return :math:`\sum_n w_n\, a_n \otimes b_n \otimes c_n` over rows, shape (i, j, k), in blocks."""
+    r"""Compute the third-moment tensor :math:`\sum_n w_n\, a_n \otimes b_n \otimes c_n`, shape (i, j, k)."""
     i, j, k = a.shape[1], b.shape[1], c.shape[1]
     total = np.zeros((i, j * k))
     step = max(1, BLOCK // (j * k))

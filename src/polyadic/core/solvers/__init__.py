@@ -1,1 +1,1 @@
-"""Optimization algorithms: generators of iterations, run by :func:`~polyadic.core.solvers.run.run`."""
+"""Optimization algorithms, implemented as generators of iterations for :func:`~polyadic.core.solvers.run.run`."""

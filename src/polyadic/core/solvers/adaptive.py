@@ -1,4 +1,4 @@
-"""Step rules of stochastic gradient descent: Adam and Adagrad.
+"""Optimizers for stochastic gradient descent: Adam and Adagrad.
 
 Only the rows that a step touches change, with their state. Learning rates are relative: 0.1 is a tenth of the root mean
 square of a factor's elements at the start of an epoch, so that it fits factors of any rank and scale.
@@ -28,7 +28,7 @@ EPS = 1e-12
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam: running means of gradients divided by the root of running mean squares, with a relative ``learning_rate``.
+    """Adam optimizer with a ``learning_rate`` relative to the scale of the factors.
 
     Each row corrects the bias of its means by its own count of steps; ``decays`` are those of the two means.
     """
@@ -45,7 +45,7 @@ class Adam:
                 raise InputError(f"decays must be less than 1; got {self.decays}", "decays")
 
     def start(self, T: NDArray[Any]) -> NDArray[Any]:
-        """Return the step count of each row."""
+        """Return the initial optimizer state, a step count of zero for each row."""
         return np.zeros(len(T), np.int64)
 
     def move(
@@ -58,18 +58,18 @@ class Adam:
         pace: NDArray[Any],
         rank: int,  # noqa: ARG002 # of all rules
     ) -> None:
-        """Update touched rows of ``T`` with a step of ``pace`` times the learning rate; set the gradients to zero."""
+        """Update the touched rows of ``T`` from their gradients, and set the gradients to zero."""
         pace = pace * T.dtype.type(self.learning_rate)
         kernels.adam_rows(touched, penalties, T, state, pace=pace, decays=self.decays, eps=EPS)
 
     def forget(self, T: NDArray[Any]) -> None:
-        """Reset the mean of the gradients, but not the mean of their squares."""
+        """Reset the momentum to zero, but keep the running mean of squared gradients."""
         T[:, 2] = 0
 
 
 @dataclass(frozen=True)
 class Adagrad:
-    """Adagrad: gradients divided by the root of the sum of their squares, with a relative initial ``learning_rate``.
+    """Adagrad optimizer with an initial ``learning_rate`` relative to the scale of the factors.
 
     With ``whole_rows`` all elements of a row share one sum, the mean over the row: a state of one number per row.
     """
@@ -82,11 +82,11 @@ class Adagrad:
 
     @property
     def layers(self) -> int:
-        """Number of table layers needed for the state, besides the rows and their gradients."""
+        """Number of layers that the optimizer state needs in the table of factors."""
         return 0 if self.whole_rows else 1
 
     def start(self, T: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of each row."""
+        """Return the initial optimizer state, a sum of zero for each row."""
         return np.zeros(len(T), T.dtype)
 
     def move(
@@ -99,7 +99,7 @@ class Adagrad:
         pace: NDArray[Any],
         rank: int,
     ) -> None:
-        """Update touched rows of ``T`` with a step of ``pace`` times the learning rate; set the gradients to zero."""
+        """Update the touched rows of ``T`` from their gradients, and set the gradients to zero."""
         pace = pace * T.dtype.type(self.learning_rate)
         if self.whole_rows:
             kernels.adagrad_whole_rows(touched, penalties, T, state, rank=rank, pace=pace, eps=EPS)
@@ -107,7 +107,7 @@ class Adagrad:
             kernels.adagrad_rows(touched, penalties, T, pace=pace, eps=EPS)
 
     def forget(self, T: NDArray[Any]) -> None:
-        """Do nothing, because there is no momentum."""
+        """Do nothing, because Adagrad has no momentum."""
 
 
 StepRule = Adam | Adagrad

@@ -43,7 +43,7 @@ FIRST_TOL = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    r"""Losses ``smooth`` (:math:`f`) of known cells over matrices of trace norm at most ``radius`` (:math:`\tau`)."""
+    r"""Minimization of a convex loss :math:`f` of the known cells over a trace-norm ball of radius :math:`\tau`."""
 
     pattern: Pattern
     smooth: Smooth
@@ -53,30 +53,31 @@ class Ball:
         check_number("radius", self.radius, above=True)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Return the losses of a matrix; ``m`` contains its known cells if already computed."""
+        """Return the total loss of a matrix; ``m`` contains the known cells if already computed."""
         return self.smooth.value(self.pattern.at(M) if m is None else m)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
-        """Return a lower bound on the losses in the ball, which is tight at the solution."""
+        """Return a lower bound on the minimum loss in the ball, which is tight at the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
         _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
         return -self.smooth.conjugate(y) - self.radius * norm
 
     def multiplier(self, M: Spectral) -> float:
-        """Return the trace-norm penalty for which M, if optimal in the ball, is also the solution."""
+        """Return the trace-norm penalty whose solution is ``M``, provided that ``M`` is optimal in the ball."""
         y = self.smooth.gradient(self.pattern.at(M))
         return float(top_singular_pair(self.pattern.spread(y), near=M.V)[0].s[0])
 
     def largest_penalty(self) -> float:
-        """Return the multiplier of the zero matrix."""
+        """Return the smallest trace-norm penalty for which the solution is zero."""
         return self.multiplier(zero(*self.pattern.shape))
 
 
 def conditional_gradient(ball: Ball) -> Iterator[Sweep]:
-    """Minimize over a ball, starting at zero; an iteration adds one singular pair and takes corrective steps.
+    """Minimize a loss over a trace-norm ball by the conditional gradient (Frank-Wolfe) method, starting at zero.
 
-    Yields ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral` within the ball. The objective never
-    rises, and the solver ends at the optimum.
+    An iteration adds one singular pair and takes corrective steps. Yields ``U``, ``s`` and ``V`` of a
+    :class:`~polyadic.core.linalg.Spectral` within the ball. The objective never rises, and the solver ends at the
+    optimum.
     """
     pattern, smooth = ball.pattern, ball.smooth
     M = zero(*pattern.shape)
@@ -103,7 +104,7 @@ def conditional_gradient(ball: Ball) -> Iterator[Sweep]:
 
 
 def _exact_line(ball: Ball, m: Array, towards: Array) -> float:
-    """Return the step in [0, 1] that minimizes the losses."""
+    """Return the step size in [0, 1] that minimizes the loss in a given direction."""
     from scipy.optimize import brentq
 
     def slope(gamma: float) -> float:
@@ -113,7 +114,10 @@ def _exact_line(ball: Ball, m: Array, towards: Array) -> float:
 
 
 def _corrected(ball: Ball, start: Spectral) -> tuple[Spectral, Array]:
-    """Improve a matrix within its row and column spaces with FISTA; return it and its known cells."""
+    """Improve a low-rank matrix within its row and column spaces with FISTA.
+
+    Returns the matrix and its known cells.
+    """
     pattern, smooth = ball.pattern, ball.smooth
     U, left = np.linalg.qr(start.U)
     V, right = np.linalg.qr(start.V)
@@ -140,7 +144,7 @@ def _corrected(ball: Ball, start: Spectral) -> tuple[Spectral, Array]:
 
 
 def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
-    """Project U C V' onto the trace-norm ball."""
+    """Project the matrix ``U C V'`` onto the trace-norm ball."""
     P, s, Qt = np.linalg.svd(C, full_matrices=False)
     s = onto_simplex(s, radius) if s.sum() > radius else s
     kept = s > 0
@@ -148,6 +152,6 @@ def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
 
 
 def onto_simplex(s: NDArray[Any], total: float) -> Array:
-    """Project descending numbers onto the simplex of non-negative numbers with a given sum."""
+    """Project a vector in descending order onto the simplex of non-negative vectors with a given sum."""
     excess = (np.cumsum(s) - total) / np.arange(1, len(s) + 1)
     return np.asarray(np.maximum(s - excess[np.flatnonzero(s > excess)[-1]], 0))

@@ -32,21 +32,22 @@ MIN_STEP = 1e-10
 
 
 class Function(Protocol):
-    """Objective function, such as :class:`~polyadic.core.objective.Objective`."""
+    """Interface of objective functions, such as :class:`~polyadic.core.objective.Objective`."""
 
     @property
     def penalties(self) -> Sequence[Penalty]:
-        """Penalty of each factor; the smooth parts are included in the value and gradient."""
+        """Penalty of each factor, whose smooth part is included in the gradient."""
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
-        """Return the value, and the gradient of the smooth part."""
+        """Return the value of the objective and the gradient of its smooth part."""
 
 
 def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> Iterator[Sweep]:
-    """Minimize from ``start``; an iteration is an accepted step, which usually takes one gradient evaluation.
+    """Minimize an objective by L-BFGS, or OWL-QN for non-smooth penalties; yield the start and each accepted step.
 
-    ``memory`` pairs of steps and gradient changes approximate the curvature; each takes two copies of the factors. The
-    objective never rises, and the solver ends where no step improves it.
+    A step usually takes one gradient evaluation. ``memory`` pairs of steps and gradient changes approximate the
+    curvature; each takes two copies of the factors. The objective never rises, and the solver ends where no step
+    improves it.
     """
     u = [np.array(f) for f in start]
     value, g = objective.value_and_gradient(u)
@@ -77,7 +78,7 @@ def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> It
 
 
 def _direction(objective: Function, steepest: Factors, pairs: deque[tuple[Factors, Factors, float]]) -> Factors:
-    """Multiply the negative subgradient by the inverse Hessian given by ``pairs`` (two-loop recursion)."""
+    """Compute the search direction from the subgradient by the L-BFGS two-loop recursion."""
     d = [-g for g in steepest]
     alphas = []
     for s, y, curvature in reversed(pairs):
@@ -101,7 +102,7 @@ def _direction(objective: Function, steepest: Factors, pairs: deque[tuple[Factor
 def _search(
     objective: Function, u: Factors, value: float, steepest: Factors, direction: Factors, step: float
 ) -> tuple[Factors, float, Factors] | None:
-    """Shorten the step until the objective decreases enough; return None if no step does."""
+    """Backtracking line search: shorten the step until the objective decreases enough; return None if no step does."""
     min_step = MIN_STEP * step
     while step > min_step:
         moved = []

@@ -23,7 +23,7 @@ early.
 
 
 class Sweep(NamedTuple):
-    """Iteration of a solver: the current factors, as new arrays, and the objective."""
+    """State of a solver after an iteration: the current factors and the objective."""
 
     factors: Factors
     objective: float
@@ -31,7 +31,10 @@ class Sweep(NamedTuple):
 
 @dataclass
 class Result:
-    """Result of a solver run; unless it converged, diverged or was interrupted, it ended at ``max_iter``."""
+    """Result of a solver run: the factors, the objective of each iteration, and why the run ended.
+
+    Unless it converged, diverged or was interrupted, it ended at ``max_iter``.
+    """
 
     factors: Factors  # of iteration ``best``
     history: list[float] = field(default_factory=list)  # objective at the start and after each iteration
@@ -49,7 +52,7 @@ class Result:
 
 
 class NotConvergedWarning(InputWarning):
-    """Warning that iterations ended before convergence."""
+    """Warning that a solver stopped before convergence."""
 
 
 class DivergedWarning(UserWarning):
@@ -123,7 +126,7 @@ def _resumed(reached: Result, first: Sweep) -> Result:
 
 
 def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Factors], float] | None) -> None:
-    """Record an iteration; keep the latest factors or, if there is a measure, the best."""
+    """Record an iteration; keep the latest factors, or the best factors if there is a validation measure."""
     if measure is not None:
         result.measured.append(measure(sweep.factors))
     result.history.append(sweep.objective)

@@ -1,4 +1,4 @@
-r"""Stochastic gradient descent over single known cells, or single pairs of an observed and an unobserved cell.
+r"""Stochastic gradient descent on single observed cells, or on pairs of an observed and an unobserved cell.
 
 Epoch :math:`t` visits all in a new random order, with learning rate :math:`\eta / (1 + d t)`. Both factors of a cell
 are updated from their values before it.
@@ -34,7 +34,7 @@ MAX_MEASURED = 1 << 16
 
 
 class LearningRate(NamedTuple):
-    r"""Learning rate :math:`\eta / (1 + d t)` of epoch :math:`t`: ``initial`` is :math:`\eta`, ``decay`` :math:`d`."""
+    r"""Learning rate :math:`\eta / (1 + d t)` of epoch :math:`t`; ``initial`` is :math:`\eta`, ``decay`` :math:`d`."""
 
     initial: float
     decay: float
@@ -53,10 +53,11 @@ def descend_cells(
     steps: LearningRate,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
-    r"""Minimize :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` plus penalties for each cell; yield each epoch.
+    r"""Fit a biased matrix factorization to the observed cells by SGD; yield the start and each epoch.
 
-    ``cells`` are rows, columns and values, ``start`` the factors with biases in the last column, ``ridges`` the penalty
-    of each column for each cell, and ``objective`` computes the objective of both factors.
+    Minimizes :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` plus penalties for each cell. ``cells`` are rows,
+    columns and values, ``start`` the factors with biases in the last column, ``ridges`` the penalty of each column for
+    each cell, and ``objective`` computes the objective of both factors.
     """
     U, V = (np.array(F, float) for F in start)
     epoch = 0
@@ -79,12 +80,13 @@ def descend_pairs(
     rng: np.random.Generator,
     threads: int,
 ) -> Iterator[Sweep]:
-    r"""Minimize :math:`-\log \sigma(u_i \cdot (v_j - v_k))`, where :math:`(i, j)` is listed and :math:`(i, k)` is not.
+    r"""Minimize the BPR loss :math:`-\log \sigma(u_i \cdot (v_j - v_k))` by SGD; yield the start and each epoch.
 
-    The penalty of a triple is :math:`\tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`. ``listed`` are rows and
-    columns of cells in ascending order, and the offset of each row; ``negatives`` unobserved cells of the same row are
-    drawn for each in an epoch. Yields the start and each epoch, in single precision, with an objective estimated from
-    one unobserved cell for each of at most :data:`MAX_MEASURED` listed ones. The result does not depend on ``threads``.
+    Cell :math:`(i, j)` is observed and :math:`(i, k)` is not. The penalty of a triple is :math:`\tfrac{\lambda}{2}
+    (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`. ``listed`` are rows and columns of cells in ascending order, and the offset of
+    each row; ``negatives`` unobserved cells of the same row are drawn for each in an epoch. Yields the start and each
+    epoch, in single precision, with an objective estimated from one unobserved cell for each of at most
+    :data:`MAX_MEASURED` listed ones. The result does not depend on ``threads``.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
@@ -111,7 +113,7 @@ def descend_labels(
     threads: int,
     step: float = STEP,
 ) -> Iterator[Sweep]:
-    r"""Minimize :math:`\sum \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}` over listed cells and sampled zeros.
+    r"""Minimize the log loss :math:`\sum \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}` over observed cells and sampled zeros.
 
     The penalty :math:`\tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2)` is divided among the expected number of cells of each
     row in an epoch. ``listed`` is as for :func:`descend_pairs`, ``labels`` are zeros and ones; ``negatives`` unobserved
@@ -159,7 +161,7 @@ def _cells_met(
 
 
 def _triples(listed: tuple[NDArray[Any], ...], number: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Draw rows with an observed and an unobserved column each; rows that list all columns are excluded."""
+    """Sample triples of a row, an observed column and an unobserved column."""
     rows, columns, starts = listed
     at = rng.permutation(len(rows))[:MAX_MEASURED]
     rows, better = rows[at], columns[at]
@@ -168,7 +170,7 @@ def _triples(listed: tuple[NDArray[Any], ...], number: int, rng: np.random.Gener
 
 
 class _Measure:
-    """Objective of a fixed sample of triples."""
+    """BPR objective on a fixed sample of triples."""
 
     def __init__(
         self, triples: list[NDArray[np.int64]], U: NDArray[Any], V: NDArray[Any], ridge: float, threads: int

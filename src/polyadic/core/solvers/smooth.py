@@ -1,4 +1,4 @@
-"""Convex functions of known cells: sums of losses, with optional offsets that are fitted as well."""
+"""Convex functions of the known cells of a matrix: sums of losses, with optional fitted offsets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_LENGTH = 4.0
 
 
 class Smooth(Protocol):
-    """Convex function of the known cells with a Lipschitz-continuous gradient."""
+    """Interface of convex functions of the known cells with a Lipschitz-continuous gradient."""
 
     @property
     def curvature(self) -> float:
@@ -35,15 +35,18 @@ class Smooth(Protocol):
         """Return the value of the function at the predictions."""
 
     def gradient(self, m: Array) -> Array:
-        """Return the gradient of the function."""
+        """Return the gradient of the function with respect to the predictions."""
 
     def conjugate(self, y: Array) -> float:
-        r"""Return :math:`\sup_m y \cdot m - f(m)`."""
+        r"""Return the convex conjugate, :math:`\sup_m y \cdot m - f(m)`."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellLosses:
-    r"""Sum of the losses of cells, :math:`\sum_e w_e \ell(x_e, m_e + b_e)`; weights are 1 and offsets 0 by default."""
+    r"""Weighted sum of the losses of the known cells, :math:`\sum_e w_e \ell(x_e, m_e + b_e)`.
+
+    Weights :math:`w` are 1 and offsets :math:`b` 0 by default.
+    """
 
     x: Array
     loss: Convex
@@ -52,21 +55,21 @@ class CellLosses:
 
     @property
     def curvature(self) -> float:
-        """Lipschitz constant for the cell of largest weight."""
+        """Lipschitz constant of the gradient, determined by the largest weight."""
         return self.loss.curvature * (1.0 if self.weights is None else float(self.weights.max()))
 
     def value(self, m: Array) -> float:
-        """Return the sum."""
+        """Return the weighted sum of the losses."""
         values = self.loss.value(self.x, m if self.offsets is None else m + self.offsets)
         return float(values.sum() if self.weights is None else self.weights @ values)
 
     def gradient(self, m: Array) -> Array:
-        """Return the derivative of each cell's loss."""
+        """Return the weighted derivative of the loss of each cell."""
         slopes = self.loss.grad(self.x, m if self.offsets is None else m + self.offsets)
         return slopes if self.weights is None else self.weights * slopes
 
     def conjugate(self, y: Array) -> float:
-        """Return the sum of the conjugates."""
+        """Return the convex conjugate, computed from the conjugates of the losses."""
         w = 1.0 if self.weights is None else self.weights
         shift = 0.0 if self.offsets is None else float(y @ self.offsets)
         return float(np.sum(w * self.loss.conjugate(self.x, y / w))) - shift
@@ -74,34 +77,34 @@ class CellLosses:
 
 @dataclass(frozen=True, eq=False)
 class SeparableSum:
-    """Sum of functions of disjoint sets of cells that together cover all cells."""
+    """Sum of convex functions, each of which depends on a separate subset of the cells."""
 
     parts: Sequence[tuple[NDArray[np.int64], Smooth]]
 
     @property
     def curvature(self) -> float:
-        """Largest Lipschitz constant of the functions."""
+        """Largest Lipschitz constant of the gradients of the functions."""
         return max(part.curvature for _, part in self.parts)
 
     def value(self, m: Array) -> float:
-        """Return the sum."""
+        """Return the sum of the functions at the predictions."""
         return sum(part.value(m[at]) for at, part in self.parts)
 
     def gradient(self, m: Array) -> Array:
-        """Return the gradients, each at its own cells."""
+        """Return the gradient, assembled from the gradients of the functions."""
         slopes = np.empty_like(m)
         for at, part in self.parts:
             slopes[at] = part.gradient(m[at])
         return slopes
 
     def conjugate(self, y: Array) -> float:
-        """Return the sum of the conjugates."""
+        """Return the convex conjugate, the sum of the conjugates of the functions."""
         return sum(part.conjugate(y[at]) for at, part in self.parts)
 
 
 @dataclass(frozen=True, eq=False)
 class WithOffsets:
-    r"""Losses of groups of cells, minimized over an offset for each group.
+    r"""Sum of losses of grouped cells, minimized over an offset for each group.
 
     .. math:: g(m) = \min_b \sum_e w \ell(x_e, m_e + b_{g(e)}) + \tfrac\gamma2 \|b\|^2
 
@@ -120,26 +123,26 @@ class WithOffsets:
 
     @property
     def curvature(self) -> float:
-        """Lipschitz constant of the losses."""
+        """Lipschitz constant of the gradient of the losses."""
         return self.weight * self.loss.curvature
 
     def value(self, m: Array) -> float:
-        """Return the losses and the ridge at the best offsets."""
+        """Return the sum of the losses and the ridge penalty at the optimal offsets."""
         b = self.offsets(m)
         return self.weight * float(self.loss.value(self.x, m + b[self.groups]).sum()) + 0.5 * self.ridge * float(b @ b)
 
     def gradient(self, m: Array) -> Array:
-        """Return the derivatives of the losses at the best offsets."""
+        """Return the derivative of the loss of each cell at the optimal offsets."""
         return self.weight * self.loss.grad(self.x, m + self.offsets(m)[self.groups])
 
     def conjugate(self, y: Array) -> float:
-        """Return the conjugate of the losses plus that of the offsets."""
+        """Return the convex conjugate, the sum of the conjugates of the losses and of the ridge penalty."""
         sums = np.bincount(self.groups, y, self.number)
         apart = self.weight * float(self.loss.conjugate(self.x, y / self.weight).sum())
         return apart + float(sums @ sums) / (2 * self.ridge)
 
     def offsets(self, m: Array) -> Array:
-        """Return the best offset of each group by Newton steps, safeguarded by bisection."""
+        """Compute the optimal offset of each group by Newton steps, safeguarded by bisection."""
         counts = np.bincount(self.groups, minlength=self.number)
         b, low, high = np.zeros(len(counts)), np.full(len(counts), -np.inf), np.full(len(counts), np.inf)
         for _ in range(MAX_STEPS):

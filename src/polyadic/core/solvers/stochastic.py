@@ -1,4 +1,4 @@
-"""Stochastic gradient descent on random batches of entries, from memory or disk, and sampled zeros.
+"""Stochastic gradient descent on random batches of entries, in memory or on disk, and on sampled zeros.
 
 A step adds up the gradient of a batch and moves only the rows that the batch touches. Penalties and the exact sum over
 zeros reach a row when it is touched, with their share of an epoch since the last time. So the cost of a step is
@@ -54,7 +54,7 @@ LEAVES = 8
 
 
 class Batches:
-    """Random batches of about ``batch`` entries from the parts of an objective; each entry once per epoch."""
+    """Sampler of random batches of about ``batch`` entries that visits every entry once per epoch."""
 
     def __init__(self, parts: list[Part], batch: int) -> None:
         self.parts = parts
@@ -64,7 +64,7 @@ class Batches:
         self.steps = max(1, min(chunks, round(self.total / batch)))
 
     def epoch(self, rng: np.random.Generator) -> Iterator[list[Part]]:
-        """Yield the batches of an epoch; each contains a share of each part."""
+        """Yield the random batches of an epoch, each of which contains entries of all parts of the objective."""
         orders = [self._order(-(-len(part.values) // self.chunk), rng) for part in self.parts]
         of = np.repeat(np.arange(len(orders)), [len(order) for order in orders])
         due = np.concatenate([(np.arange(len(order)) + 0.5) / len(order) for order in orders])
@@ -74,7 +74,7 @@ class Batches:
             yield [self._gather(self.parts[k], drawn[which == k]) for k in np.unique(which)]
 
     def _order(self, chunks: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Shuffle chunks within pools of a few random slabs, so that nearby chunks are read at about the same time."""
+        """Return the chunks in random order, with nearby chunks close together for fast reading from disk."""
         length = max(1, SLAB // self.chunk)
         slabs = rng.permutation(-(-chunks // length))
         order = []
@@ -84,7 +84,7 @@ class Batches:
         return np.concatenate(order)
 
     def _gather(self, part: Part, chunks: NDArray[np.int64]) -> Part:
-        """Copy the entries of chunks into one part."""
+        """Copy the entries of the given chunks into one part."""
         slices = [slice(k * self.chunk, (k + 1) * self.chunk) for k in chunks.tolist()]
         columns = part.indices.T
         return part._replace(
@@ -95,7 +95,7 @@ class Batches:
 
 
 class Zeros:
-    r"""Sampler of unobserved cells of a term, each with value zero and weight :math:`w`.
+    r"""Sampler of unobserved cells, which are treated as zeros of weight :math:`w`.
 
     Cells are drawn uniformly (for symmetric entries, among tuples of different indices), and listed ones are dropped.
     Drawn at a rate of :math:`q` per listed entry, :math:`n` of them, they add to the objective in expectation
@@ -133,7 +133,7 @@ class Zeros:
         self.starts = np.concatenate([[0], np.cumsum(first)])
 
     def draw(self, number: float, part: Part, rng: np.random.Generator) -> Part:
-        """Draw ``number`` cells in expectation, including discarded ones, for a part of the term."""
+        """Sample unobserved cells: draw ``number`` cells in expectation, and discard observed cells."""
         prefixes = int(number / LEAVES + rng.random())  # stochastic rounding: exact in expectation
         cells = self._neighbours(prefixes, part, rng) if self.beside else self._cells(prefixes, rng)
         leaf = rng.random((len(cells), LEAVES))
@@ -148,7 +148,10 @@ class Zeros:
         return part._replace(indices=indices.T, values=values, weights=None, scale=scale)
 
     def _neighbours(self, number: int, part: Part, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw listed entries in order; if symmetric, only those whose fibre has a tuple of distinct indices."""
+        """Sample observed entries whose leading indices are reused for negative cells.
+
+        If symmetric, only entries whose fibre has a tuple of distinct indices.
+        """
         cells = part.indices[np.sort(rng.integers(len(part.values), size=number))]
         if not self.entries.symmetric:
             return cells
@@ -156,7 +159,7 @@ class Zeros:
         return cells[(prefixes[:, 1:] < prefixes[:, :-1]).all(axis=1) & (prefixes[:, -1] > 0)]
 
     def _cells(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw cells uniformly; if entries are symmetric, tuples of distinct indices in descending order."""
+        """Sample cells uniformly; for symmetric entries, sample tuples of distinct indices in descending order."""
         shape = self.entries.shape
         cells = rng.integers(shape, size=(number, len(shape)))
         if not self.entries.symmetric:
@@ -170,13 +173,13 @@ class Zeros:
 
 
 def _in_order(entries: Entries) -> bool:
-    """Return whether rows are in strict lexicographic order."""
+    """Return whether the entries are in strict lexicographic order."""
     runs = (slice(max(block.start - 1, 0), block.stop) for block in entries.blocks())
     return all(rising(entries.indices[run].T).all() for run in runs)
 
 
 def cells_of(entries: Entries) -> int:
-    """Return the number of cells that :class:`Zeros` draws from."""
+    """Return the number of cells from which :class:`Zeros` samples."""
     return math.comb(entries.shape[0], entries.order) if entries.symmetric else math.prod(entries.shape)
 
 
@@ -207,11 +210,11 @@ def stochastic(
     zeros_beside: bool = False,
     seed: int | np.random.Generator | None = None,
 ) -> Iterator[Sweep]:
-    """Minimize from ``start`` with random batches; an iteration is an epoch, which uses each listed entry once.
+    """Minimize an objective by stochastic gradient descent on random batches; yield the start and each epoch.
 
-    An epoch that raises the objective is undone and repeated with a smaller learning rate, so the objective never
-    rises; the run ends when failed epochs have reduced the rate to a thousandth. The objective includes the loss of a
-    fixed sample of zeros if zeros are drawn.
+    An epoch uses each observed entry once. An epoch that raises the objective is undone and repeated with a smaller
+    learning rate, so the objective never rises; the run ends when failed epochs have reduced the rate to a thousandth.
+    The objective includes the loss of a fixed sample of zeros if zeros are drawn.
 
     Terms must have CP forms, and factors one rank. The default ``batch``, over all terms, is a 256th of all listed
     entries, from 256 to 65,536 (best or within noise of it for 30 thousand, 1 and 18 million entries, ranks 50 to 300).
@@ -233,7 +236,7 @@ def stochastic(
         shapes = [f"{u.dtype} {u.shape}" for u in start]
         raise InputError(f"start must contain matrices of the same rank and floating-point type; got {shapes}", "start")
     if not number:
-        raise InputError("there are no entries")
+        raise InputError("there are no entries to fit")
     if any(term.side_by_side for term in objective.terms):
         raise InputError(
             "stochastic descent supports only one factor per slot; use quasi_newton for several factors per slot"
@@ -249,7 +252,7 @@ def stochastic(
 
 
 class _Descent:
-    """State of a descent: a table of all factors, and the optimizer state of its rows."""
+    """State of stochastic gradient descent: a table of all factors, and the optimizer state of each row."""
 
     def __init__(
         self,
@@ -308,7 +311,7 @@ class _Descent:
             pace *= DECREASE
 
     def epoch(self, state: NDArray[Any], pace: float) -> None:
-        """Take a step for each batch."""
+        """Run one epoch, with a gradient step for each batch."""
         steps = self.batches.steps
         paces = self.U.dtype.type(pace) * self.scales()
         for step, parts in enumerate(self.batches.epoch(self.rng)):
@@ -318,7 +321,10 @@ class _Descent:
             self.rule.move(touched, self.penalties, self.T, state, pace=paces, rank=self.U.shape[1])
 
     def gradient(self, parts: list[Part], *, last: bool) -> kernels.Touched:
-        """Add the gradient of a batch and the penalties of the rows it touches, or of all rows if ``last``."""
+        """Compute the gradient of a batch and of the penalties on the touched rows; return the touched rows.
+
+        If ``last``, the penalties of all rows are added.
+        """
         rows = np.empty(0, np.int64)
         self.now += 1
         self.clock += sum(len(part.values) for part in parts)
@@ -341,7 +347,7 @@ class _Descent:
         return touched
 
     def scales(self) -> NDArray[Any]:
-        """Return the root mean square of the elements of each row's factor; 1 if all are zero."""
+        """Return the root mean square of the factor to which each row belongs; 1 if the factor is zero."""
         sizes = [float(np.sqrt(np.mean(np.square(u, dtype=float)))) or 1.0 for u in self.factors]
         return np.repeat(np.array(sizes, self.U.dtype), [len(u) for u in self.factors])
 
@@ -354,7 +360,7 @@ class _Descent:
                 self.pull[start : start + len(gradient)] += gradient
 
     def value(self) -> float:
-        """Compute the objective from predictions, with the loss of the sample of zeros."""
+        """Compute the objective, including the loss of a fixed sample of zeros."""
         pairs = zip(self.objective.penalties, self.factors, strict=True)
         value = sum(penalty.value(u) for penalty, u in pairs)
         value += sum(_all_zero(term, self.seen)[0] for term in self.exact)
@@ -365,7 +371,7 @@ class _Descent:
         return value
 
     def _at(self, slot: Slot) -> int:
-        """Return the first row of a factor."""
+        """Return the index of a factor's first row in the table of all factors."""
         assert isinstance(slot, int)  # validated before
         return self.at[slot]
 
@@ -398,7 +404,7 @@ class _Descent:
 
 
 def _row_penalties(penalties: tuple[Penalty, ...], factors: Factors) -> tuple[kernels.RowPenalties, list[int]]:
-    """Return the penalties that kernels support, by row, and the slots of other smooth penalties."""
+    """Return the penalties of each row, and the indices of factors whose penalties kernels do not support."""
     numbers, others = [], []
     for slot, penalty in enumerate(penalties):
         ridge, lasso = 0.0, 0.0

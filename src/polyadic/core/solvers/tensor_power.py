@@ -35,7 +35,10 @@ MAX_REFINEMENTS = 5
 
 
 class Components(NamedTuple):
-    """Non-negative ``weights`` in descending order, shape (rank,), and unit columns ``vectors``, shape (k, rank)."""
+    """Components of a symmetric tensor: weights, shape (rank,), and unit vectors in columns, shape (k, rank).
+
+    Weights are non-negative and in descending order.
+    """
 
     weights: Array
     vectors: Array
@@ -48,10 +51,10 @@ class Components(NamedTuple):
 def tensor_power(
     T: Array, rank: int, *, starts: int = 30, max_iter: int = 100, tol: float = 1e-10, seed: int = 0
 ) -> Components:
-    """Find the components of a symmetric tensor (not checked) of shape (k, k, k), one at a time.
+    """Decompose a symmetric tensor of order 3 by the tensor power method with deflation.
 
-    Each is sought from ``starts`` random directions by at most ``max_iter`` steps, until a direction changes by less
-    than ``tol``.
+    The shape is (k, k, k); symmetry is not checked. Each component is sought from ``starts`` random directions by at
+    most ``max_iter`` steps, until a direction changes by less than ``tol``.
     """
     apply, k = _of_array(T)
     check_int("rank", rank, low=1, high=k)
@@ -77,7 +80,7 @@ def tensor_power(
 
 
 def _of_array(T: Array) -> tuple[Product, int]:
-    """Return k and the function that maps columns v to :math:`T(I, v, v)`."""
+    """Return the function that maps columns :math:`v` to :math:`T(I, v, v)`, and the side length of the tensor."""
     T = np.asarray(T, float)
     if T.ndim != 3 or len({*T.shape}) > 1:
         raise InputError(f"the tensor must have order 3 and modes of equal length; got shape {T.shape}")
@@ -89,12 +92,12 @@ def _of_array(T: Array) -> tuple[Product, int]:
 
 
 def _less(apply: Product, weights: Array, vectors: Array) -> Product:
-    """Deflate: subtract the given components."""
+    """Deflate a tensor, given as a function, by subtracting components."""
     return lambda V: apply(V) - vectors @ (weights[:, None] * (vectors.T @ V) ** 2)
 
 
 def _strongest(apply: Product, V: Array, max_iter: int, tol: float) -> tuple[float, Array]:
-    """Iterate from all columns simultaneously; return the component with the largest weight."""
+    """Run power iterations from all columns of ``V``; return the weight and vector of the strongest component."""
     for _ in range(max_iter):
         new = _unit(apply(V))
         moved = np.abs(new - V).max()

@@ -1,4 +1,4 @@
-r"""Trace-norm regularization of partially known matrices: the problem, its duality gap, and proximal gradients.
+r"""Trace-norm regularized matrix completion: the problem, its duality gap, and proximal gradient methods.
 
 .. math:: \min_M f(P M) + \lambda \|M\|_*
 
@@ -72,7 +72,7 @@ the first objective.
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Distinct positions of the known cells, sorted by row.
+    """Sparsity pattern of the known cells of a matrix, sorted by row.
 
     In a ``symmetric`` matrix a cell off the diagonal is listed once and stands for two.
     """
@@ -85,7 +85,7 @@ class Pattern:
 
     @cached_property
     def dense(self) -> bool:
-        """Whether a dense matrix is faster, because of the number of known cells."""
+        """Whether the fraction of known cells is large enough to use a dense matrix."""
         return len(self.rows) >= DENSE_SHARE * self.shape[0] * self.shape[1]
 
     @cached_property
@@ -97,7 +97,7 @@ class Pattern:
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
     def at(self, M: Spectral) -> Array:
-        """Return :math:`P M`, the values of the known cells."""
+        """Return the values :math:`P M` of a matrix ``M`` in the known cells."""
         if self.dense:
             return np.asarray(M.toarray().ravel()[self._flat])
         if not M.rank:
@@ -107,7 +107,10 @@ class Pattern:
         return np.asarray(cp_predict(cells, factors, offsets=[0, self.shape[0]], threads=self.threads))
 
     def spread(self, y: Array) -> Any:
-        r"""Return :math:`P^\top y`, dense or sparse; in a symmetric matrix, values are split between two cells."""
+        r"""Return the matrix :math:`P^\top y`, with the values ``y`` in the known cells and zeros elsewhere.
+
+        It is dense or sparse; in a symmetric matrix, values are split between two cells.
+        """
         if self.dense:
             dense = np.zeros(self.shape)
             dense.ravel()[self._flat] = y
@@ -117,13 +120,16 @@ class Pattern:
 
     @cached_property
     def reach(self) -> float:
-        """Squared largest singular value of P; smaller for a symmetric matrix, where two cells share a value."""
+        """Squared spectral norm of the operator that selects the known cells.
+
+        It is smaller for a symmetric matrix, where two cells share a value.
+        """
         return 0.5 if self.symmetric and (self.rows != self.columns).all() else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    r"""Losses ``smooth`` (:math:`f`) of known cells plus ``penalty`` (:math:`\lambda`) times the trace norm."""
+    r"""Minimization of a convex loss :math:`f` of the known cells plus :math:`\lambda` times the trace norm."""
 
     pattern: Pattern
     smooth: Smooth
@@ -134,41 +140,45 @@ class Problem:
 
     @property
     def zero(self) -> Spectral:
-        """Zero matrix of the shape of the problem."""
+        """Zero matrix with the shape of the problem."""
         return zero(*self.pattern.shape)
 
     @property
     def step(self) -> float:
-        """Step length: the inverse Lipschitz constant."""
+        """Step size, the inverse of the Lipschitz constant of the gradient."""
         return 1 / (self.smooth.curvature * self.pattern.reach)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Return the objective; ``m`` contains the known cells of M if already computed."""
+        """Return the objective of a matrix; ``m`` contains the known cells if already computed."""
         return self.smooth.value(self.pattern.at(M) if m is None else m) + self.penalty * M.norm
 
     def proximal(self, parts: list[tuple[float, Spectral]], y: Array, *, near: Spectral, tol: float) -> Spectral:
-        """Take a gradient step along ``y`` from a combination of matrices, and soft-threshold the singular values."""
+        """Take a proximal gradient step: soft-threshold the singular values after a gradient step.
+
+        The step along ``y`` starts from a combination of matrices.
+        """
         operator = plus_low_rank(self.pattern.spread(-self.step * y), parts)
         shrink = soft_threshold_symmetric if self.pattern.symmetric else soft_threshold
         return shrink(operator, self.step * self.penalty, near=near, tol=tol)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
-        """Return a lower bound on the optimum, which is tight at the solution."""
+        """Return a lower bound on the minimum of the objective, which is tight at the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
         _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
         return -self.smooth.conjugate(y * min(1.0, self.penalty / norm) if norm else y)
 
     def largest_penalty(self) -> float:
-        r"""Return :math:`\|P^\top \nabla f(0)\|_2`, the smallest penalty for which the solution is zero."""
+        r"""Return the smallest penalty for which the solution is zero, :math:`\|P^\top \nabla f(0)\|_2`."""
         y = self.smooth.gradient(np.zeros(len(self.pattern.rows)))
         return float(top_singular_pair(self.pattern.spread(y), tol=1e-6)[0].s[0])
 
 
 class Certified:
-    """Iterator over a solver that stops at a small duality gap, for :func:`~polyadic.core.solvers.run.run`.
+    """Iterator over the iterations of a solver that stops when the duality gap is small.
 
-    A gap costs less than an iteration; it is computed for the first ten, then after every tenth more. The solver stops
-    when it is ``tol`` times the objective; 0 goes on until ``max_iter``.
+    It can be passed to :func:`~polyadic.core.solvers.run.run`. A gap costs less than an iteration; it is computed for
+    the first ten, then after every tenth more. The solver stops when it is ``tol`` times the objective; 0 goes on until
+    ``max_iter``.
     """
 
     def __init__(self, sweeps: Iterator[Sweep], problem: Problem, *, tol: float) -> None:
@@ -192,14 +202,14 @@ class Certified:
         return sweep
 
     def gap(self, M: Spectral, objective: float) -> float:
-        """Return the gap between the objective of a matrix and the best bound."""
+        """Return the duality gap between the objective of a matrix and the best lower bound."""
         exact = min(1e-3, max(0.1 * self._tol, 1e-9))
         self.bound = max(self.bound, self._problem.bound(M, tol=exact))
         return max(objective - self.bound, 0.0)
 
 
 class Answer(NamedTuple):
-    """Result of a solver, its duality gap, and earlier gaps by iteration."""
+    """Result of a solver: the matrix, the final duality gap, and the gaps of earlier iterations."""
 
     M: Spectral
     gap: float
@@ -215,7 +225,7 @@ def solve(
     tol: float,
     callback: Callable[[Result], None] | None = None,
 ) -> Answer:
-    """Run a solver until the relative duality gap is ``tol``; warn if it is not reached."""
+    """Run a solver until the relative duality gap is at most ``tol``; warn if the tolerance is not reached."""
     certified = Certified(sweeps, problem, tol=tol)
     result = run(certified, max_iter=max_iter, callback=callback)
     M = Spectral(*result.factors)
@@ -225,7 +235,7 @@ def solve(
 
 
 def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
-    """Warn if the iterations ended before the gap was small enough."""
+    """Warn if a solver stopped before the duality gap reached the tolerance."""
     if tol and not result.converged and not result.interrupted:
         share = gap / max(abs(result.history[-1]), np.finfo(float).tiny)
         message = f"stopped after {result.n_iter} iterations with a relative duality gap of {share:.1g}, above {tol:g}"
@@ -233,16 +243,17 @@ def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
 
 
 def check_start(start: Spectral, shape: tuple[int, int]) -> None:
-    """Raise InputError if the start does not have the shape of the problem."""
+    """Raise InputError if the initial matrix does not have the shape of the problem."""
     if (len(start.U), len(start.V)) != shape:
-        raise InputError(f"the start must have shape {shape}; got {(len(start.U), len(start.V))}")
+        raise InputError(f"the initial matrix must have shape {shape}; got {(len(start.U), len(start.V))}")
 
 
 def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accelerate: bool = True) -> Iterator[Sweep]:
-    """Minimize from ``start``, zero by default; an iteration is one thresholding, or two if the first fails.
+    """Minimize a trace-norm regularized loss by proximal gradient steps (FISTA or Soft-Impute).
 
-    Uses FISTA with restarts if ``accelerate``, else Soft-Impute. Yields ``U``, ``s`` and ``V`` of a
-    :class:`~polyadic.core.linalg.Spectral`. The objective never rises, and the solver ends at rounding precision.
+    The default ``start`` is zero. An iteration is one thresholding, or two if the first fails. Uses FISTA with restarts
+    if ``accelerate``, else Soft-Impute. Yields ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral`. The
+    objective never rises, and the solver ends at rounding precision.
     """
     M = problem.zero if start is None else start
     check_start(M, problem.pattern.shape)
