@@ -1,4 +1,4 @@
-"""The command ``explore``: explore a text in a browser, or export a page to a file."""
+"""Command ``explore``: explore a text in a browser, or export a page to a file."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def explore(
 
 
 def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, force: bool) -> Workspace:
-    """Open a workspace, or create one."""
+    """Open an existing workspace, or create one from the sources."""
     from polyadic.core.files import read_meta
     from polyadic.explore.workspace import KIND, Workspace
     from polyadic.interface import errors, output
@@ -133,7 +133,7 @@ def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, f
 
 
 def name_of(source: Path) -> str:
-    """Return the name of the workspace of a source.
+    """Return a name for a workspace, derived from the path of the source.
 
     >>> [name_of(Path(source)) for source in ("wiki.txt.xz", "letters/*.txt", "articles/")]
     ['wiki', 'letters', 'articles']

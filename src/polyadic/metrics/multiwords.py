@@ -1,4 +1,4 @@
-r"""Names: ranking of adjacent words by predicted association, to find multiword names.
+r"""Detection of multiword names by ranking sequences of adjacent words by predicted association.
 
 Bailey and Aeron (2017), section 6.5, suggest the n-way association predicted by a model as a feature for named entity
 recognition. Here the candidates are runs of adjacent words; those that are titles of articles are names. Candidates are
@@ -34,7 +34,7 @@ BLOCK = 1 << 14
 
 
 class Candidate(NamedTuple):
-    """Run of adjacent words, and whether it is a name."""
+    """Candidate for a multiword name: a sequence of adjacent words, and whether it is a name."""
 
     words: tuple[str, ...]
     name: bool
@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Multiwords:
-    """Quality of the ranking of names against other runs of words.
+    """Area under the ROC curve for ranking multiword names above other word sequences.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class Multiwords:
     shares: dict[str, NDArray[np.float64]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, without the shares of each name."""
+        """Return the fields as a dictionary for JSON, without the shares of each name."""
         return {key: getattr(self, key) for key in ("auc", "best", "names", "used", "total")}
 
     def figures(self, prefix: str = "names") -> list[Figure]:
-        """Return the area of the best rule on the names with odd indices, which were not used to select it.
+        """Return the AUC of the selected rule on the names with odd indices, which were not used for the selection.
 
         The resampling units are the names; the other runs, which are far more numerous, are fixed.
         """
@@ -82,7 +82,7 @@ class Multiwords:
 
 
 def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwords:
-    """Rank runs of adjacent words by the association that their vectors predict.
+    """Rank sequences of adjacent words by the association predicted from word vectors, to detect names.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
 
 
 def _shares(scores: NDArray[np.float64], name: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the share of the other runs ranked below each name; ties count half."""
+    """Return the share of other word sequences that are ranked below each name; ties count half."""
     others = np.sort(scores[~name])
     below, up_to = (np.searchsorted(others, scores[name], side) for side in ("left", "right"))
     return np.asarray((below + up_to) / (2 * len(others)))

@@ -48,7 +48,7 @@ def source(sources: Sequence[str]) -> Any:
 
 
 def nothing_more(_: dict[str, Any]) -> None:
-    """Print nothing, because each step was printed when it ended."""
+    """Print nothing, because the result of each step has already been printed."""
 
 
 @TASK.verb(example="polyadic lines work/corpus case --sort right")
@@ -65,7 +65,7 @@ def lines(
     csv: File | None = None,
     force: bool = False,
 ) -> dict[str, Any] | None:
-    """Print a concordance: the sentences that contain words, each with its document.
+    """Print a concordance: the sentences that contain the given words, each with its document.
 
     The corpus must be made with --keep-text.
 
@@ -125,7 +125,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) -> None:
-    """Write lines with the fields of their documents as CSV."""
+    """Write concordance lines and the metadata of the documents as CSV."""
     from itertools import chain
 
     from polyadic.core.frames import field_name, records
@@ -137,7 +137,7 @@ def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) 
 
 
 def _print_lines(found: Iterator[ConcordanceLine]) -> None:
-    """Print lines as they are found: aligned at the word on a terminal, otherwise separated by tabs."""
+    """Print concordance lines as they are found: aligned at the word on a terminal, otherwise separated by tabs."""
     import typer
 
     from polyadic.text.readers import name_of_document
@@ -176,7 +176,7 @@ def corpus(
     jobs: Threads = None,
     force: bool = False,
 ) -> Saved:
-    """Encode text with a vocabulary in a folder that other commands can read fast.
+    """Encode text as a corpus, a folder that other commands can read quickly.
 
     Parameters
     ----------

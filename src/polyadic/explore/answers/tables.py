@@ -1,4 +1,4 @@
-"""Correspondence analysis of a field of the documents against another field or against words."""
+"""Correspondence analysis of a metadata field against another field or against words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_VALUES = 500
 def table(
     workspace: Workspace, rows: str, *, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300
 ) -> Answer:
-    """Return the correspondence analysis of a field of the documents against another field or the most frequent words.
+    """Return the correspondence analysis of a metadata field against another field or the most frequent words.
 
     Coordinates are principal, on at most five axes; contributions are shares of the inertia of an axis, and the quality
     of a point is the share of its own inertia on two axes.
@@ -37,7 +37,7 @@ def table(
 
 
 def analysed(counted: CrossTable, rows: str, columns: str) -> Answer:
-    """Analyse a table whose rows and columns have the given titles."""
+    """Return the correspondence analysis of a contingency table as a dict for JSON, with titles of rows and columns."""
     model = counted.analyse()
     sides: dict[str, list[Any]] = {}
     for side, names in (("rows", counted.rows), ("columns", counted.columns)):
