@@ -143,7 +143,7 @@ def test_gaps_refuse(texts):
         ({"size": 0}, "size must be a whole number of at least 1"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1"),
         ({"width": 0}, "width must be a whole number from 1"),
-        ({"min_count": 1000}, "no tuple of 3 words in span 10 occurs at least 1000 times"),
+        ({"min_count": 1000}, "no tuple of 3 words occurs at least 1000 times with window 'span' and width 10"),
     ):
         with pytest.raises(InputError, match=message):
             gaps(*texts, **{"min_count": 2} | change)
@@ -307,7 +307,7 @@ def test_names_by_hand(tmp_path):
     }
     assert [run for run, name in everything.items() if name] == [("new", "york", "city")]
     vectors = Embedding(corpus.vocabulary.words, np.eye(len(corpus.vocabulary)))
-    with pytest.raises(InputError, match="got 1 names and 4 other runs"):
+    with pytest.raises(InputError, match="got 1 names and 4 other candidates"):
         multiwords(vectors, names(corpus, order=3, min_count=1))
 
 

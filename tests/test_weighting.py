@@ -274,7 +274,7 @@ def test_refusals(arguments, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"text": replace(some_text(), digest="other")}, "of order 2 in `lower` have a different corpus"),
+        ({"text": replace(some_text(), digest="other")}, "of order 2 in `lower` must have the same corpus"),
         ({"width": 4}, "a different width"),
         ({"window": "chunk"}, "a different window"),
         ({"repeats": True}, "a different repeats"),

@@ -98,7 +98,7 @@ def kos(root: Root = None) -> csr_array:
         check_count(file, number, published, what)
     rows, columns, counts = numbers[3:].reshape(-1, 3).T
     if not (0 < rows.min() <= rows.max() <= KOS[0] and 0 < columns.min() <= columns.max() <= KOS[1]):
-        raise InputError(f"{file} is damaged: a post or word number is out of range")
+        raise InputError(f"{file} is damaged: a post or word index is out of range")
     return csr_array((counts.astype(np.float32), (rows - 1, columns - 1)), shape=KOS[:2])
 
 

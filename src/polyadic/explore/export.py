@@ -95,7 +95,8 @@ def _html(answers: dict[str, Any]) -> str:
         html = html.replace(here, there)
     if len(html.encode()) > LARGEST:
         raise InputError(
-            f"the page would have {len(html.encode()) / 2**20:.0f} MiB, more than {LARGEST >> 20}; select less"
+            f"the page would have {len(html.encode()) / 2**20:.0f} MiB, but the limit is {LARGEST >> 20} MiB;"
+            " select less"
         )
     return html
 

@@ -56,7 +56,7 @@ def export_page(
 
 
 async def _page(name: str = "index.html") -> Response:
-    """Respond with one of the page's own files."""
+    """Respond with a static file of the web page, or with status 404."""
     content = await run_in_threadpool(_static, name)
     if content is None:
         return fault(404, "there is no such page")

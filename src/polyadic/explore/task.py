@@ -87,7 +87,7 @@ def explore(
 
     chosen = {"word": word, "phrase": phrase, "topics": topics, "table": table, "parts": parts, "map": map_}
     if export is None and (idle := next((name for name, value in chosen.items() if value), None)):
-        raise InputError(f"{idle} selects contents of an exported page; name its file with export", idle, "export")
+        raise InputError(f"{idle} applies only to an exported page; set the output file with export", idle, "export")
     output.check_file(export, force=force)
     if not only_make and export is None:
         output.check_server()
@@ -120,7 +120,7 @@ def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, f
     if len(sources) == 1 and (first / "meta.json").is_file() and read_meta(first)["kind"] == KIND:
         if given or out is not None:
             idle = [*given, "out"][0]
-            raise InputError(f"{idle} has no effect because {first} already exists; leave it out", idle)
+            raise InputError(f"{idle} has no effect because {first} already exists; omit it", idle)
         return Workspace.open(first)
     if not (first / "meta.json").exists() and (first / "corpus.json").is_file() and (first / "corpus").is_dir():
         raise InputError(f"{first} is incomplete; repeat the command that created it to resume")

@@ -151,13 +151,17 @@ class Workspace:
         if corpus.digest != meta.get("corpus"):
             raise InputError(f"{folder / 'corpus'} is not the corpus of this workspace; build the workspace again")
         if places.shape != (min(len(vectors), MAX_MAPPED), 2):
-            raise InputError(f"{folder / 'map.npy'} is damaged: it has {len(places):,} words")
+            raise InputError(
+                f"{folder / 'map.npy'} is damaged: its shape {places.shape} does not match the word vectors"
+            )
         if not (folder / "topics").is_dir():
             return cls(folder, corpus, vectors, places)
         topics = load(folder / "topics" / "model", (TextTopics,))
         mixtures = open_array(folder / "topics" / "mixtures.npy", (np.float32,), ndim=2)
         if mixtures.shape != (len(corpus.documents) - 1, topics.n_components):
-            raise InputError(f"{folder / 'topics'} is damaged: it has {len(mixtures):,} documents")
+            raise InputError(
+                f"{folder / 'topics'} is damaged: the shape {mixtures.shape} does not match the documents and topics"
+            )
         return cls(folder, corpus, vectors, places, topics, mixtures)
 
     @cached_property

@@ -208,7 +208,7 @@ def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, 
         name = name.strip().replace("-", "_")
         if not equals or name not in settable:
             raise InputError(
-                f"--set takes NAME=VALUE, with NAME one of {', '.join(sorted(settable))}; got {text!r:.60}"
+                f"--set requires NAME=VALUE, where NAME is one of {', '.join(sorted(settable))}; got {text!r:.60}"
             )
         if name in given or name in read:
             raise InputError(f"{name} must be given only once", name)
@@ -310,7 +310,7 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
             return
         if scheduler is not None and workers is not None:
             raise InputError(
-                "--workers starts processes on this machine and --scheduler uses existing ones; pass only one of them"
+                "--workers starts processes on this machine and --scheduler uses existing ones; use only one of the two"
             )
         from polyadic.core.executor.dask import working_on
 

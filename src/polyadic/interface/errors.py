@@ -158,7 +158,7 @@ def in_one_sentence() -> Iterator[None]:
         except RuntimeError as error:
             if str(error) != "can't start new thread":  # Python's words for a stack that does not fit
                 raise
-            say("out of memory, or of threads")
+            say("cannot start a thread: out of memory, or too many threads")
             raise typer.Exit(BAD_INPUT) from None
         except (InputError, MissingExtraError, OSError) as error:
             say(_sentence(error))
@@ -198,7 +198,7 @@ def keeping(content: Callable[[], list[str]]) -> Iterator[None]:
 
 def stages_in(folder: Path) -> Callable[[], list[str]]:
     """Return a function that lists the finished stages saved by an interrupted run."""
-    return lambda: [f"the finished stages in {folder}; the same command goes on from there"] if folder.exists() else []
+    return lambda: [f"the finished stages in {folder}; repeat the command to resume"] if folder.exists() else []
 
 
 def interrupted(*, kept: Sequence[str] = ()) -> typer.Exit:

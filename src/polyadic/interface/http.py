@@ -140,7 +140,7 @@ class Responder:
         return answer
 
     async def work(self, make: Callable[[], Response]) -> Response:
-        """Compute an answer in a thread; respond with 503 if it takes too long."""
+        """Compute a response in a thread, or respond with status 503 after a timeout."""
         async with self._busy:
             work = asyncio.get_running_loop().run_in_executor(self._threads, make)
             try:

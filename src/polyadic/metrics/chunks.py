@@ -80,7 +80,7 @@ def spans(tags: Tags) -> list[Span]:
     [Span(kind='NP', first=2, end=3), Span(kind='VP', first=4, end=5), Span(kind='NP', first=5, end=6)]
     """
     if not spell_spans(tags):
-        raise InputError(f"span tags must be O, or B- or I- with a kind; got {' '.join(tags)!r}")
+        raise InputError(f"span tags must be O, or B- or I- followed by a label; got {' '.join(tags)!r}")
     closed, kind, first = [], "", 0
     for at, tag in enumerate([*tags, "O"]):
         if kind and tag != f"I-{kind}":

@@ -187,7 +187,7 @@ def match_files(
         raise InputError(f"{name} has {len(predicted):,} sentences, but the treebank has {len(gold):,}")
     for at, (sentence, parse) in enumerate(zip(gold, predicted, strict=True), 1):
         if tuple(sentence.forms) != tuple(parse.forms):
-            raise InputError(f"{name}: the words of sentence {at} differ from those of the treebank")
+            raise InputError(f"{name}: the words of sentence {at} differ from the words in the treebank")
     return [match_trees(sentence, parse, subtypes=subtypes) for sentence, parse in zip(gold, predicted, strict=True)]
 
 

@@ -197,8 +197,8 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
     """
     if len(a.rows) != len(b.rows) or (a.used, a.statistic) != (b.used, b.statistic):
         raise InputError(
-            f"{a.name} over {a.used:,} cases cannot be compared with {b.name} over {b.used:,}; test both on the words"
-            " they share"
+            f"{a.name} over {a.used:,} cases cannot be compared with {b.name} over {b.used:,} cases;"
+            " evaluate both on the same cases"
         )
     _check_level(level)
     first, second = _resampled([a, b], resamples, seed)

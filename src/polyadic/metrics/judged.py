@@ -126,7 +126,7 @@ def judged(
     for name, rankings in systems.items():
         for relation, pairs in rankings.items():
             if len(set(pairs)) < len(pairs):
-                raise InputError(f"{name} ranks a pair twice for {relation}")
+                raise InputError(f"the ranking of {name} contains a pair twice for the relation {relation}")
     counted = {relation: _pooled(systems, relation, truth, pool) for relation, truth in judgements.items()}
     counted = {relation: truth for relation, truth in counted.items() if any(truth.values())}
     if not counted:
@@ -199,7 +199,7 @@ def ranked_cells(
         if number := int(right.sum()):
             rankings.append((names[column], number, len(candidates), *average_precision(right, number)))
     if not rankings:
-        raise InputError(f"no predicate has at least {at_least} unseen cells")
+        raise InputError(f"no predicate has at least {at_least} true unseen cells")
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))

@@ -106,14 +106,14 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
     """
     every = list(candidates)
     if len({len(c.words) for c in every}) > 1 or (every and len(every[0].words) < 2):
-        raise InputError("all runs must have the same number of words, at least 2")
+        raise InputError("all candidates must have the same number of words, at least 2")
     parts = [([embedding.find(word) for word in c.words], c.name) for c in every]
     known = [(rows, name) for rows, name in parts if None not in rows]
     name = np.array([name for _, name in known], bool)
     if name.sum() < 2 or name.all():
         raise InputError(
-            "ranking requires at least two names and one other run whose words are all in the vocabulary of"
-            f" {len(embedding):,} words; got {int(name.sum())} names and {int((~name).sum())} other runs"
+            "ranking requires at least two names and one other candidate with all words in the vocabulary of"
+            f" {len(embedding):,} words; got {int(name.sum())} names and {int((~name).sum())} other candidates"
         )
     rows = np.array([rows for rows, _ in known])
     blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]

@@ -248,9 +248,7 @@ def _checked(name: str, triples: ArrayLike, entities: int) -> NDArray[np.int64]:
         raise InputError(f"{name} must be an integer array of shape (n, 3); got {array.dtype} of shape {array.shape}")
     array = array.astype(np.int64)
     if array.min() < 0 or array[:, [0, 2]].max() >= entities:
-        raise InputError(
-            f"{name} must contain relation numbers of at least 0 and entity numbers from 0 to {entities - 1:,}"
-        )
+        raise InputError(f"{name} must contain non-negative relation ids and entity ids from 0 to {entities - 1:,}")
     if (int(array[:, 1].max()) + 1) * entities**2 > np.iinfo(np.int64).max:
-        raise InputError(f"{name} contains numbers that are too large; number relations and entities from 0")
+        raise InputError(f"{name} contains ids that are too large; number relations and entities from 0")
     return array

@@ -84,7 +84,7 @@ def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]]) -> Reranked:
         several = np.add.reduceat(level, at, dtype=np.int64) > 1
         counts += [len(groups), len(costs), int(several.sum()), int((choice != at).sum())]
     if not counts[0]:
-        raise InputError("there are no lists")
+        raise InputError("there are no lists of candidates to rerank")
     first, oracle, chance, reranked, worst = (sums / counts[0]).tolist()
     lists, candidates, tied, moved = counts.tolist()
     return Reranked(lists, candidates, first, oracle, chance, reranked, tied, worst, moved)

@@ -137,8 +137,8 @@ def _fallback(texts: Sequence[str]) -> tuple[set[str], list[str]]:
     if best is None or found[best] < len(missing):
         some = "".join(sorted(missing)[:5])
         warnings.warn(
-            f"no installed font has all letters of the labels, such as {some}; missing letters are boxes: install a"
-            " font for the language, such as Noto Sans CJK",
+            f"no installed font has all letters of the labels, such as {some}; missing letters are drawn as boxes:"
+            " install a font for the language, such as Noto Sans CJK",
             stacklevel=4,
         )
     return missing, [fonts[best]] if best is not None and found[best] else []

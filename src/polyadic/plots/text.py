@@ -263,5 +263,5 @@ def _chosen(name: str, numbers: Sequence[int] | None, size: int) -> list[int]:
     """Return the indices to plot, by default the first ten."""
     chosen = list(range(min(size, 10))) if numbers is None else list(numbers)
     if not chosen or not all(isinstance(k, int | np.integer) and 0 <= k < size for k in chosen):
-        raise InputError(f"{name} must be numbers from 0 to {size - 1}; got {chosen}", name)
+        raise InputError(f"{name} must be indices from 0 to {size - 1}; got {chosen}", name)
     return chosen

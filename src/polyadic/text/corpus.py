@@ -278,8 +278,8 @@ class Corpus:
         """
         if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
             raise InputError(
-                f"the words of {self.path} are lemmas taken from the files, so new text cannot be tokenized in the"
-                " same way"
+                f"the corpus {self.path} contains lemmas read from CoNLL-U files, so new text cannot be tokenized in"
+                " the same way"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
         return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
@@ -291,7 +291,7 @@ class Corpus:
             return whitespace
         if not name.startswith("Tokenizer("):
             raise InputError(
-                f"{self.path} was tokenized by {name}, which is not part of polyadic; tokenize the text with it first"
+                f"the corpus {self.path} was built with the custom tokenizer {name}; tokenize the text with it first"
             )
         call = ast.parse(name, mode="eval").body
         assert isinstance(call, ast.Call)
@@ -341,7 +341,7 @@ class Corpus:
         chosen = np.unique(np.asarray(documents, np.int64))
         total = len(self.documents) - 1
         if len(chosen) != len(documents) or (len(chosen) and not 0 <= chosen[0] <= chosen[-1] < total):
-            raise InputError(f"documents must be distinct numbers below {total:,}", "documents")
+            raise InputError(f"documents must be distinct indices from 0 to {total - 1:,}", "documents")
         edges = self.sentences[self.documents]  # of each document, in tokens
         ids = np.concatenate([self.ids[:0], *(self.ids[edges[d] : edges[d + 1]] for d in chosen)])
         counts = np.bincount(ids, minlength=len(self.vocabulary))
@@ -461,7 +461,7 @@ def _check_offsets(path: Path, offsets: NDArray[np.int64], *, end: int, of: str)
         steps = np.diff(offsets[start : start + _BLOCK + 1])
         if steps.min() < 0:
             raise InputError(
-                f"{path} is damaged: offset {start + int(steps.argmin()) + 1} is smaller than the one before"
+                f"{path} is damaged: offset {start + int(steps.argmin()) + 1} is smaller than the previous offset"
             )
 
 
@@ -471,7 +471,7 @@ def _check_ids(path: Path, ids: NDArray[np.integer], vocabulary: Vocabulary) -> 
         block = ids[start : start + _BLOCK]
         if block.max() >= len(vocabulary):
             raise InputError(
-                f"{path} is damaged: it contains the id {block.max()}, but there are {len(vocabulary)} words"
+                f"{path} is damaged: it contains the id {block.max()}, but the vocabulary has {len(vocabulary)} words"
             )
         counts += np.bincount(block, minlength=len(vocabulary))
     if not np.array_equal(counts, vocabulary.counts):

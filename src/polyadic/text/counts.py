@@ -103,7 +103,7 @@ class Counts:
             whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
             if not (entries.symmetric and entries.unlisted == "zero" and whole):
                 raise InputError(
-                    f"{folder} is damaged: counts must be symmetric, at least 1, and zero where not listed"
+                    f"{folder} is damaged: counts must be symmetric, at least 1, and zero where unobserved"
                 )
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             marginals = open_array(folder / "marginals.npy", (np.int64,))
@@ -230,15 +230,15 @@ def count(
     if planned is None:
         planned = plan(corpus, **window_of, memory=memory, threads=threads)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
-        raise InputError("the plan was made for another corpus or window")
+        raise InputError("the plan was made for a different corpus or window; create it with the same arguments")
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
             spool = SpillFile(draft / "parts")
             parts, marginals = _counted(planned, order, min_count, spool, threads)
             if not _write_tuples(spool, parts, order, draft):
                 raise InputError(
-                    f"no tuple of {order} words in {window} {width} occurs at least {min_count} times; lower"
-                    " min_count or use a larger window",
+                    f"no tuple of {order} words occurs at least {min_count} times with window {window!r} and width"
+                    f" {width}; lower min_count or use a larger window",
                     "min_count",
                 )
             spool.remove()
@@ -277,8 +277,8 @@ def plan(
     bits = max(size - 1, 1).bit_length()
     if bits * (order - 1) > 64:
         raise InputError(
-            f"counting order {order} needs at most {2 ** (64 // (order - 1)):,} words; the corpus has {size:,}: raise"
-            " the corpus's min_count or set max_size",
+            f"counting order {order} allows at most {2 ** (64 // (order - 1)):,} words, but the corpus has {size:,};"
+            " build the corpus with a higher min_count or set max_size",
             "max_size",
             "min_count",
         )

@@ -313,7 +313,7 @@ def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
     result = nested(result)
     odd = next((sentence for sentence in result if not isinstance(sentence, (list, tuple))), None)
     if odd is not None:
-        raise InputError(f"a tokenizer must return sentences as lists of strings; one of them is {_kind(odd)}")
+        raise InputError(f"a tokenizer must return sentences as lists of strings; got the sentence {_kind(odd)}")
     return [(" ".join(map(str, words)), list(words)) for words in result]
 
 

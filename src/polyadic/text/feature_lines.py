@@ -160,7 +160,7 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
             group = _whole(value)
             continue
         if not mark:
-            raise ValueError(f"expected number:value, got {word!r:.40}")
+            raise ValueError(f"expected index:value; got {word!r:.40}")
         if (at := _whole(name)) in features:
             raise ValueError(f"feature {at} occurs twice")
         features[at] = _number(value)
@@ -233,11 +233,11 @@ class RankLines:
         seen: set[int] = set()
         for X, y, group in feature_blocks(self.path, size=self._size):
             if group[0] < 0:
-                raise InputError(f"{self.path}: every line must have qid:, the number of its list")
+                raise InputError(f"{self.path}: every line must have a query id (qid:)")
             starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
             here = group[starts].tolist()
             if len(set(here)) < len(here) or not seen.isdisjoint(here):
-                raise InputError(f"{self.path}: the lines of a list must be consecutive; sort them by qid")
+                raise InputError(f"{self.path}: the lines of a query must be consecutive; sort the lines by qid")
             seen.update(here)
             highest = np.repeat(np.maximum.reduceat(y, starts), np.diff(np.r_[starts, len(y)]))
             yield QueryGroups(X, highest - y, np.r_[starts, len(y)].astype(np.int64))

@@ -168,9 +168,9 @@ def warn_of_unspaced(language: str) -> None:
     """Warn if a language is written without spaces between words and no word segmenter is installed."""
     if language in UNSPACED and segmenter(language) is None:
         extra = UNSPACED[language]
-        instead = f'pip install "polyadic[{extra}]", or cut' if extra else "cut"
+        instead = f'run pip install "polyadic[{extra}]", or segment' if extra else "segment"
         warnings.warn(
-            f"the text is in a language without spaces between words ({language}), so whole clauses become words:"
-            f" {instead} it into words and read it as tokenised",
+            f"the text is in a language without spaces between words ({language}), so whole clauses become words;"
+            f" {instead} the text into words and set tokenised",
             stacklevel=3,
         )

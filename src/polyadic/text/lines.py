@@ -120,7 +120,7 @@ class Lines:
         self.path = Path(path) / FILE
         if not self.path.is_file():
             raise InputError(
-                f"{path} does not contain the text: build the corpus again to keep it (keep_text=True)", "keep_text"
+                f"{path} does not contain the original text; build the corpus again with keep_text=True", "keep_text"
             )
         tokenizer = str(settings.get("tokenizer"))
         self._pairs = {*(settings.get("multiwords") or ())}
@@ -209,7 +209,7 @@ class Lines:
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
             if known is None:
-                raise InputError(f"{self.path} has no document {number} (numbers start at 0)")
+                raise InputError(f"{self.path} has no document {number} (documents are numbered from 0)")
             first, last = self._first(number), self._first(number + 1)
             end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MAX_ROWS))
             rows = self._base.execute(
@@ -288,7 +288,7 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     if not words or not all(words):
         raise InputError("give at least one word to search for")
     if either and width is not None:
-        raise InputError("width cannot be combined with either; omit one of them", "width")
+        raise InputError("width cannot be combined with the option either; omit one of the two", "width")
     starts = [len(word) > 1 and word.endswith("*") for word in words]
     quoted = [
         '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start

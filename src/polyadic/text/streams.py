@@ -191,7 +191,7 @@ class _Zstandard(io.RawIOBase):
             data = data or self._source.read1(BLOCK >> 8)  # which may become a thousand times as much
             if not data:
                 if self._frame is not None and not self._frame.eof:
-                    raise EOFError("the last frame has no end")
+                    raise EOFError("the last frame is incomplete")
                 return 0
             if self._frame is None or self._frame.eof:
                 self._frame = self._new()

@@ -220,7 +220,7 @@ def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.floa
             raise InputError(f"specific interaction of order {order} requires counts of order {size} in `lower`")
         for key in ("corpus", "window", "width", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
-                raise InputError(f"the counts of order {size} in `lower` have a different {key}")
+                raise InputError(f"the counts of order {size} in `lower` must have the same {key} as `counts`")
         table = _of_tuples(by_order[size])
         parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
     return parts

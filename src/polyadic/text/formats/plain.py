@@ -164,7 +164,7 @@ def read_conllu(file: File) -> Iterator[Piece]:
     """
     field = file.reading.field or "form"
     if field not in COLUMNS:
-        raise InputError(f"field must be 'form' or 'lemma' for CoNLL-U such as {file.name}; got {field!r}")
+        raise InputError(f"field must be 'form' or 'lemma' for the CoNLL-U file {file.name}; got {field!r}")
     starting: Mapping[str, str] | None = None
     held: list[list[str]] = []
     size = 0
