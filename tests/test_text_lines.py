@@ -131,7 +131,7 @@ def test_either_word_is_enough(corpus):
     both = each["bank"] & each["river"]
     assert both
     assert set(best[: len(both)]) == both
-    with pytest.raises(InputError, match="width cannot be combined with the option either"):
+    with pytest.raises(InputError, match="width cannot be combined with 'either'"):
         next(lines.find("bank", "river", either=True, width=3))
 
 

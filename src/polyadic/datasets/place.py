@@ -1,4 +1,4 @@
-"""Location of the test sets, and functions that read text files."""
+"""Location and reading of the published test sets."""
 
 from __future__ import annotations
 

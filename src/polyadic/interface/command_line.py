@@ -160,7 +160,7 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
 
 
 def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
-    """Return the settings of one or several classes by name; a shared setting accepts any type of these classes.
+    """Return the settings of one or several classes by name; a shared setting has the union of all types.
 
     The description is that of the last class, with all defaults where classes differ.
     """

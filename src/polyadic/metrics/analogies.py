@@ -214,12 +214,12 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
     """
     answers = list(asked)
     if not answers:
-        raise InputError(f"the figure {name!r} needs at least one question")
+        raise InputError(f"the metric {name!r} needs at least one question")
     questions, right, tested = zip(*answers, strict=True)
     p, q = pairs_of(questions).T
     n = int(max(p.max(), q.max())) + 1
     if n > MAX_PAIRS:
-        raise InputError(f"the questions combine {n:,} pairs, too many for one figure; use at most {MAX_PAIRS:,}")
+        raise InputError(f"the questions combine {n:,} word pairs, but at most {MAX_PAIRS:,} are allowed")
     rows = np.zeros((n, 2 * n))
     np.add.at(rows, (p, q), right)
     np.add.at(rows, (p, n + q), tested)

@@ -160,6 +160,6 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
 
 
 def _wins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 if the first score is larger than the last, 1/2 for ties, else 0, with a second column of ones."""
+    """Return a column of wins (1 if the first score is higher than the last, 1/2 for ties) and a column of ones."""
     first, second = scores[:, 0], scores[:, -1]
     return np.stack([(first > second) + 0.5 * (first == second), np.ones(len(scores))], axis=1)

@@ -1,4 +1,4 @@
-r"""Evaluation of the entity pairs ranked for each relation against pooled human judgements.
+r"""Evaluation of ranked entity pairs, relation by relation, against pooled human judgements.
 
 A text contains more facts than can be judged. So the best pairs of every system are pooled and judged, relation by
 relation, and only judgements of the pool count. With :math:`p_1, p_2, \dots` the pairs of a ranking from the top and G
@@ -39,7 +39,7 @@ ROUNDING = 1e-9
 
 
 class Judged(NamedTuple):
-    """Average precision for each relation of the entity pairs ranked by a system.
+    """Average precision and interpolated precision of a system for each relation.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def judged(
     depth: int = 1000,
     unjudged: Unjudged = "wrong",
 ) -> dict[str, Judged]:
-    """Evaluate the entity pairs ranked by one or more systems against human judgements.
+    """Evaluate the ranked entity pairs of one or more systems against human judgements.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Detection of multiword names by ranking sequences of adjacent words by predicted association.
+r"""Detection of multiword names: sequences of adjacent words are ranked by predicted association.
 
 Bailey and Aeron (2017), section 6.5, suggest the n-way association predicted by a model as a feature for named entity
 recognition. Here the candidates are runs of adjacent words; those that are titles of articles are names. Candidates are
@@ -68,7 +68,7 @@ class Multiwords:
         return {key: getattr(self, key) for key in ("auc", "best", "names", "used", "total")}
 
     def figures(self, prefix: str = "names") -> list[Figure]:
-        """Return the AUC of the selected rule on the names with odd indices, which were not used for the selection.
+        """Return the AUC of the selected rule on the names with odd indices, which were not used for selection.
 
         The resampling units are the names; the other runs, which are far more numerous, are fixed.
         """

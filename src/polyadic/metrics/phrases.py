@@ -128,7 +128,7 @@ def phrases(
     ]
     if len(usable) < 2:
         raise InputError(
-            f"at least 2 phrases must have their words in the vocabulary of {len(embedding):,} words; got"
+            f"at least 2 phrases must have all their words in the vocabulary of {len(embedding):,} words; got"
             f" {len(usable)} of {len(every):,}"
         )
     if make is None:

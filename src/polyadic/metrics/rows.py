@@ -1,4 +1,4 @@
-"""Counts of gold, predicted and matching items by kind."""
+"""Counts of gold, predicted and matching items for each kind of item."""
 
 from __future__ import annotations
 

@@ -392,7 +392,7 @@ def _complements(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> NDArray[
 
 
 def _agreement(weights: Weights, start: int, stop: int) -> Weights:
-    """Return the pairwise agreement of a range of instances with all instances; the agreement with itself is 0."""
+    """Return the pairwise agreement of a range of instances with all instances, with 0 on the diagonal."""
     agree = np.zeros((stop - start, len(weights)))
     for column in weights.T:
         rows = np.flatnonzero(column)

@@ -308,7 +308,7 @@ def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
     if len(topic) < 2:
         raise InputError(f"coherence needs at least two words per topic; got {len(topic)}")
     if absent := [word for word in topic if word not in occurrences.rows]:
-        raise InputError(f"{absent[0]!r} was not counted; count all top words")
+        raise InputError(f"the word {absent[0]!r} was not counted; count the top words of all topics")
     rows = [occurrences.rows[word] for word in topic]
     joint = occurrences.together[np.ix_(rows, rows)] / occurrences.windows
     alone = np.diag(joint)
@@ -318,7 +318,7 @@ def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
 
 
 def _product(spans: list[Any], windows: int, words: int) -> Any:
-    """Count the pairs of words that occur in the same window, given the range of windows around each occurrence."""
+    """Count the pairs of words that occur in the same window, given the windows that contain each occurrence."""
     if not spans:
         return np.zeros((words, words))
     first, last, rows = map(np.concatenate, zip(*spans, strict=True))

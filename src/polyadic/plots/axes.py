@@ -66,7 +66,7 @@ def save_figure(ax: Any, file: Path) -> None:
 
 
 def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str], *, size: float = 8) -> int:
-    """Label points without overlapping points or other labels; return the number of labels that do not fit.
+    """Label points without overlapping labels, and return the number of labels that do not fit.
 
     Distant labels are connected to their point by a line. Labels without room are left out, so pass important points
     first. Points, (n, 2), are in data coordinates of axes with final limits; ``size`` is the font size in points.

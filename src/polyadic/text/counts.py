@@ -71,7 +71,7 @@ class Counts:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Order of the counts, and the number of words, distinct tuples and observed tuples."""
+        """Order of the counts, number of words, number of distinct tuples, and total number of tuples."""
         words, entries = len(self.vocabulary), len(self.entries)
         return {"order": self.entries.order, "words": words, "entries": entries, "events": int(self.events)}
 

@@ -300,7 +300,7 @@ def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.i
 
 
 def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
-    """Return each sentence of a text piece with its tokens; pre-tokenized sentences are joined by spaces."""
+    """Return the text and the tokens of each sentence in a piece; pre-tokenized text is joined with spaces."""
     content = piece.content
     if not isinstance(content, str):
         return [(" ".join(words), words) for words in nested(content)]

@@ -1,4 +1,4 @@
-"""Read labelled feature vectors in svmlight format (also libsvm, libFM, SVMrank); query groups are stored on disk."""
+"""Readers for labelled feature vectors in svmlight format, which is also that of libsvm, libFM and SVMrank."""
 
 from __future__ import annotations
 

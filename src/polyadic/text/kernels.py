@@ -130,7 +130,7 @@ def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int)
 
 
 def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Validate the sentence offsets, because invalid offsets would make a kernel write out of bounds."""
+    """Check that the sentence offsets are valid, because a kernel would otherwise write out of bounds."""
     ids, sentences = frozen(ids), frozen(sentences, np.int64)
     if not (len(sentences) and sentences[0] == 0 and sentences[-1] == len(ids) and (np.diff(sentences) >= 0).all()):
         raise ValueError(f"the sentence offsets must increase from 0 to the number of ids, {len(ids)}")

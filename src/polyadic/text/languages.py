@@ -165,12 +165,12 @@ def lemmatizer(language: str) -> Callable[[str], str]:
 
 
 def warn_of_unspaced(language: str) -> None:
-    """Warn if a language is written without spaces between words and no word segmenter is installed."""
+    """Warn if a language is written without spaces and no word segmenter for this language is installed."""
     if language in UNSPACED and segmenter(language) is None:
         extra = UNSPACED[language]
         instead = f'run pip install "polyadic[{extra}]", or segment' if extra else "segment"
         warnings.warn(
             f"the text is in a language without spaces between words ({language}), so whole clauses become words;"
-            f" {instead} the text into words and set tokenised",
+            f" {instead} the text into words and read it as tokenised text",
             stacklevel=3,
         )

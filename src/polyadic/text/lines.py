@@ -204,7 +204,7 @@ class Lines:
             )
 
     def document(self, number: int, *, start: int = 0, top: int | None = None) -> tuple[dict[str, str], list[str], int]:
-        """Return the metadata of a document, the sentences from index ``start`` on, and the number of all sentences."""
+        """Return the metadata of a document, the sentences from index ``start`` on, and the total number of sentences."""
         check_int("start", start, low=0, high=MAX_ROWS)
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
@@ -218,7 +218,7 @@ class Lines:
             return json.loads(known[0]), [text for (text,) in rows], last - first
 
     def _first(self, document: int) -> int:
-        """Return the row id of the first sentence of a document, or of the next non-empty document (binary search)."""
+        """Find the first sentence of a document, or of the next non-empty document, by binary search and return its id."""
         low, high = 0, len(self)
         while low < high:
             half = (low + high) // 2
@@ -229,7 +229,7 @@ class Lines:
     def _chosen(
         self, words: Sequence[str], width: int | None, where: Mapping[str, str] | None, *, either: bool
     ) -> tuple[str, list[str]]:
-        """Return the SQL clause that selects the matching sentences, made of constants only, and its parameters."""
+        """Return the SQL clause that selects the matching sentences, and the parameters of the query."""
         fields = dict(where or {})
         for asked in (*words, *fields, *fields.values()):
             if any("\ud800" <= sign <= "\udfff" for sign in asked):
@@ -288,7 +288,7 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     if not words or not all(words):
         raise InputError("give at least one word to search for")
     if either and width is not None:
-        raise InputError("width cannot be combined with the option either; omit one of the two", "width")
+        raise InputError("width cannot be combined with 'either'; omit one of the two", "width")
     starts = [len(word) > 1 and word.endswith("*") for word in words]
     quoted = [
         '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start

@@ -1,4 +1,4 @@
-r"""Join collocations, adjacent words that co-occur far more often than by chance such as "new york", into one word.
+r"""Join collocations such as "new york", which co-occur far more often than by chance, into single words.
 
 .. math:: \text{NPMI}(a, b) = \log \frac{n_{ab} N}{n_a n_b} \Big/ \log \frac{N}{n_{ab}}
 

@@ -78,7 +78,7 @@ class Reading:
 
 
 class File(NamedTuple):
-    """Open file with a decompressed stream, which may begin at an offset, and the reading settings."""
+    """Open, decompressed file with the settings for reading; the stream may begin at an offset."""
 
     path: str
     stream: io.BufferedReader

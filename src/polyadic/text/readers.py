@@ -293,7 +293,7 @@ class Files(NamedTuple):
             yield self._replace(paths=tuple(run))
 
     def ranges(self) -> list[Files]:
-        """Split a file into byte ranges that can be read independently; return [] if it is small or cannot be split.
+        """Split a file into byte ranges that can be read independently, or return [] for a small or indivisible file.
 
         Only uncompressed UTF-8 of unwrapped lines or of articles can be split. One of several files is read up to
         :data:`MAX_HELD` first, so that it can still be skipped if it is damaged there.

@@ -176,7 +176,7 @@ def corpus(
     jobs: Threads = None,
     force: bool = False,
 ) -> Saved:
-    """Encode text as a corpus, a folder that other commands can read quickly.
+    """Encode text as a corpus: a folder that other commands can read quickly.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def corpus(
 
 
 def _print_checked(result: dict[str, Any]) -> None:
-    """Print the undamaged folders and the number of files in each."""
+    """Print a table of the undamaged folders and the number of files in each folder."""
     from polyadic.interface import output
 
     output.table(["whole", "files"], list(result["whole"].items()))

@@ -168,7 +168,7 @@ def _log_ratio(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.f
 
 @functools.lru_cache(maxsize=64)
 def values_of(workspace: Workspace, field: str) -> dict[str, int]:
-    """Return the distinct values of a metadata field, each with an id."""
+    """Return the distinct values of a metadata field as a dictionary from values to ids."""
     values = (fields.get(field) for fields in workspace.corpus.fields or ())
     return {value: at for at, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
 

@@ -1,4 +1,4 @@
-"""Words, their senses, phrases, non-negative components, and the map of all words."""
+"""Endpoints for words, word senses, phrases, non-negative components, and the map of words."""
 
 from __future__ import annotations
 
