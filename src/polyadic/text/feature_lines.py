@@ -1,4 +1,4 @@
-"""Readers for labelled feature vectors in svmlight format, which is also that of libsvm, libFM and SVMrank."""
+"""Readers for labelled feature vectors in svmlight format, which libsvm, libFM and SVMrank also use."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ class Lines:
             )
 
     def document(self, number: int, *, start: int = 0, top: int | None = None) -> tuple[dict[str, str], list[str], int]:
-        """Return the metadata of a document, the sentences from index ``start`` on, and the total number of sentences."""
+        """Return the metadata of a document, the sentences from index ``start`` on, and the total sentence count."""
         check_int("start", start, low=0, high=MAX_ROWS)
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
@@ -218,7 +218,7 @@ class Lines:
             return json.loads(known[0]), [text for (text,) in rows], last - first
 
     def _first(self, document: int) -> int:
-        """Find the first sentence of a document, or of the next non-empty document, by binary search and return its id."""
+        """Return the id of the first sentence of a document, or of the next non-empty document, by binary search."""
         low, high = 0, len(self)
         while low < high:
             half = (low + high) // 2
