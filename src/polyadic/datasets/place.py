@@ -1,4 +1,4 @@
-"""Location and reading of the published test sets."""
+"""Functions that locate the folder of test sets and read text files."""
 
 from __future__ import annotations
 

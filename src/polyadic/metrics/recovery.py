@@ -137,7 +137,7 @@ class Recovery:
         return f"split by {self.split}: {kinds} ({self.covered:,} different questions known, {self.total:,} asked)"
 
     def figures(self, prefix: str) -> list[Figure]:
-        """Return the accuracy by kind of question and training share as metrics, where a share of 0% means no training.
+        """Return the accuracy by kind of question and training share (0% for no training) as bootstrap metrics.
 
         The resampling units are word pairs, because questions that share a pair are dependent; see
         :func:`~polyadic.metrics.analogies.pair_figure`.

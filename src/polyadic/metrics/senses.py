@@ -108,7 +108,7 @@ class Senses:
         return self.answered / self.total
 
     def figures(self) -> list[Figure]:
-        """Return the defined measures as metrics with bootstrap confidence intervals over lemmas."""
+        """Return all measures that are not NaN as metrics with bootstrap confidence intervals over lemmas."""
         return _figures(self.lemmas)
 
     def as_dict(self) -> dict[str, Any]:

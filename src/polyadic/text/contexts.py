@@ -22,7 +22,7 @@ BLOCK = 1 << 22
 
 
 def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional: bool = False) -> csr_array:
-    """Count the co-occurrences of each word with the context words in the same sentence.
+    """Return the word-context co-occurrence matrix of a corpus, counted within sentences.
 
     The result has a row for each word and a column for each context. Contexts are words up to ``width`` words away;
     with both sides the table is symmetric and, off the diagonal, equal to ``count(corpus, order=2, width=width)``. If
@@ -58,7 +58,7 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
 def _pairs(
     ids: NDArray[Any], sentence: NDArray[np.int64], distance: int, shift: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the ids of the word and the context word of each pair at a signed distance within a sentence."""
+    """Return the ids of all pairs of a word and a context word at a given distance in the same sentence."""
     d = abs(distance)
     same = sentence[:-d] == sentence[d:]
     left, right = ids[:-d][same], ids[d:][same]

@@ -234,7 +234,7 @@ class Corpus:
         return Lines(self.path)
 
     def line(self, position: int) -> ConcordanceLine:
-        """Return the sentence that contains a token: the original text if it was kept, otherwise the corpus words.
+        """Return the sentence that contains a token, as original text if available, otherwise as words of the corpus.
 
         Examples
         --------

@@ -303,7 +303,7 @@ def _reach(window: str, width: int) -> tuple[int, int]:
 
 
 def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) -> tuple[NDArray[np.float64], int]:
-    """Return an upper bound on the tuples for each word in a slice of positions, and the index size in bytes."""
+    """Return an upper bound on the number of tuples for each word, and the size of the word index in bytes."""
     held = index.ids.nbytes + index.positions.nbytes + index.starts.nbytes
     return kernels.tuple_work(index, order, where, repeats=repeats), held
 
@@ -311,7 +311,7 @@ def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) 
 def _cut(
     work: NDArray[np.float64], held: int, entry: int, threads: int, memory: int | None, *, size: float
 ) -> tuple[float, float, float, list[tuple[int, int, int]]]:
-    """Split the vocabulary into ranges with about ``size`` tuples each that fit into the memory budget."""
+    """Split the vocabulary into ranges of words, each with about ``size`` tuples and within the memory budget."""
     largest = float(work.max(initial=0))
     keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
     budget = MEMORY if memory is None else check_int("memory", memory, low=1)

@@ -213,7 +213,7 @@ class Draft:
     def join(
         self, choose: Callable[[dict[str, int]], Vocabulary], *, min_count: int, stop_words: Iterable[str]
     ) -> list[str]:
-        """Join collocations with an underscore if ``choose`` keeps the joined word, and return the joined words."""
+        """Join frequent collocations with an underscore and return the joined words that ``choose`` keeps."""
         words, min_pair_count = list(self._index), max(min_count, MIN_COUNT)
         usable = self._counts[: len(words)] >= min_count
         usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))
@@ -293,7 +293,7 @@ class Draft:
 
 
 def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Count the True values in consecutive segments of the given lengths, which may be 0."""
+    """Return the number of True values in each of several consecutive segments, given the segment lengths."""
     total: NDArray[np.int64] = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
     edges: NDArray[np.int64] = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return np.diff(total[edges])
