@@ -59,9 +59,9 @@ def explore(
     Parameters
     ----------
     sources
-        Text (files, folders, globs), or a folder made by an earlier polyadic explore.
+        Text (files, folders, globs), or a folder created by an earlier run of polyadic explore.
     out
-        Folder for the results; finished steps in it are reused (default: name of the source with -workspace).
+        Folder for the results, in which finished steps are reused (default: name of the source with -workspace).
     port
         Port on this machine; 0 selects a free one.
     no_browser
@@ -69,7 +69,7 @@ def explore(
     only_make
         Compute the results without starting the server.
     export
-        HTML file to write instead of starting the server, with the results selected by the options below.
+        HTML file to write instead of starting the server, with the results selected by other options.
     word
         Word to include in the exported page; can be repeated.
     phrase

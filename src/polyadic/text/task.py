@@ -33,7 +33,7 @@ Sources = Annotated[
         " standard input."
     ),
 ]
-CorpusFolder = Annotated[Path, Metavar("CORPUS"), Help("Folder made by polyadic corpus.")]
+CorpusFolder = Annotated[Path, Metavar("CORPUS"), Help("Folder created by polyadic corpus.")]
 OWN = ("document", "left", "word", "right")
 """Columns of a table of lines besides the fields of documents."""
 AROUND = 60
@@ -74,7 +74,7 @@ def lines(
     words
         Words that occur in one sentence; 'two words' is a phrase, 'wo*' matches a prefix.
     width
-        Maximum number of other words between them (default: the sentence).
+        Maximum number of other words between the search words (default: anywhere in the sentence).
     either
         Find sentences with any of the words instead of all.
     sort
@@ -187,19 +187,19 @@ def corpus(
     language
         Language code of the text, such as de; auto detects it.
     stop_words
-        Words to leave out: language or auto (words all over the text), none, a language such as german, or a file.
+        Stop words: language, auto (words that occur throughout the text), none, a language such as german, or a file.
     digits
         Keep numbers, drop them, or write each digit as 0.
     punctuation
         Keep punctuation marks as words, or drop them.
     tokenised
-        The text has a sentence per line and spaces between words.
+        Read pre-tokenized text, with one sentence per line and spaces between words.
     lemmas
         Replace words by their lemmas: banks by bank.
     multiwords
         Join two-word collocations, such as new_york.
     keep_text
-        Also keep the sentences, for polyadic lines.
+        Keep the original sentences, for polyadic lines.
     jobs
         Number of processes (default: all cores).
     """
@@ -254,7 +254,7 @@ def check(folders: Annotated[list[str], Metavar("FOLDER...")]) -> dict[str, Any]
     Parameters
     ----------
     folders
-        Vectors, models, a corpus, counts, or folders of them.
+        Folders of vectors, models, corpora or counts, or folders that contain such folders.
     """
     from polyadic.core.files import check_whole
     from polyadic.interface import errors
