@@ -37,7 +37,7 @@ BLOCK = 1 << 14
 
 
 class Gap(NamedTuple):
-    """Completion test case: given words, correct answer, two wrong answers, and the association of the correct tuple.
+    """Completion test case: given words, correct answer, two wrong answers, and the association of the true tuple.
 
     ``wrong`` is any word, drawn by frequency. ``matched`` occurred with each of the given words in training, like the
     answer, and has a similar frequency, so that pairs alone are not informative.

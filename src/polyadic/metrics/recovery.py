@@ -345,7 +345,7 @@ def _ridge(X: Array, T: Array) -> _Ridge:
 
 
 def _train(X: Array, start: Array, answers: Array, folds: Rows | None, penalty: float | None) -> tuple[Array, float]:
-    """Return the learned correction to the identity maps, transposed, and the given or selected penalty."""
+    """Fit the (transposed) correction to the identity maps, and return it with the given or selected penalty."""
     ridge = _ridge(X, answers - start)
     scale = float((X**2).sum()) / X.shape[1] or 1.0
     if penalty is None:

@@ -169,7 +169,7 @@ def diversity(topics: Sequence[Topic]) -> float:
     """
     words = list(chain.from_iterable(topics))
     if not words:
-        raise InputError("diversity needs topics with words")
+        raise InputError("diversity needs at least one topic with words")
     return len(set(words)) / len(words)
 
 
