@@ -481,7 +481,10 @@ def test_long_strings_are_learned_and_scored():
         (lambda: svd_automaton(hankel(of([[0, 1] * 2]), 2, statistic="string", max_length=1), 1), "no prefix is foll"),
         (lambda: next(likelier(NEGATIVE, count_substrings(of([[0]]), 2, anywhere=False))), "use method='hull'"),
         (lambda: blurred(probabilistic(2, 2), 1.5), "share must be at most 1"),
-        (lambda: string_perplexity([0.5], [0.0, 0.0]), "each string needs two probabilities"),
+        (
+            lambda: string_perplexity([0.5], [0.0, 0.0]),
+            "true and predicted probabilities must be vectors of equal length",
+        ),
         (lambda: split(of([[0]]), 0.5, seed=0), "at least 2 sequences; got 1"),
         (lambda: SpectralAutomaton(2).score(["ab"]), "not fitted yet; call fit first"),
         (lambda: SpectralAutomaton(2).perplexity(["ab"]), "not fitted yet; call fit first"),

@@ -483,7 +483,7 @@ def test_multiwords_agree_with_their_definition(embedding, order, data):
     known = [c for c in runs if "z" not in c.words]
     names, others = ([c.words for c in known if c.name == kind] for kind in (True, False))
     if len(names) < 2 or not others:
-        with pytest.raises(InputError, match=f"got {len(names)} names and {len(others)} other runs"):
+        with pytest.raises(InputError, match=f"got {len(names)} names and {len(others)} other candidates"):
             multiwords(embedding, runs)
         return
     found, vectors = multiwords(embedding, runs), floats(embedding)
@@ -527,8 +527,8 @@ def test_names_that_pairs_cannot_tell():
         (multiwords, [Candidate(("a", "b"), True), Candidate(("a",), False)], "the same number of words"),
         (multiwords, [Candidate(("a",), True), Candidate(("b",), False)], "at least 2"),
         (multiwords, [Candidate((), True), Candidate((), False)], "at least 2"),
-        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), True)], "got 2 names and 0 other runs"),
-        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), False)], "got 1 names and 1 other runs"),
+        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), True)], "got 2 names and 0 other candidates"),
+        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), False)], "got 1 names and 1 other candidates"),
     ],
 )
 def test_cases_of_different_kinds_are_refused(measure, cases, message):

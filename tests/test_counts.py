@@ -87,7 +87,7 @@ def test_keys_of_64_bits():
     for repeats in (False, True):
         how = {"order": 5, "window": "centred", "width": 4, "repeats": repeats}
         check_against_twin(Text.of(lists, top + 1), lists, **how)
-    with pytest.raises(InputError, match="order 5 needs at most 65,536 words; the corpus has 65,537"):
+    with pytest.raises(InputError, match="order 5 allows at most 65,536 words, but the corpus has 65,537"):
         count(Text.of([[0, 1, 2, 3, 4]], top + 2), order=5)
 
 
@@ -186,7 +186,7 @@ def test_temporary_counts_vanish(tmp_path, monkeypatch):
         ({"width": 2.0}, "got 2.0"),
         ({"window": "spam"}, "window must be one of 'span', 'centred', 'chunk'; got 'spam'"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1; got 0"),
-        ({"min_count": 99}, "no tuple of 3 words .* occurs at least 99 times; lower min_count"),
+        ({"min_count": 99}, "no tuple of 3 words occurs at least 99 times .*; lower min_count"),
         ({"memory": 0}, "memory must be a whole number of at least 1; got 0"),
         ({"memory": 100}, "counting needs .* but the limit is"),
         ({"threads": 0}, "threads must be a whole number from 1 to 1024; got 0"),

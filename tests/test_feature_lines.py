@@ -54,7 +54,7 @@ def test_what_is_written_is_read(tmp_path_factory, lines, grouped, size):
         ("1 1:1 1:2\n", "line 1: feature 1 occurs twice"),
         ("1 -1:1\n", "line 1: '-1' is not an integer"),
         ("1 3000000000:1\n", "line 1: '3000000000' is not an integer"),
-        ("1 a\n", "line 1: expected number:value, got 'a'"),
+        ("1 a\n", "line 1: expected index:value; got 'a'"),
         ("yes 1:1\n", "line 1: 'yes' is not a finite number"),
         ("1 qid:1 1:1\n0 1:1\n", "line 2: either all lines or no line must have qid:"),
         ("1 qid:x 1:1\n", "line 1: 'x' is not an integer"),

@@ -307,7 +307,7 @@ def test_names_by_hand(tmp_path):
     }
     assert [run for run, name in everything.items() if name] == [("new", "york", "city")]
     vectors = Embedding(corpus.vocabulary.words, np.eye(len(corpus.vocabulary)))
-    with pytest.raises(InputError, match="got 1 names and 4 other runs"):
+    with pytest.raises(InputError, match="got 1 names and 4 other candidates"):
         multiwords(vectors, names(corpus, order=3, min_count=1))
 
 

@@ -96,7 +96,7 @@ def test_precision_at_recall_is_the_best_from_there_on(others, place, missing):
 
 def test_bad_rankings_are_refused():
     """A pair named twice, and a pool without truth, are refused."""
-    with pytest.raises(InputError, match="one ranks a pair twice for r"):
+    with pytest.raises(InputError, match="the ranking of one contains a pair twice for the relation r"):
         judged({"one": {"r": [PAIRS[0], PAIRS[0]]}}, {"r": {PAIRS[0]: True}})
     with pytest.raises(InputError, match="no pair of the pool"):
         judged({"one": {"r": [PAIRS[0]]}}, {"r": {PAIRS[1]: True}})
@@ -181,5 +181,5 @@ def test_ranked_cells_agree_with_a_library():
             right = hidden[rows, int(name)]
             assert (number, ranked) == (right.sum(), len(rows))
             assert precision == pytest.approx(average_precision_score(right, scores[rows, int(name)]))
-    with pytest.raises(InputError, match="no predicate has at least 99 unseen cells"):
+    with pytest.raises(InputError, match="no predicate has at least 99 true unseen cells"):
         ranked_cells(lambda j: scores[:, j], csr_array(true), [[0, 0]], names=["0", "1", "2"], at_least=99)

@@ -148,7 +148,7 @@ def test_relevance_becomes_cost(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("1 1:2\n", "must have qid:"),
+        ("1 1:2\n", "must have a query id"),
         ("1 qid:1 1:2\n0 qid:2 1:1\n1 qid:1 2:1\n", "be consecutive"),
         ("qid:1 1:2\n", "line 1: the label is missing"),
         ("1 qid:1 1:2\n1 qid:1 1:nan\n", "line 2"),

@@ -348,14 +348,14 @@ def test_pair_figure_by_hand():
     assert figure.value == 0.5
     drawn = figure.statistic(figure.rows, np.array([[2, 1, 0], [1, 0, 2], [3, 0, 0]]))
     np.testing.assert_array_equal(drawn, [0.5, 1, math.nan])
-    with pytest.raises(InputError, match="the figure 'x' needs at least one question"):
+    with pytest.raises(InputError, match="the metric 'x' needs at least one question"):
         pair_figure("x", [], used=0, total=3)
 
 
 def test_too_many_pairs_are_refused(monkeypatch):
     """A table of all pairs that would fill the memory is refused."""
     monkeypatch.setattr("polyadic.metrics.analogies.MAX_PAIRS", 3)
-    with pytest.raises(InputError, match="combine 4 pairs, too many for one figure; use at most 3"):
+    with pytest.raises(InputError, match="combine 4 word pairs, but at most 3 are allowed"):
         pair_figure("x", [(question, 1, 1) for question in combined(4)], used=12, total=12)
 
 

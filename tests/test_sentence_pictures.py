@@ -110,9 +110,9 @@ def test_occurrences_are_written_as_lines(model):
     [
         (lambda model: strongest(model, [], top=0), "top must be"),
         (lambda model: strongest(model, "one two"), "got a single string"),
-        (lambda model: plots.templates(model, [2]), "coordinates must be numbers from 0 to 1"),
-        (lambda model: plots.templates(model, [-1]), "coordinates must be numbers from 0 to 1"),
-        (lambda model: plots.templates(model, []), "coordinates must be numbers from 0 to 1"),
+        (lambda model: plots.templates(model, [2]), "coordinates must be indices from 0 to 1"),
+        (lambda model: plots.templates(model, [-1]), "coordinates must be indices from 0 to 1"),
+        (lambda model: plots.templates(model, []), "coordinates must be indices from 0 to 1"),
         (lambda model: plots.templates(model, ends=0), "ends must be"),
         (lambda model: plots.activation_map(model, "unheard"), "no word of the sentence is in the vocabulary"),
         (lambda model: plots.activation_map(model, []), "no word of the sentence is in the vocabulary"),

@@ -268,6 +268,6 @@ def test_reproduce_says_what_ctrl_c_left(finished, corpus, scored, tmp_path, mon
     monkeypatch.setattr(niitsuma2018, "_training" if finished else "_corpus", stop)
     done = experiments("niitsuma2018", corpus.path, "--out", tmp_path / "out", "--rank", "4", "--min-count", "2")
     assert done.exit_code == errors.INTERRUPTED
-    said = f"kept the finished stages in {tmp_path / 'out'}; the same command goes on from there"
+    said = f"kept the finished stages in {tmp_path / 'out'}; repeat the command to resume"
     assert done.stderr.splitlines()[-1] == f"polyadic: interrupted; {said if finished else 'nothing was written'}"
     assert (tmp_path / "out").exists() == finished

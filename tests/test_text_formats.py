@@ -487,7 +487,7 @@ def test_treebanks(size, tmp_path, monkeypatch):
     ("text", "reading", "fault"),
     [
         ("1\tDogs\tdog\n", {}, r"bank\.conllu, line 1 must have ten tab-separated columns, as in CoNLL-U; got 3"),
-        (BANK, {"field": "lema"}, "field must be 'form' or 'lemma' for CoNLL-U such as .*; got 'lema'"),
+        (BANK, {"field": "lema"}, "field must be 'form' or 'lemma' for the CoNLL-U file .*; got 'lema'"),
         (BANK, {"tokenizer": Tokenizer(lemmas=True)}, "lemmas are not available for pre-tokenized text"),
         ("# newdoc\n", {}, "the source contains no documents"),
     ],
@@ -522,7 +522,7 @@ def test_words_of_treebanks_are_spelled_as_those_of_text(tmp_path):
     assert corpus.tokenize("Dogs!") == [["dogs"]]
     corpus = Corpus.build(tmp_path / "bank", min_count=1, field="lemma", format="conllu")
     assert "dogs" in corpus.vocabulary
-    with pytest.raises(InputError, match="are lemmas taken from the files"):
+    with pytest.raises(InputError, match="contains lemmas read from CoNLL-U files"):
         corpus.tokenize("Dogs!")
 
 

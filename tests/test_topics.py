@@ -691,7 +691,7 @@ def test_pictures_show_words_and_shares():
     shown = [text.get_text() for text in ax.texts]
     assert shown == model.top_words(3)[2] + model.top_words(3)[0]
     assert plots.topic_words(model, ax=ax) is ax
-    with pytest.raises(InputError, match="topics must be numbers from 0 to 2"):
+    with pytest.raises(InputError, match="topics must be indices from 0 to 2"):
         plots.topic_words(model, [3])
     weights = model.transform(documents)
     ax = plots.topic_groups(weights, labels)

@@ -274,10 +274,10 @@ def test_refusals(arguments, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"text": replace(some_text(), digest="other")}, "of order 2 in `lower` have a different corpus"),
-        ({"width": 4}, "a different width"),
-        ({"window": "chunk"}, "a different window"),
-        ({"repeats": True}, "a different repeats"),
+        ({"text": replace(some_text(), digest="other")}, "of order 2 in `lower` must have the same corpus"),
+        ({"width": 4}, "must have the same width"),
+        ({"window": "chunk"}, "must have the same window"),
+        ({"repeats": True}, "must have the same repeats"),
         ({"min_count": 22}, "specific interaction requires the count of every 2-tuple"),
     ],
 )

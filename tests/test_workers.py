@@ -520,7 +520,7 @@ def test_where_work_goes_is_said(tmp_path):
     """Not both, and a note if workers had nothing to do."""
     (tmp_path / "t.txt").write_text("a small text. it is small.")
     asked = ["corpus", str(tmp_path / "t.txt"), "--out", str(tmp_path / "c"), "--min-count", "1", "--language", "en"]
-    assert "pass only one of them" in invoke(*asked, "--workers", "1", "--scheduler", "tcp://x").output
+    assert "use only one of the two" in invoke(*asked, "--workers", "1", "--scheduler", "tcp://x").output
     told = invoke(*asked, "--workers", "1")
     assert told.exit_code == 0
     assert "no step ran on the cluster" in told.output

@@ -1,4 +1,4 @@
-"""``python -m polyadic``: the command line."""
+"""Run the command line with ``python -m polyadic``."""
 
 from polyadic.cli import main
 

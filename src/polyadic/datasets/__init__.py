@@ -1,4 +1,4 @@
-"""Published test sets in the folder given by ``POLYADIC_DATA``, and readers for files in the same formats.
+"""Loaders for published test sets in the folder ``POLYADIC_DATA``, and readers for files in the same formats.
 
 The published sets are checked against their published sizes; nothing is downloaded.
 """

@@ -1,4 +1,4 @@
-"""Documents with topics or sentiment.
+"""Document data sets with topic or sentiment labels.
 
 BBC news articles in five categories, bags of words of posts of the KOS blog, and film reviews (the polarity data set of
 Pang and Lee).
@@ -31,7 +31,7 @@ REVIEWS = {"pos": 1000, "neg": 1000}
 
 
 class Article(NamedTuple):
-    """News article: heading, paragraphs, the name of its folder, and its file name without suffix."""
+    """News article: heading and paragraphs, the folder name as label, and the file name without suffix."""
 
     text: str
     label: str
@@ -39,7 +39,7 @@ class Article(NamedTuple):
 
 
 def bbc(root: Root = None) -> list[Article]:
-    """Load 2,225 BBC articles from 2004 and 2005 in five categories, in order of folder and name.
+    """Load 2,225 BBC news articles from 2004 and 2005 in five categories, sorted by category and file name.
 
     All files but one are UTF-8; that one is Latin-1.
 
@@ -67,7 +67,7 @@ def bbc(root: Root = None) -> list[Article]:
 
 
 def kos(root: Root = None) -> csr_array:
-    """Load the counts of 6,906 words in 3,430 blog posts; the data set does not include the words.
+    """Load the KOS data set: counts of 6,906 words in 3,430 blog posts, without the words themselves.
 
     Parameters
     ----------
@@ -98,12 +98,12 @@ def kos(root: Root = None) -> csr_array:
         check_count(file, number, published, what)
     rows, columns, counts = numbers[3:].reshape(-1, 3).T
     if not (0 < rows.min() <= rows.max() <= KOS[0] and 0 < columns.min() <= columns.max() <= KOS[1]):
-        raise InputError(f"{file} is damaged: a post or word number is out of range")
+        raise InputError(f"{file} is damaged: a post or word index is out of range")
     return csr_array((counts.astype(np.float32), (rows - 1, columns - 1)), shape=KOS[:2])
 
 
 def polarity(root: Root = None) -> list[Review]:
-    """Load the 2,000 film reviews of the polarity data set, version 2.0, in order of label and name.
+    """Load the 2,000 film reviews of the polarity data set, version 2.0, sorted by label and name.
 
     A review has one sentence per line, in lower case, with tokens separated by white space. The text is ASCII, except
     for some control characters in place of typographic marks, which are kept. The name of a review is that of its file

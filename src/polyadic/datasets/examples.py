@@ -169,7 +169,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
 
 
 def holmes() -> Iterator[tuple[str, str]]:
-    """Yield the title and text of each story in the included book."""
+    """Yield the title and text of each Sherlock Holmes story in the included book."""
     book = lzma.decompress(_carried("holmes.txt.xz").read_bytes()).decode()
     for story in book.removeprefix("# ").split("\n# "):
         title, _, text = story.partition("\n\n")
@@ -181,7 +181,7 @@ def _carried(name: str) -> Traversable:
 
 
 def _group(together: str, others: str) -> str:
-    """Return related words, one per line, an empty line, and unrelated words."""
+    """Return an outlier group as text: related words, an empty line, and unrelated words, one word per line."""
     return "\n".join([*together.split(), "", *others.split(), ""])
 
 
@@ -199,7 +199,7 @@ def _some(words: Sequence[str], number: int, rng: np.random.Generator, *, min_le
 
 
 def _spellings(word: str, rng: np.random.Generator) -> str:
-    """Return a line with a list of spellings, one of them correct, with pairs of letters as features."""
+    """Return a JSON line with the correct spelling and misspellings of a word, with letter bigrams as features."""
     others = {word}
     for at in rng.permutation(len(word) - 1).tolist():
         others.add(word[:at] + word[at + 1] + word[at] + word[at + 2 :])
@@ -216,7 +216,7 @@ def _titles() -> list[str]:
 
 
 def _ratings(rng: np.random.Generator) -> Iterator[tuple[str, str, int]]:
-    """Generate ratings: each reader prefers some genres and has an individual mean."""
+    """Generate ratings of novels by readers who differ in preferred genres and in mean rating."""
     kinds = [line.split(",")[2] for line in NOVELS.splitlines()]
     names, titles = sorted(set(kinds)), _titles()
     better = rng.normal(0, 0.5, len(titles))
@@ -228,7 +228,7 @@ def _ratings(rng: np.random.Generator) -> Iterator[tuple[str, str, int]]:
 
 
 def _features(ratings: Iterable[tuple[str, str, int]]) -> str:
-    """Return a libFM row for each rating, with its reader and novel as features."""
+    """Return ratings in libFM format, with the reader and the novel as features."""
     titles = _titles()
     return "".join(
         f"{stars} {int(reader.split()[1]) - 1}:1 {READERS + titles.index(novel)}:1\n"
@@ -237,7 +237,7 @@ def _features(ratings: Iterable[tuple[str, str, int]]) -> str:
 
 
 def _facts(rng: np.random.Generator) -> list[tuple[str, str, str]]:
-    """Return facts about countries as (subject, relation, object), in random order."""
+    """Return facts about European countries as (subject, relation, object) triples in random order."""
     facts = []
     for line in _carried("europe.tsv").read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
@@ -251,7 +251,7 @@ def _facts(rng: np.random.Generator) -> list[tuple[str, str, str]]:
 
 
 def _held_out(facts: list[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
-    """Split facts into a training part and a fifth whose entities also occur in the training part."""
+    """Hold out a fifth of the facts, choosing facts whose entities also occur in the training set."""
     known = Counter(end for subject, _, object_ in facts for end in (subject, object_))
     learned: list[tuple[str, str, str]] = []
     held: list[tuple[str, str, str]] = []

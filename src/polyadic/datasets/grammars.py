@@ -1,4 +1,4 @@
-"""Synthetic sentences from which a grammar or parser can be learned in seconds; for demonstration only.
+"""Synthetic sentences for demonstrations, from which a grammar or parser can be learned in seconds.
 
 English sentences have phrase structure, with agreement of subject and verb. Latin sentences have dependency trees and
 semantic roles, in free word order with case endings. Words are combined at random.
@@ -28,14 +28,14 @@ MAX_DEPTH = 2
 
 
 def english_tree(rng: np.random.Generator) -> Phrase:
-    """Generate a sentence, with its full stop, as a Penn Treebank tree."""
+    """Generate an English sentence, with a full stop, as a Penn Treebank tree."""
     clause = _clause(rng, 0)
     first = next(phrase for phrase in clause.walk() if phrase.word is not None)
     return Phrase("S", (*_capital(clause, first).below, Phrase(".", (".",))))
 
 
 def _capital(phrase: Phrase, first: Phrase) -> Phrase:
-    """Capitalize the first word of a phrase."""
+    """Capitalize the first word of a phrase structure tree."""
     if phrase is first:
         return Phrase(phrase.label, (str(phrase.word)[0].upper() + str(phrase.word)[1:],))
     head, *rest = phrase.below
@@ -111,7 +111,7 @@ PLURALS = {"dat": "dant", "mittit": "mittunt", "ostendit": "ostendunt", "quaerit
 
 
 class Word(NamedTuple):
-    """Word with its head, which is another Word of the sentence or None for the root."""
+    """Word of a dependency tree, with another word of the sentence as head, or None for the root."""
 
     form: str
     lemma: str
@@ -123,7 +123,7 @@ class Word(NamedTuple):
 
 
 def latin_sentence(rng: np.random.Generator) -> list[Word]:
-    """Generate a sentence as a list of words in order; its first verb is the predicate."""
+    """Generate a Latin sentence as a list of words with dependencies and semantic roles."""
     plural = rng.random() < 0.3
     gives = rng.random() < 0.3
     lemma = str(rng.choice(GIVEN if gives else SEEN))
@@ -148,7 +148,7 @@ def latin_sentence(rng: np.random.Generator) -> list[Word]:
 
 
 def _written(words: Sequence[Word]) -> list[str]:
-    """Return the forms, with the first one capitalized."""
+    """Return the word forms of a sentence, with the first form capitalized."""
     return [words[0].form[0].upper() + words[0].form[1:], *(word.form for word in words[1:])]
 
 
@@ -163,7 +163,7 @@ def _phrase(
     *,
     alone: bool = False,
 ) -> list[Word]:
-    """Generate a noun, optionally with an adjective or a genitive on either side."""
+    """Generate a Latin noun, optionally with an adjective or a genitive on either side."""
     number = number or ("Plur" if rng.random() < 0.3 else "Sing")
     noun = _noun(str(rng.choice(lemmas)), case, number, relation, head, role)
     gender = "Fem" if "Gender=Fem" in noun.features else "Masc"
@@ -190,7 +190,7 @@ def _noun(lemma: str, case: str, number: str, relation: str, head: Word, role: s
 
 
 def conllu(words: Sequence[Word], *, roles: bool) -> str:
-    """Return a sentence in CoNLL-U format; ``roles`` adds columns for the predicate and its arguments."""
+    """Return a sentence in CoNLL-U format, optionally with columns for the predicate and the semantic roles."""
     lines = [f"# text = {plain(words)}"]
     places = {id(word): place for place, word in enumerate(words, 1)}
     for (place, word), form in zip(enumerate(words, 1), _written(words), strict=True):
@@ -202,5 +202,5 @@ def conllu(words: Sequence[Word], *, roles: bool) -> str:
 
 
 def plain(words: Sequence[Word]) -> str:
-    """Return the sentence as text."""
+    """Return a sentence as plain text."""
     return " ".join(_written(words)).replace(" .", ".")

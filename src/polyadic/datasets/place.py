@@ -1,4 +1,4 @@
-"""Find the folder of test sets and read its text files."""
+"""Functions that locate the folder of test sets and read text files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def folder(path: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of test sets: ``path`` or, by default, the value of ``POLYADIC_DATA``.
+    """Return the folder of test sets, by default the value of the environment variable ``POLYADIC_DATA``.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def folder(path: str | os.PathLike[str] | None = None) -> Path:
 
 
 def lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield "file, line n" and the line, skipping empty lines and comments."""
+    """Yield the position ("file, line n") and content of each line, skipping empty lines and comments."""
     for number, line in enumerate(text(path).split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             yield f"{path}, line {number}", line.strip()
@@ -50,6 +50,6 @@ def text(path: Path, encoding: str = "utf-8-sig") -> str:
 
 
 def check_count(where: Path, count: int, published: int, what: str) -> None:
-    """Raise InputError if a data set does not have its published size."""
+    """Raise InputError if the size of a data set differs from the published size."""
     if count != published:
         raise InputError(f"{where}: expected {published:,} {what}, as published; found {count:,}")

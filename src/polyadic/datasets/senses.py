@@ -25,7 +25,7 @@ SLASH = "FRASL"  # what became of the entity &frasl;, a slash, between the token
 
 
 class Instance(NamedTuple):
-    """Word in context: the text to its left, its form, and the text to its right."""
+    """Target word in context: the text to the left, the word form, and the text to the right."""
 
     id: str
     lemma: str
@@ -35,7 +35,7 @@ class Instance(NamedTuple):
 
 
 class SenseSet(NamedTuple):
-    """Instances and their weighted gold senses."""
+    """Instances of ambiguous words, and the weighted gold senses of each instance."""
 
     instances: list[Instance]
     gold: dict[str, dict[str, float]]
@@ -70,7 +70,7 @@ def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
 
 
 def senseval(root: str | os.PathLike[str] | None = None) -> dict[str, SenseSet]:
-    """Load the four Senseval lemmas line, hard, serve and interest by name; every instance has one sense.
+    """Load the four Senseval data sets for the words line, hard, serve and interest, with one sense per instance.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def senseval(root: str | os.PathLike[str] | None = None) -> dict[str, SenseSet]:
 
 
 def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
-    """Read the contexts of a lemma in the XML format of SemEval-2013 task 13.
+    """Read the instances of a lemma in context from an XML file of SemEval-2013 task 13.
 
     The element ``instance`` contains the text; its attributes ``tokenStart`` and ``tokenEnd`` are the start and end of
     the target in characters, and ``token`` is its form. White space is normalized.
@@ -130,7 +130,7 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
 
 
 def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    r"""Read a key file, one instance per line: lemma, instance, and its senses as ``sense/weight`` or ``sense``.
+    r"""Read a sense key file with lemma, instance and senses (``sense/weight`` or ``sense``) on each line.
 
     A sense without a weight gets the largest weight of its line, or 1 if there is none. If a sense has several weights
     (as in 17 instances of the published key), the largest is used. A field that begins with ``!!`` begins a comment.
@@ -176,7 +176,7 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
 
 
 def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
-    """Read instances and senses in NLTK's XML format of the Senseval-2 lemmas.
+    """Read instances and gold senses from an XML file of a Senseval-2 lemma in NLTK's format.
 
     Tokens are joined by spaces. Besides tokens in ``wf``, a few words of the text are between elements;
     marks ``FRASL``, which replace a lost slash, are dropped. An instance with several answers has each of them with
@@ -256,7 +256,7 @@ def _weighted(where: str, field: str) -> tuple[str, float | None]:
 
 
 def _around_head(where: str, element: ET.Element) -> tuple[str, str, str]:
-    """Return the text left of the target, the target, and the text to its right, as tokens joined by spaces."""
+    """Return the text before the target word, the target word, and the text after it, as tokens joined by spaces."""
     sides: list[list[str]] = [[]]
     for context in element.iter("context"):
         sides[-1] += (context.text or "").split()

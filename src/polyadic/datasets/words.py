@@ -53,7 +53,7 @@ SCORES = ("score", "similarity", "rating", "simlex999", "human (mean)", "mean") 
 
 
 def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, list[Pair]]:
-    """Load the ten word similarity sets by name.
+    """Load ten word similarity data sets as a dictionary by name.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
 
 
 def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | None = None) -> list[OutlierGroup]:
-    """Load an outlier detection set in order of file names.
+    """Load the groups of an outlier detection test set, sorted by file name.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
 
 
 def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | None = None) -> dict[str, list[Question]]:
-    """Load the questions of an analogy set by section.
+    """Load the questions of an analogy test set, grouped by section.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
 
 
 def gensim_file(name: str) -> Path:
-    """Return the path of a test file of gensim: ``wordsim353.tsv``, ``simlex999.txt``, ``questions-words.txt``.
+    """Return the path of a test file included in gensim, such as ``wordsim353.tsv`` or ``questions-words.txt``.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def gensim_file(name: str) -> Path:
 
 
 def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) -> list[Pair]:
-    r"""Read word pairs with scores, one pair per line: two words and at least one number.
+    r"""Read word pairs with scores from a text file with one pair per line: two words and at least one number.
 
     Fields are separated by tabs, else by commas or semicolons, else by spaces. Empty lines, lines that begin with
     ``#``, and a header line are skipped.
@@ -180,7 +180,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     """
     column, pairs = score if isinstance(score, int) else None, []
     if column is not None and column < 2:
-        raise InputError(f"score must be a column number of at least 2; got {column}", "score")
+        raise InputError(f"score must be a column index of at least 2; got {column}", "score")
     for number, (where, line) in enumerate(lines(Path(path))):
         fields = _fields(line)
         if column is None:
@@ -194,7 +194,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
 
 
 def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
-    """Read an outlier group: cluster words, one per line, an empty line, and outliers, one per line.
+    """Read an outlier group from a text file: cluster words, an empty line, and outliers, one word per line.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
 
 
 def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
-    """Read a folder of outlier groups, one ``.txt`` file per group, in order of file names.
+    """Read the outlier groups in a folder with one ``.txt`` file per group, sorted by file name.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
 
 
 def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
-    """Read analogy questions, four words per line; a line ``: name`` begins a section.
+    """Read analogy questions with four words per line; a line ``: name`` starts a section.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def _is_number(text: str) -> bool:
 
 
 def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
-    """Write test cases of held-out completion.
+    """Write test cases of held-out completion to a tab-separated file.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
 
 
 def read_gaps(path: Where) -> list[Gap]:
-    """Read test cases of held-out completion.
+    """Read test cases of held-out completion from a tab-separated file.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ def read_gaps(path: Where) -> list[Gap]:
 
 
 def write_phrases(path: Where, phrases: Iterable[PhraseCase]) -> None:
-    """Write test cases of phrases.
+    """Write phrase test cases to a tab-separated file.
 
     Parameters
     ----------
@@ -369,12 +369,12 @@ def write_phrases(path: Where, phrases: Iterable[PhraseCase]) -> None:
 
 
 def read_phrases(path: Where) -> list[PhraseCase]:
-    """Read test cases of phrases, written by :func:`write_phrases`."""
+    """Read phrase test cases from a file written by :func:`write_phrases`."""
     return [PhraseCase(*(_words(where, field) for field in fields)) for where, fields in _rows(path, PHRASES)]
 
 
 def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
-    """Write word sequences, and whether each is a name.
+    """Write candidates for multiword names to a tab-separated file, with a flag that marks true names.
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
 
 
 def read_candidates(path: Where) -> list[Candidate]:
-    """Read word sequences, and whether each is a name.
+    """Read candidates for multiword names from a tab-separated file, with a flag that marks true names.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Web page for exploring a text: endpoints on a workspace, a local server, and an export as one file."""
+"""Web interface for exploring a text: HTTP endpoints, a local server, and export to a single HTML file."""

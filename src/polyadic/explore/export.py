@@ -1,4 +1,4 @@
-"""Export of selected results as one HTML file that needs neither server nor network.
+"""Export of selected results to a single HTML file that works without a server or network.
 
 It is the same page as that of the server. It reads its results from the file, and shows links to missing results as
 plain text.
@@ -33,7 +33,7 @@ LINES, KWIC = 3, 100
 
 
 class Chosen(NamedTuple):
-    """Selected contents of a page.
+    """Contents selected for the exported HTML page.
 
     Attributes
     ----------
@@ -60,21 +60,21 @@ class Chosen(NamedTuple):
 
 
 def page(workspace: Workspace, chosen: Chosen) -> str:
-    """Return the HTML file with the selected contents; raise InputError if nothing is selected or it is too large."""
+    """Return an HTML page of the selected contents; raise InputError if nothing is selected or the page is too big."""
     if not any(chosen):
         raise InputError("the page would be empty; select words, phrases, topics, tables, parts or the map")
     return _html({key(name, asked): ANSWERS[name](workspace, **asked) for name, asked in _questions(workspace, chosen)})
 
 
 def table_page(counted: CrossTable, name: str, rows: str, columns: str) -> str:
-    """Return an HTML page of one table whose rows and columns have the given titles."""
+    """Return an HTML page with the correspondence analysis of one table."""
     about = {"name": name, "fields": {}, "polyadic": __version__}
     asked = {"rows": rows, "columns": columns}
     return _html({key("overview", {}): about, key("table", asked): analysed(counted, rows, columns)})
 
 
 def _html(answers: dict[str, Any]) -> str:
-    """Insert results into the page."""
+    """Insert results, script and style into the HTML page template."""
     said = json.dumps(answers, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     static = files("polyadic.explore").joinpath("static")
     code = static.joinpath("alone.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
@@ -95,13 +95,14 @@ def _html(answers: dict[str, Any]) -> str:
         html = html.replace(here, there)
     if len(html.encode()) > LARGEST:
         raise InputError(
-            f"the page would have {len(html.encode()) / 2**20:.0f} MiB, more than {LARGEST >> 20}; select less"
+            f"the page would have {len(html.encode()) / 2**20:.0f} MiB, but the limit is {LARGEST >> 20} MiB;"
+            " select less"
         )
     return html
 
 
 def key(name: str, asked: dict[str, Any]) -> str:
-    """Return the key under which the page looks up a result.
+    """Return the key under which the exported page looks up the result of a request.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def key(name: str, asked: dict[str, Any]) -> str:
 
 
 def _questions(workspace: Workspace, chosen: Chosen) -> Iterator[Question]:
-    """Yield the requests of the page, exactly as it makes them."""
+    """Yield the name and parameters of every request that the exported page makes."""
     words = [ANSWERS["word"](workspace, word=word) for word in chosen.words]
     yield "overview", {}
     for about in words:
@@ -143,7 +144,7 @@ def _questions(workspace: Workspace, chosen: Chosen) -> Iterator[Question]:
 
 
 def _part(text: str) -> dict[str, Any]:
-    """Parse ``field=value/other``."""
+    """Parse a comparison of the form ``field=value/other``."""
     field, sign, values = text.partition("=")
     value, stroke, against = values.partition("/")
     if not sign or not field or not value:

@@ -1,4 +1,4 @@
-"""Server of a workspace on the loopback address: its endpoints, and the page that queries them."""
+"""HTTP server for a workspace on the loopback address, with the endpoints and the web page."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "txt":
 
 
 def application(workspace: Any, token: str, port: int, *, timeout: float = http.TIMEOUT) -> ASGIApp:
-    """Create the application of a workspace; see :func:`polyadic.interface.http.application`."""
+    """Create the web application for a workspace; see :func:`polyadic.interface.http.application`."""
     how: dict[str, Any] = {"title": "polyadic explore", "timeout": timeout, "more": _add_page}
     return http.application(ANSWERS, workspace, token, port, **how)
 
 
 def _add_page(router: APIRouter, answers: http.Responder) -> None:
-    """Add the routes of the page and of its export."""
+    """Add the routes of the web page and of the export."""
 
     def html(text: str) -> Response:
         return Response(text, media_type="text/html")
@@ -51,12 +51,12 @@ def export_page(
     parts: Sequence[str] = (),
     map: bool = False,  # noqa: A002 # the name in the query
 ) -> str:
-    """Return a page of selected results as one HTML file."""
+    """Return a single HTML file with selected results."""
     return exported(workspace, Chosen(words, phrases, topics, tables, parts, map))
 
 
 async def _page(name: str = "index.html") -> Response:
-    """Respond with one of the page's own files."""
+    """Respond with a static file of the web page, or with status 404."""
     content = await run_in_threadpool(_static, name)
     if content is None:
         return fault(404, "there is no such page")
@@ -65,6 +65,6 @@ async def _page(name: str = "index.html") -> Response:
 
 @cache
 def _static(name: str) -> bytes | None:
-    """Read one of the page's own files; other names are rejected without access to the disk."""
+    """Return the content of a static file of the web page, or None for any other name."""
     folder = files("polyadic.explore").joinpath("static")
     return next((each.read_bytes() for each in folder.iterdir() if each.name == name), None)

@@ -1,4 +1,4 @@
-"""The command ``explore``: explore a text in a browser, or export a page to a file."""
+"""Command ``explore``: explore a text in a browser, or export a page to a file."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def explore(
     Parameters
     ----------
     sources
-        Text (files, folders, globs), or a folder made by an earlier polyadic explore.
+        Text (files, folders, globs), or a folder created by an earlier run of polyadic explore.
     out
-        Folder for the results; finished steps in it are reused (default: name of the source with -workspace).
+        Folder for the results, in which finished steps are reused (default: name of the source with -workspace).
     port
         Port on this machine; 0 selects a free one.
     no_browser
@@ -69,7 +69,7 @@ def explore(
     only_make
         Compute the results without starting the server.
     export
-        HTML file to write instead of starting the server, with the results selected by the options below.
+        HTML file to write instead of starting the server, with the results selected by other options.
     word
         Word to include in the exported page; can be repeated.
     phrase
@@ -87,7 +87,7 @@ def explore(
 
     chosen = {"word": word, "phrase": phrase, "topics": topics, "table": table, "parts": parts, "map": map_}
     if export is None and (idle := next((name for name, value in chosen.items() if value), None)):
-        raise InputError(f"{idle} selects contents of an exported page; name its file with export", idle, "export")
+        raise InputError(f"{idle} applies only to an exported page; set the output file with export", idle, "export")
     output.check_file(export, force=force)
     if not only_make and export is None:
         output.check_server()
@@ -111,7 +111,7 @@ def explore(
 
 
 def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, force: bool) -> Workspace:
-    """Open a workspace, or create one."""
+    """Open an existing workspace, or create one from the sources."""
     from polyadic.core.files import read_meta
     from polyadic.explore.workspace import KIND, Workspace
     from polyadic.interface import errors, output
@@ -120,7 +120,7 @@ def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, f
     if len(sources) == 1 and (first / "meta.json").is_file() and read_meta(first)["kind"] == KIND:
         if given or out is not None:
             idle = [*given, "out"][0]
-            raise InputError(f"{idle} has no effect because {first} already exists; leave it out", idle)
+            raise InputError(f"{idle} has no effect because {first} already exists; omit it", idle)
         return Workspace.open(first)
     if not (first / "meta.json").exists() and (first / "corpus.json").is_file() and (first / "corpus").is_dir():
         raise InputError(f"{first} is incomplete; repeat the command that created it to resume")
@@ -133,7 +133,7 @@ def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, f
 
 
 def name_of(source: Path) -> str:
-    """Return the name of the workspace of a source.
+    """Return a name for a workspace, derived from the path of the source.
 
     >>> [name_of(Path(source)) for source in ("wiki.txt.xz", "letters/*.txt", "articles/")]
     ['wiki', 'letters', 'articles']

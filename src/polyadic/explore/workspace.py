@@ -1,4 +1,4 @@
-"""Workspace of one text: corpus, counts, vectors, senses, map, topics."""
+"""Workspace with everything learned from one text: corpus, counts, vectors, senses, map and topics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NEIGHBOURS = 15
 
 @dataclass(eq=False)
 class Workspace:
-    """A corpus with everything learned from it, in one folder.
+    """Folder with a corpus and everything learned from it: word vectors, senses, a word map and topics.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Workspace:
         overwrite: bool = False,
         **settings: Any,
     ) -> Workspace:
-        """Build a workspace from text; existing results of the same text and settings are reused.
+        """Build a workspace from text, reusing existing results for the same text and settings.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Workspace:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Workspace:
-        """Open a folder created by :meth:`build`."""
+        """Open a workspace folder created by :meth:`build`."""
         folder = Path(path)
         meta = read_meta(folder, KIND, VERSION)
         corpus, vectors = Corpus.open(folder / "corpus"), Embedding.load(folder / "vectors")
@@ -151,34 +151,38 @@ class Workspace:
         if corpus.digest != meta.get("corpus"):
             raise InputError(f"{folder / 'corpus'} is not the corpus of this workspace; build the workspace again")
         if places.shape != (min(len(vectors), MAX_MAPPED), 2):
-            raise InputError(f"{folder / 'map.npy'} is damaged: it has {len(places):,} words")
+            raise InputError(
+                f"{folder / 'map.npy'} is damaged: its shape {places.shape} does not match the word vectors"
+            )
         if not (folder / "topics").is_dir():
             return cls(folder, corpus, vectors, places)
         topics = load(folder / "topics" / "model", (TextTopics,))
         mixtures = open_array(folder / "topics" / "mixtures.npy", (np.float32,), ndim=2)
         if mixtures.shape != (len(corpus.documents) - 1, topics.n_components):
-            raise InputError(f"{folder / 'topics'} is damaged: it has {len(mixtures):,} documents")
+            raise InputError(
+                f"{folder / 'topics'} is damaged: the shape {mixtures.shape} does not match the documents and topics"
+            )
         return cls(folder, corpus, vectors, places, topics, mixtures)
 
     @cached_property
     def occurrences(self) -> Occurrences:
-        """Positions of all words."""
+        """Index of the positions of all words."""
         return Occurrences(self.corpus)
 
     @cached_property
     def senses(self) -> WordSenses | None:
-        """Word sense induction, or None if the text is too short."""
+        """Word sense induction model, or None if the text is too short."""
         if not WordSenses.can_learn(self.vectors, self.corpus):
             return None
         return WordSenses.learn(self.vectors, self.corpus, keep=True)
 
     def warm(self) -> None:
-        """Load what every endpoint needs, so that the first request is fast."""
+        """Load the data that every endpoint needs in advance, to make the first request fast."""
         self.occurrences, self.senses, self.vectors.unit  # noqa: B018 # cached properties
 
 
 def placed(vectors: Embedding, *, seed: int = 0) -> NDArray[np.float32]:
-    """Return positions of words in the plane by t-SNE on exact nearest neighbours.
+    """Compute two-dimensional positions of words with t-SNE on exact nearest neighbours.
 
     The result depends on the seed only, since one thread does the work. Measured beside UMAP: docs/results/explore.md.
 
@@ -207,7 +211,7 @@ def placed(vectors: Embedding, *, seed: int = 0) -> NDArray[np.float32]:
 
 
 def topics_of(corpus: Corpus) -> tuple[TextTopics, NDArray[np.float32]]:
-    """Fit topics to the words of a corpus without numbers; return the model and the shares of each document."""
+    """Fit a topic model to the words without digits; return the model and the topic shares of each document."""
     words = corpus.vocabulary.words
     kept = [at for at, word in enumerate(words) if not any(letter.isdigit() for letter in word)] or [*range(len(words))]
     counts = csr_array(document_table(corpus)[:, kept])

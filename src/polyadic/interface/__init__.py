@@ -1,1 +1,1 @@
-"""Command line, JSON and HTTP forms of the tasks, derived from their annotated functions."""
+"""Command-line, JSON and HTTP interfaces of the tasks, derived from annotated functions."""

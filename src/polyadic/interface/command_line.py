@@ -1,4 +1,4 @@
-"""Commands derived from tasks: options, ``--set``, ``--help-all``, ``--json``, and their output."""
+"""Command-line interface derived from tasks: options, ``--set``, ``--help-all``, ``--json``, and output."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def in_bytes(text: str) -> int:
-    """Read a size such as ``4G`` or ``512M``."""
+    """Parse a size such as ``4G`` or ``512M`` and return the number of bytes."""
     number, unit = (text[:-1], UNITS[text[-1].upper()]) if text[-1:].upper() in UNITS else (text, 1)
     try:
         size = int(float(number) * unit)
@@ -79,7 +79,7 @@ FORCE = Parameter("force", bool, default=False, help="Replace an existing output
 
 
 def group(task: Task) -> typer.Typer:
-    """Create the command group of a task."""
+    """Create the typer command group of a task, including nested groups."""
     app = typer.Typer(no_args_is_help=True, help=task.about)
     for verb in task.verbs.values():
         add_command(app, verb, task.model)
@@ -91,7 +91,7 @@ def group(task: Task) -> typer.Typer:
 def add_command(
     app: typer.Typer, verb: Verb, model: str | tuple[str, ...] = "", *, panel: str | None = None, hidden: bool = False
 ) -> None:
-    """Add the command of a verb to a group."""
+    """Add the command of a task function to a command group."""
     command, settings = _command(verb, model)
     if verb.distributed:
         command = distributed(command)
@@ -103,7 +103,7 @@ def add_command(
 
 
 def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., None], Collection[str]]:
-    """Create the function that typer calls (read options, call the verb, print the result), and the names for --set."""
+    """Return the typer function of a verb, which parses options and prints the result, and the settings for --set."""
     every = parameters(verb.function)
     own = [each for each in every if each.name != "force" and each.name not in verb.settings]
     loaded = model if own[:1] and own[0].name == "model" else ""
@@ -160,7 +160,7 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
 
 
 def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
-    """List the settings of one or several classes by name; a shared setting accepts what any of the classes accepts.
+    """Return the settings of one or several classes by name; a shared setting has the union of all types.
 
     The description is that of the last class, with all defaults where classes differ.
     """
@@ -182,13 +182,13 @@ def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
 
 
 def _described_by(verb: Verb, setting: Parameter) -> Parameter:
-    """Prefer the verb's description of a setting, since several classes may describe it differently."""
+    """Replace the description of a setting by the verb's own description, if there is one."""
     help_, shown = descriptions(verb.function.__doc__).get(setting.name, (setting.help, setting.shown_default))
     return replace(setting, help=help_, shown_default=shown)
 
 
 def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str, Parameter]) -> Any:
-    """Create the object of a class from the given settings; for several classes, return the settings."""
+    """Create an instance of a class from the given settings, or return the settings if there are several classes."""
     if "seed" in known and known["seed"].default is None:
         given = {"seed": 0} | given  # a command repeated gives the same result
     return given if isinstance(targets, tuple) else load_class(targets)(**given)
@@ -201,14 +201,14 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 
 
 def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, Any]) -> dict[str, Any]:
-    """Read the values of ``--set NAME=VALUE``."""
+    """Parse the values given as ``--set NAME=VALUE``."""
     read: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or name not in settable:
             raise InputError(
-                f"--set takes NAME=VALUE, with NAME one of {', '.join(sorted(settable))}; got {text!r:.60}"
+                f"--set requires NAME=VALUE, where NAME is one of {', '.join(sorted(settable))}; got {text!r:.60}"
             )
         if name in given or name in read:
             raise InputError(f"{name} must be given only once", name)
@@ -217,7 +217,7 @@ def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, 
 
 
 def _value(parameter: Parameter, value: Any) -> Any:
-    """Convert a value from typer if typer does not support its type."""
+    """Convert a command-line value to a parameter type that typer does not support."""
     if not several(parameter.hint):
         return value
     if isinstance(value, str):
@@ -226,13 +226,13 @@ def _value(parameter: Parameter, value: Any) -> Any:
 
 
 def _short(name: str, taken: set[str]) -> str:
-    """Return the one-letter flag of a parameter, unless another parameter of the command has it."""
+    """Return the one-letter flag of a parameter, or an empty string if another parameter has the flag."""
     flag = SHORT.get(name, "")
     return flag if flag and next(each for each in SHORT if SHORT[each] == flag and each in taken) == name else ""
 
 
 def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.Parameter:
-    """Create the typer parameter."""
+    """Create the typer argument or option of a parameter."""
     default, annotation, how = parameter.default, plain(parameter.hint), _described(parameter)
     if parameter.name == "memory":
         return inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOfAll)
@@ -254,7 +254,7 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
 
 
 def _described(parameter: Parameter) -> dict[str, Any]:
-    """Return the help text, the bounds, and how the value and the default are shown."""
+    """Return the typer settings of a parameter: help text, bounds, placeholder and shown default."""
     how: dict[str, Any] = {"help": parameter.help}
     bounds, metavar = (first(parameter.hint, kind) for kind in (Within, Metavar))
     if bounds is not None and not several(parameter.hint) and plain(parameter.hint) in (int, float):
@@ -301,7 +301,7 @@ def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
 
 
 def distributed(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--scheduler`` and ``--workers`` to a command, which then runs on a Dask cluster."""
+    """Add the options ``--scheduler`` and ``--workers``, which run a command on a Dask cluster."""
 
     @functools.wraps(verb)
     def run(*arguments: Any, scheduler: str | None = None, workers: int | None = None, **options: Any) -> None:
@@ -310,7 +310,7 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
             return
         if scheduler is not None and workers is not None:
             raise InputError(
-                "--workers starts processes on this machine and --scheduler uses existing ones; pass only one of them"
+                "--workers starts processes on this machine and --scheduler uses existing ones; use only one of the two"
             )
         from polyadic.core.executor.dask import working_on
 
@@ -323,7 +323,7 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Mapping[str, Any]) -> Callable[..., None]:
-    """Copy the signature of a command to its wrapper, with additional options."""
+    """Copy the signature of a command to a function that wraps the command, with additional options."""
     signature = inspect.signature(verb, eval_str=True)
     more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in extra.items()]
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
@@ -334,7 +334,7 @@ def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Ma
 
 
 def bounded(verb: Callable[..., None]) -> Callable[..., None]:
-    """Keep a verb below ``--memory``; a verb that has this option itself plans its memory use by it."""
+    """Limit the memory use of a command with the option ``--memory``."""
     plans = "memory" in inspect.signature(verb).parameters
 
     @functools.wraps(verb)

@@ -1,4 +1,4 @@
-"""Error reporting: bad input gives one sentence and an exit code, never a traceback."""
+"""Error reporting for the command line: a one-line message and an exit code instead of a traceback."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 
 
 class CommandGroup(TyperGroup):
-    """Command group whose errors become one sentence on standard error, or a JSON object under ``--json``."""
+    """Command group that reports errors as one line on standard error, or as a JSON object under ``--json``."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **how: Any) -> Any:
-        """Run the command line; all output is flushed when it ends."""
+        """Run the command line and flush all output at the end."""
         given = sys.argv[1:] if args is None else [*args]
         before = _JSON.set("--json" in given)
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -75,19 +75,19 @@ class CommandGroup(TyperGroup):
             _JSON.reset(before)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the requested verb."""
+        """Run the requested command and report errors in one line."""
         with ended_as_interrupted(), in_one_sentence():
             return super().invoke(ctx)
 
 
 class Command(TyperCommand):
-    """A command; errors and warnings name settings by their options."""
+    """Command whose errors and warnings refer to settings by command-line options."""
 
     settings: ClassVar[Collection[str]] = ()
     """Names that ``--set`` takes."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb."""
+        """Run the command and replace settings in error messages by command-line options."""
         options = {str(each.name).rstrip("_"): each for each in self.params if each.param_type_name == "option"}
         known = {"overwrite": options["force"], **options} if "force" in options else options
         show = warnings.showwarning
@@ -100,7 +100,7 @@ class Command(TyperCommand):
                 raise InputError(self._with_options(error, known)) from error
 
     def _with_options(self, message: Warning | str | InputError, options: Mapping[str, Any]) -> str:
-        """Return a message in which settings are replaced by their options."""
+        """Return a message in which the names of settings are replaced by command-line options."""
         text = str(message)
         for name in getattr(message, "settings", ()):
             if name in options or name in self.settings:
@@ -111,7 +111,7 @@ class Command(TyperCommand):
 
 
 def with_option(message: str, name: str, flag: str = "", *, off: str = "") -> str:
-    """Replace a setting in a message by its option or its ``--set`` form; the option ``off`` sets it to False.
+    """Replace the name of a setting in a message by its command-line option or its ``--set`` form.
 
     >>> with_option("min_count must be at most 9; got 10", "min_count", "--min-count")
     '--min-count must be at most 9; got 10'
@@ -131,13 +131,13 @@ def with_option(message: str, name: str, flag: str = "", *, off: str = "") -> st
 
 
 def in_json() -> bool:
-    """Return whether the command prints its result as JSON."""
+    """Return whether the current command prints the result as JSON."""
     return _JSON.get()
 
 
 @contextlib.contextmanager
 def in_one_sentence() -> Iterator[None]:
-    """Print warnings and input errors as one line each; other errors are defects and keep their traceback."""
+    """Context manager that prints warnings and input errors as one line; other exceptions keep the traceback."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
@@ -158,7 +158,7 @@ def in_one_sentence() -> Iterator[None]:
         except RuntimeError as error:
             if str(error) != "can't start new thread":  # Python's words for a stack that does not fit
                 raise
-            say("out of memory, or of threads")
+            say("cannot start a thread: out of memory, or too many threads")
             raise typer.Exit(BAD_INPUT) from None
         except (InputError, MissingExtraError, OSError) as error:
             say(_sentence(error))
@@ -167,7 +167,7 @@ def in_one_sentence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def ended_as_interrupted() -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C, so that no file is left half-written and no worker process running."""
+    """Context manager that handles SIGTERM like Ctrl-C, so that files and worker processes are cleaned up."""
     if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
         yield
         return
@@ -189,7 +189,7 @@ def ended_as_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def keeping(content: Callable[[], list[str]]) -> Iterator[None]:
-    """Report what the body has saved if it is interrupted."""
+    """Context manager that reports the saved results if the body is interrupted."""
     try:
         yield
     except KeyboardInterrupt:
@@ -197,18 +197,18 @@ def keeping(content: Callable[[], list[str]]) -> Iterator[None]:
 
 
 def stages_in(folder: Path) -> Callable[[], list[str]]:
-    """Return a function that lists what an interrupted run of stages has saved."""
-    return lambda: [f"the finished stages in {folder}; the same command goes on from there"] if folder.exists() else []
+    """Return a function that lists the finished stages saved by an interrupted run."""
+    return lambda: [f"the finished stages in {folder}; repeat the command to resume"] if folder.exists() else []
 
 
 def interrupted(*, kept: Sequence[str] = ()) -> typer.Exit:
-    """Print that the command was interrupted and what was saved; return the exit exception to raise."""
+    """Report that a command was interrupted and which results were saved; return the exit exception to raise."""
     say(f"interrupted; kept {' and '.join(kept)}" if kept else "interrupted; nothing was written")
     return typer.Exit(INTERRUPTED)
 
 
 def say(message: str, kind: Literal["error", "warning", "note"] = "error") -> None:
-    """Write one line to standard error, or under ``--json`` an object with the kind as key and the line as value."""
+    """Print a message as one line on standard error, or as a JSON object with the kind as key under ``--json``."""
     line = " ".join(message.split())
     if len(line) > LINE:
         line = f"{line[: LINE // 2]} ... {line[-LINE // 2 :]}"

@@ -1,4 +1,4 @@
-"""HTTP endpoints: annotated functions of one subject become GET routes, described by OpenAPI (FastAPI).
+"""HTTP interface: annotated functions become GET routes of a FastAPI application with an OpenAPI description.
 
 Who asks has to know the token in the path, and to come from the page itself or from no page at all: a host name that
 leads to this machine from elsewhere (DNS rebinding) has another ``Host``, and other sites have another ``Origin``.
@@ -72,7 +72,7 @@ def application(
     respond: Callable[[Any], Response] = JSONResponse,
     more: Callable[[APIRouter, Responder], None] | None = None,
 ) -> ASGIApp:
-    """Create an application that answers queries about a subject.
+    """Create a web application with an endpoint for each function of an object, such as a model or a workspace.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def application(
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """Describe the routes; FastAPI would list status 422 for malformed queries, which are answered with 400."""
+    """Return the OpenAPI schema without status 422, because malformed queries are answered with status 400."""
     schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
     for path in schema["paths"].values():
         for operation in path.values():
@@ -118,7 +118,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 
 class Responder:
-    """Responder queries about a subject in threads, a few at a time."""
+    """Responder that answers queries about an object in a small number of threads."""
 
     def __init__(self, subject: Any, timeout: float) -> None:
         self.subject = subject
@@ -129,7 +129,7 @@ class Responder:
     def endpoint(
         self, function: Callable[..., Any], respond: Callable[[Any], Response] = JSONResponse
     ) -> Callable[..., Any]:
-        """Create the endpoint of a function, whose annotations are used to validate the query."""
+        """Create an endpoint that validates the query against the annotations of a function and calls the function."""
         query = query_model(function)
 
         async def answer(request: Request, given: Any) -> Response:
@@ -140,7 +140,7 @@ class Responder:
         return answer
 
     async def work(self, make: Callable[[], Response]) -> Response:
-        """Compute an answer in a thread; respond with 503 if it takes too long."""
+        """Compute a response in a thread, or respond with status 503 after a timeout."""
         async with self._busy:
             work = asyncio.get_running_loop().run_in_executor(self._threads, make)
             try:
@@ -152,7 +152,7 @@ class Responder:
 
 
 def query_model(function: Callable[..., Any]) -> Any:
-    """Create the pydantic model of a function's parameters except files; it rejects other parameters."""
+    """Create a pydantic model of the query parameters of a function, which rejects unknown parameters."""
     asked = [each for each in parameters(function)[1:] if plain(each.hint) is not Path and each.name != "force"]
     fields = {each.name: (_typed(each), _field(each)) for each in asked}
     return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
@@ -164,7 +164,7 @@ def _typed(parameter: Parameter) -> Any:
 
 
 def _field(parameter: Parameter) -> Any:
-    """Return the pydantic field of a parameter: bounds, default, and a description of its values for the schema."""
+    """Return the pydantic field of a parameter, with bounds, default and description."""
     bounds = first(parameter.hint, Within)
     limits: dict[str, Any] = {}
     if plain(parameter.hint) is int:
@@ -181,7 +181,7 @@ def _field(parameter: Parameter) -> Any:
 
 
 def described(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the OpenAPI description of an endpoint, taken from its docstring."""
+    """Return the OpenAPI summary and description of an endpoint, taken from the docstring."""
     about = (function.__doc__ or "").partition("\n    Parameters\n")[0]
     return {
         "summary": about.strip().split("\n")[0],
@@ -191,7 +191,7 @@ def described(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def repeated(request: Request, query: Any) -> None:
-    """Raise InputError if several values are given for a parameter that takes one."""
+    """Raise InputError if a query gives several values for a parameter that takes a single value."""
     for name, field in query.model_fields.items():
         times = len(request.query_params.getlist(name))
         if times > 1 and not several(field.annotation):
@@ -212,7 +212,7 @@ async def _malformed(request: Request, error: Exception) -> Response:
 
 
 class Guard:
-    """Middleware that accepts only requests from the page itself and adds headers to every response."""
+    """Middleware that rejects requests from other hosts and origins and adds security headers to every response."""
 
     def __init__(self, inner: ASGIApp, hosts: set[str]) -> None:
         self._inner = inner
@@ -245,12 +245,12 @@ class Guard:
 
 
 def plain_json(value: Any) -> Response:
-    """Respond with the output of a command under ``--json``."""
+    """Create a JSON response with the same content as the output of a command under ``--json``."""
     return JSONResponse(converted(value))
 
 
 def serve(make: Callable[[str, int], ASGIApp], port: int, facts: Mapping[str, Any], *, browser: bool = False) -> None:
-    """Serve an application, made with a token and a port, until Ctrl-C; print its address, as JSON with ``facts``."""
+    """Serve a web application on a local port until Ctrl-C, and print the address."""
     import socket
     import webbrowser
 
@@ -277,5 +277,5 @@ def serve(make: Callable[[str, int], ASGIApp], port: int, facts: Mapping[str, An
 
 
 def fault(status: int, message: str) -> JSONResponse:
-    """Create the response to a request that failed."""
+    """Create the JSON response to a failed request."""
     return JSONResponse({"error": message}, status)

@@ -34,7 +34,7 @@ GROUP = 1 << 16
 
 
 def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = None) -> None:
-    """Print the result of a verb as one JSON object or as tables."""
+    """Print the result of a command as one JSON object or as tables."""
     if values is None:  # it was printed meanwhile
         return
     if as_json:
@@ -50,7 +50,7 @@ def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = 
 
 
 def refuse(values: Mapping[str, Any]) -> None:
-    """Print why queries were refused, or that Ctrl-C ended the run, and exit with the matching code."""
+    """Report refused queries or an interruption, if there are any, and exit with the corresponding exit code."""
     if kept := getattr(values, "kept", ()):
         raise interrupted(kept=kept)
     for fault in values.get("refused", {}).values():
@@ -60,7 +60,7 @@ def refuse(values: Mapping[str, Any]) -> None:
 
 
 def _printed(values: Mapping[str, Any]) -> None:
-    """Print a table for each list of records, or one table of the single values if there are no lists."""
+    """Print each list of records as a table, or all values in one table if there are no lists."""
     lists = {name: value for name, value in values.items() if _is_records(value)}
     for records in lists.values():
         headings = [*records[0]] if records else []
@@ -75,20 +75,20 @@ def _is_records(value: Any) -> bool:
 
 
 def _joined(value: Any) -> Any:
-    """Format the records of a cell on one line: parts with their amounts, other records by their first value."""
+    """Format a table cell that contains records on one line."""
     if not value or not _is_records(value):
         return value
     return in_words(value) if "part" in value[0] else ", ".join(str(next(iter(each.values()))) for each in value)
 
 
 class Output:
-    """Context manager that reports what was saved if Ctrl-C ends the run."""
+    """Context manager that reports the saved results if Ctrl-C ends the run."""
 
     def __enter__(self) -> None:
         """Enter the context."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Convert an interruption to its exit code."""
+        """Exit the context and convert an interruption to an exit code."""
         from polyadic.interface.errors import interrupted
         from polyadic.interface.run import Interrupted
 
@@ -97,7 +97,7 @@ class Output:
 
 
 class Steps:
-    """Seconds and sizes of the steps of a run, kept in ``done`` and, except under ``--json``, printed as each ends."""
+    """Timer for the steps of a run, which records seconds and sizes and prints a line when each step ends."""
 
     def __init__(self, *, silent: bool | None = None) -> None:
         self.silent = json_wanted() if silent is None else silent
@@ -105,7 +105,7 @@ class Steps:
 
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[dict[str, Any]]:
-        """Time the body, which records its results in the yielded dict."""
+        """Time the body of a ``with`` statement, which records results in the yielded dictionary."""
         facts: dict[str, Any] = {}
         start = time.perf_counter()
         yield facts
@@ -117,12 +117,12 @@ class Steps:
 
 
 def in_json(result: Mapping[str, Any]) -> None:
-    """Print one JSON object; non-finite numbers become null."""
+    """Print a result as one JSON object, in which non-finite numbers become null."""
     typer.echo(json.dumps(plain(result), ensure_ascii=False, indent=2))
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str | None = None) -> None:
-    """Print a table on a terminal, or a heading and tab-separated lines when piped."""
+    """Print a table on a terminal, or a header and tab-separated lines when piped."""
     if not sys.stdout.isatty():
         for row in [headings, *rows]:
             typer.echo("\t".join(_cell(value) for value in row))
@@ -141,7 +141,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
 
 
 def reasons(why: Explanation, most: int, of: str | Sequence[str]) -> dict[str, Any]:
-    """Convert an explanation to a record: value, base, largest contributions; ``of`` has the keys of the names."""
+    """Convert the explanation of a prediction to a record of the value, the base and the largest contributions."""
     sums = {} if math.isnan(why.base) else {"value": round(why.value, 6), "base": round(why.base, 6)}
     named = [
         ({of: name} if isinstance(of, str) else dict(zip(of, name, strict=True)), part) for name, part in why.parts
@@ -150,13 +150,13 @@ def reasons(why: Explanation, most: int, of: str | Sequence[str]) -> dict[str, A
 
 
 def in_words(why: Sequence[Mapping[str, Any]]) -> str:
-    """Format the parts returned by :func:`reasons` as one cell."""
+    """Format the contributions returned by :func:`reasons` as one table cell."""
     names = [[" * ".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in each.values()][:-1] for each in why]
     return ", ".join(f"{' '.join(name)} {each['part']:+.3g}" for name, each in zip(names, why, strict=True))
 
 
 def reasoned(headings: Sequence[str], lines: Sequence[dict[str, Any]]) -> None:
-    """Print a table of lines that may end in results of :func:`reasons`."""
+    """Print a table whose rows may contain explanations returned by :func:`reasons`."""
     for line in lines:
         if "why" in line:
             line["why"] = in_words(line["why"])
@@ -164,22 +164,22 @@ def reasoned(headings: Sequence[str], lines: Sequence[dict[str, Any]]) -> None:
 
 
 def facts(values: Mapping[str, Any]) -> None:
-    """Print measurements as a table with one row."""
+    """Print a dictionary as a table with one row."""
     table([*values], [tuple(values.values())])
 
 
 def wrote(out: Path | str, *, hint: Words = ()) -> None:
-    """Print where the result was written, and a command to try next."""
+    """Print the path of the written result, and a suggestion for the next command."""
     typer.echo(f"wrote {out}" + (f"; next: {command(hint)}" if hint else ""))
 
 
 def command(words: Words) -> str:
-    """Format a command of this program for a shell."""
+    """Format a polyadic command for a shell, with quoting."""
     return shlex.join(["polyadic", *map(str, words)])
 
 
 def write_lines(lines: Iterable[str], out: Path | None) -> None:
-    """Write lines to a file, atomically, or to standard output, in UTF-8 with line feeds on every platform."""
+    """Write lines in UTF-8 to standard output or atomically to a file, with line feeds on every platform."""
     from polyadic.core.files import whole_file
     from polyadic.interface.errors import keeping
 
@@ -195,7 +195,7 @@ def write_lines(lines: Iterable[str], out: Path | None) -> None:
 
 
 def check_picture(file: Path | None) -> None:
-    """Raise InputError, before any work, if an image file could not be written."""
+    """Raise InputError if an image file cannot be written, before any computation starts."""
     if file is not None and file.suffix not in {".png", ".svg", ".pdf"}:
         raise InputError(f"image files must be .png, .svg or .pdf; got {file}")
     if file is not None and find_spec("matplotlib") is None:
@@ -204,7 +204,7 @@ def check_picture(file: Path | None) -> None:
 
 
 def check_server() -> None:
-    """Raise MissingExtraError, before any work, if the server is not installed."""
+    """Raise MissingExtraError if the packages for the server are not installed, before any computation starts."""
     try:
         import fastapi  # noqa: F401 # only whether it is there
         import uvicorn  # noqa: F401
@@ -213,7 +213,7 @@ def check_server() -> None:
 
 
 def check_file(file: Path | None, *, force: bool) -> None:
-    """Raise InputError, before any work, if a file could not be written."""
+    """Raise InputError if an output file cannot be written, before any computation starts."""
     if file is not None and not file.parent.is_dir():
         raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
     if file is not None and (file.is_dir() or (file.exists() and not force)):
@@ -221,7 +221,7 @@ def check_file(file: Path | None, *, force: bool) -> None:
 
 
 def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Write a table of records to a CSV file with a header, atomically."""
+    """Write records atomically to a CSV file with a header."""
     import csv
 
     from polyadic.core.files import whole_file
@@ -243,7 +243,7 @@ def csv_line(*values: Any) -> str:
 
 
 def write_table(headings: Sequence[str], rows: Iterable[tuple[Any, ...]], out: Path) -> None:
-    """Write a Parquet or CSV file, by its extension, atomically and in bounded memory."""
+    """Write a table atomically to a Parquet or CSV file, depending on the extension, in bounded memory."""
     if out.suffix.lower() != ".parquet":
         lines = ((f"{value:.6g}" if isinstance(value, float) else value for value in row) for row in rows)
         write_lines((csv_line(*line) for line in chain([headings], lines)), out)
@@ -267,7 +267,7 @@ def write_table(headings: Sequence[str], rows: Iterable[tuple[Any, ...]], out: P
 
 
 class Answers(dict[str, Any]):
-    """Answers by query; ``refused`` has the error message of each query without an answer."""
+    """Dictionary of answers by query; ``refused`` contains the error message of each query without an answer."""
 
     def __init__(self, queries: Iterable[str], answer: Callable[[str], Any]) -> None:
         super().__init__()
@@ -280,17 +280,17 @@ class Answers(dict[str, Any]):
 
     @property
     def in_json(self) -> dict[str, Any]:
-        """Return the refused queries for JSON."""
+        """Return the refused queries as a dictionary for JSON."""
         return {"refused": self.refused} if self.refused else {}
 
 
 def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[dict[str, Any]]]:
-    """Convert lists of neighbours to records for JSON."""
+    """Convert the nearest neighbours of each query to records for JSON."""
     return {query: [{"word": w, "cosine": round(c, 6)} for w, c in nearest] for query, nearest in lists.items()}
 
 
 def line(found: Any) -> dict[str, Any]:
-    """Convert a concordance line and the metadata of its document to a record for JSON."""
+    """Convert a concordance line and the document metadata to a record for JSON."""
     from polyadic.core.frames import with_fields
 
     return with_fields({"document": found.document, "text": found.text}, found.fields)

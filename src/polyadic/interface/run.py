@@ -1,4 +1,4 @@
-"""Steps of a training command, shared by all tasks: check, read, fit, save, report."""
+"""Common steps of training commands: check the settings, read the data, fit, save and report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run; ``kept`` describes what was saved."""
+    """Exception raised when Ctrl-C ends a run; ``kept`` describes the saved results."""
 
     def __init__(self, *kept: str) -> None:
         super().__init__(*kept)
@@ -20,7 +20,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Saved(dict[str, Any]):
-    """Result of a command that writes a model; ``next`` is a command that uses the model.
+    """Result of a command that writes a model; ``next`` suggests a command that uses the model.
 
     ``kept`` says what was saved if Ctrl-C ended the run; the result is printed, and the exit code says so.
     """
@@ -31,7 +31,7 @@ class Saved(dict[str, Any]):
 
 
 class Incomplete(dict[str, Any]):
-    """Result of a command whose input was partly bad: it is printed, but the exit code is that of bad input."""
+    """Result of a command with partly invalid input, which is printed but leads to the exit code for bad input."""
 
 
 def train(
@@ -43,7 +43,7 @@ def train(
     summary: Callable[[Any], Mapping[str, Any]],
     fit: Callable[[Any], Model] | None = None,
 ) -> Saved:
-    """Fit a model to the data that ``read`` returns and save it.
+    """Fit a model to the data returned by ``read`` and save the model.
 
     Settings and the output path are checked before anything is read. A model that Ctrl-C stopped is saved if it had
     completed an iteration.
@@ -78,7 +78,7 @@ def train(
 
 
 def save(model: Model, out: Path, *, force: bool, summary: Callable[[Any], Mapping[str, Any]]) -> Saved:
-    """Save a fitted model and report; raises ``Interrupted`` if Ctrl-C ended its fit."""
+    """Save a fitted model and return the result of the command; raise Interrupted if Ctrl-C ended the fit."""
     stopped = getattr(model, "interrupted_", False)
     if stopped and not getattr(model, "n_iter_", True):
         raise Interrupted

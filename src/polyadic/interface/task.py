@@ -54,7 +54,7 @@ UNIONS = (typing.Union, type(int | None))
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a verb, or a setting of an estimator.
+    """Parameter of a command, or setting of an estimator.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Verb:
-    """A function of a task, with the options of its command that the signature does not contain.
+    """Function of a task that becomes a command, with options that the signature does not contain.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Verb:
 
 @dataclass
 class Task:
-    """A group of commands.
+    """Group of related commands.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Task:
     groups: dict[str, Task] = field(default_factory=dict)
 
     def verb(self, *, example: str, **how: Any) -> Callable[[Function], Function]:
-        """Add a function to the task; see :class:`Verb` for the options."""
+        """Return a decorator that adds a function to the task; see :class:`Verb` for the options."""
 
         def add(function: Function) -> Function:
             verb = Verb(function, example, **how)
@@ -159,7 +159,7 @@ class Task:
 
 
 def parameters(function: Callable[..., Any]) -> list[Parameter]:
-    """List the parameters of a function; those that are not keyword-only are positional."""
+    """Return the parameters of a function with types, defaults and help texts."""
     described = descriptions(function.__doc__)
     known = vars(typing) | function.__globals__  # names that are imported for types only are objects, not options
     return [
@@ -175,7 +175,7 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
 
 
 def _shared_help(hint: Any) -> tuple[str, str]:
-    """Return the help text and the described default of an annotation."""
+    """Return the help text and the default described in the metadata of an annotation."""
     found = first(hint, kinds.Help)
     return _sentence(found.text) if found else ("", "")
 
@@ -191,7 +191,7 @@ def _resolved(annotation: Any, known: Mapping[str, Any]) -> Any:
 
 @functools.cache
 def fields_of(target: str) -> tuple[Parameter, ...]:
-    """List the settings of ``"module:Class"`` from its source, without importing it; those of base classes come first.
+    """Return the settings of a class given as ``"module:Class"``, parsed from the source without importing the module.
 
     Settings whose type is not made of what :mod:`polyadic.core.settings` and :mod:`typing` define are left out: they
     are objects that no text names.
@@ -217,7 +217,7 @@ def fields_of(target: str) -> tuple[Parameter, ...]:
 
 @functools.cache
 def _descriptions_of(target: str) -> dict[str, tuple[str, str]]:
-    """Return the descriptions of settings of a class, with those of its bases, from the source."""
+    """Return the help texts of a class's settings, including inherited settings, parsed from the source."""
     module, _, name = target.partition(":")
     source = _Source.of(module)
     if name not in source.classes:
@@ -229,7 +229,7 @@ def _descriptions_of(target: str) -> dict[str, tuple[str, str]]:
 
 
 class _Source:
-    """The source of a module: its classes, and those of its constants that consist of literals and types."""
+    """Parsed source of a module, with its classes and simple constants."""
 
     def __init__(self, module: str) -> None:
         tree = ast.parse(_file_of(module).read_text(encoding="utf-8"))
@@ -248,7 +248,7 @@ class _Source:
         }
 
     def bases(self, name: str) -> list[str]:
-        """List the base classes that this package defines as ``"module:Class"``, the first of them last."""
+        """Return the base classes that are defined in this package as ``"module:Class"``, in reverse order."""
         names = [base.id for base in reversed(self.classes[name].bases) if isinstance(base, ast.Name)]
         return [
             self.imported.get(each, f"{self.module}:{each}")
@@ -259,11 +259,11 @@ class _Source:
     @staticmethod
     @functools.cache
     def of(module: str) -> _Source:
-        """Return the source of a module, cached."""
+        """Return the cached source of a module."""
         return _Source(module)
 
     def value(self, node: ast.expr) -> Any:
-        """Evaluate an annotation or a default; names from other modules are looked up in their source."""
+        """Evaluate an annotation or default value; names imported from other modules are looked up in their source."""
         known: dict[str, Any] = {}
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and not hasattr(kinds, part.id) and not hasattr(typing, part.id):
@@ -276,7 +276,7 @@ class _Source:
 
 
 def _file_of(module: str) -> Path:
-    """Return the source file of a module; those of this package are found without importing the packages above."""
+    """Return the source file of a module, without importing parent packages if the module is part of polyadic."""
     place = Path(__file__).parents[2].joinpath(*module.split("."))
     for file in (place.with_suffix(".py"), place / "__init__.py"):
         if file.is_file():
@@ -293,7 +293,7 @@ def _evaluated(node: ast.expr, known: Mapping[str, Any]) -> Any:
 
 
 def load_class(target: str | tuple[str, ...]) -> Any:
-    """Import ``"module:Class"``, or a tuple of several."""
+    """Import a class given as ``"module:Class"``, or a tuple of several classes."""
     if isinstance(target, tuple):
         return tuple(map(load_class, target))
     module, _, name = target.partition(":")
@@ -301,7 +301,7 @@ def load_class(target: str | tuple[str, ...]) -> Any:
 
 
 def descriptions(doc: str | None) -> dict[str, tuple[str, str]]:
-    r"""Parse the ``Parameters`` section of a numpydoc docstring: first sentence and default in words, by name.
+    r"""Parse the ``Parameters`` section of a numpydoc docstring; return the help sentence and default of each name.
 
     >>> descriptions("Add.\n\nParameters\n----------\na, b : int\n    Terms (default: all). More.")
     {'a': ('Terms.', 'all'), 'b': ('Terms.', 'all')}
@@ -313,21 +313,21 @@ def descriptions(doc: str | None) -> dict[str, tuple[str, str]]:
 
 
 def _sentence(text: str) -> tuple[str, str]:
-    """Return the first sentence of a text without its "(default: ...)", and that default."""
+    """Return the first sentence of a description, and the default given in it as "(default: ...)"."""
     sentence = re.split(r"(?<=[^.\s][^.]\.)\s+(?=[A-Z`\"(-])", text, maxsplit=1)[0]
     default = re.search(r"\s*\(default: ([^()]*)\)", sentence)
     return (sentence.replace(default[0], ""), default[1]) if default else (sentence, "")
 
 
 def _without_markup(text: str) -> str:
-    """Write reST roles and literals as plain text, without formulas."""
+    """Convert reST roles and literals to plain text and remove formulas."""
     text = re.sub(r"\s*:math:`[^`]*`", "", text)
     text = re.sub(r":\w+:`[~\\]?(?:[\w.]*\.)?([\w]+)`", r"\1", text)
     return re.sub(r"``([^`]*)``", r"\1", text).replace("`", "")
 
 
 def read_text(parameter: Parameter, text: str) -> Any:
-    """Parse a value of a parameter from text, as passed by ``--set NAME=VALUE`` or HTTP.
+    """Parse the value of a parameter from text, as passed by ``--set NAME=VALUE`` or HTTP.
 
     Raises
     ------
@@ -348,7 +348,7 @@ def read_text(parameter: Parameter, text: str) -> Any:
 
 
 def _readings(hint: Any, text: str) -> Iterator[Any]:
-    """Yield the values that a text may have under an annotation, most likely first."""
+    """Yield the possible values of a text under a type annotation, most likely first."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         yield from _readings(arguments[0], text)
@@ -367,7 +367,7 @@ def _readings(hint: Any, text: str) -> Iterator[Any]:
 
 
 def readable(hint: Any) -> bool:
-    """Return whether text can express a value other than None."""
+    """Return whether a value of the annotated type, other than None, can be parsed from text."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Annotated, tuple, list, Sequence, Collection):
         return readable(arguments[0])
@@ -390,7 +390,7 @@ READERS: dict[Any, Callable[[str], Any]] = {
 
 
 def first(hint: Any, kind: type[Any]) -> Any:
-    """Find metadata of a given type in an annotation, including the members of unions."""
+    """Return the first metadata of a given type in an annotation, including the members of unions."""
     for part in (*getattr(hint, "__metadata__", ()), *get_args(hint)):
         if isinstance(part, kind):
             return part
@@ -400,7 +400,7 @@ def first(hint: Any, kind: type[Any]) -> Any:
 
 
 def plain(hint: Any) -> Any:
-    """Reduce an annotation to a type that typer supports."""
+    """Simplify a type annotation to a type that typer supports."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return plain(arguments[0])
@@ -410,7 +410,7 @@ def plain(hint: Any) -> Any:
 
 
 def item(hint: Any) -> Any:
-    """Return the type of the items of a collection."""
+    """Return the item type of a collection annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return item(arguments[0])
@@ -421,7 +421,7 @@ def item(hint: Any) -> Any:
 
 
 def several(hint: Any) -> bool:
-    """Return whether a value can have several items: comma-separated in an option unless marked as repeated."""
+    """Return whether an annotation allows several items, as in a list or a tuple of variable length."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return several(arguments[0])
@@ -431,5 +431,5 @@ def several(hint: Any) -> bool:
 
 
 def _fixed(hint: Any) -> bool:
-    """Return whether an annotation is a tuple of fixed length, whose items are separate words in an option."""
+    """Return whether an annotation is a tuple of fixed length, whose items are separate command-line arguments."""
     return get_origin(hint) is tuple and get_args(hint)[1:] != (...,)

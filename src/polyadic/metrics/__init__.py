@@ -1,4 +1,4 @@
-"""Evaluation metrics with confidence intervals, one module per task: ``polyadic.metrics.similarity``, ``outliers``, ...
+"""Evaluation metrics with confidence intervals, in one module per task, such as ``polyadic.metrics.similarity``.
 
 Each module begins with the definition of its task and is imported on first access.
 """

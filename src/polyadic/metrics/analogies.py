@@ -1,4 +1,4 @@
-"""Analogies: find the word that is to c as b is to a."""
+"""Analogy questions: find the word that is to c as b is to a."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_PAIRS = 4000  # whose table takes 256 MB; Google's questions combine 549, th
 
 @dataclass(frozen=True)
 class Section:
-    """Numbers of questions in a section: answered correctly, with four known words, and in total."""
+    """Number of analogy questions in a section: answered correctly, with four known words, and in total."""
 
     correct: int
     covered: int
@@ -61,14 +61,14 @@ class Analogies:
     answers: dict[str, list[tuple[Question, bool]]] = field(default_factory=dict, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, without the individual answers."""
+        """Return the fields as a dictionary for JSON, without the individual answers."""
         return {name: value for name, value in asdict(self).items() if name != "answers"}
 
     def __str__(self) -> str:
         return f"accuracy {self.accuracy:.3f} ({self.covered:,} of {self.total:,} questions known)"
 
     def figures(self, prefix: str) -> list[Figure]:
-        """Return the accuracy over all questions and, if both kinds occur, over semantic and over syntactic ones.
+        """Return the accuracy over all questions and, if both kinds occur, over semantic and over syntactic questions.
 
         See :func:`kind_of` and :func:`pair_figure`.
         """
@@ -141,14 +141,14 @@ def analogies(
 def known_questions(
     embedding: Embedding, questions: Iterable[Question], size: int
 ) -> tuple[list[Question], NDArray[np.int64]]:
-    """Return the questions whose four words are among the first ``size`` words, and their rows, shape (n, 4)."""
+    """Return the questions whose words are all among the first ``size`` words, and the word indices, shape (n, 4)."""
     rows = [(question, tuple(map(embedding.find, question))) for question in questions]
     known = [(question, row) for question, row in rows if all(word is not None and word < size for word in row)]
     return [question for question, _ in known], np.array([row for _, row in known], dtype=np.int64).reshape(-1, 4)
 
 
 def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: bool = True) -> NDArray[np.bool_]:
-    """Return whether the best word is the answer, given scores of shape (n, V) and word rows of shape (n, 4).
+    """Return whether the highest-scoring word answers each question, given scores (n, V) and word indices (n, 4).
 
     The first three words are not answers if ``exclude``. ``scores`` may be overwritten.
 
@@ -163,7 +163,7 @@ def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: boo
 
 
 def kind_of(section: str) -> str:
-    """Return whether a section is "semantic" or "syntactic".
+    """Return "semantic" or "syntactic", depending on the name of an analogy section.
 
     Google's syntactic sections have names that begin with "gram"; MSR, which has no sections, is syntactic.
 
@@ -176,7 +176,7 @@ def kind_of(section: str) -> str:
 
 
 def pairs_of(questions: Iterable[Question]) -> NDArray[np.int64]:
-    """Return the two word pairs of each question, in either order, as indices into their sorted list; shape (n, 2).
+    """Return the indices of the two word pairs of each question in the sorted list of all pairs; shape (n, 2).
 
     Examples
     --------
@@ -189,7 +189,7 @@ def pairs_of(questions: Iterable[Question]) -> NDArray[np.int64]:
 
 
 def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, used: int, total: int) -> Figure:
-    r"""Create a figure from how often each question was answered correctly and tested; word pairs are resampled.
+    r"""Create a metric for the accuracy on analogy questions, with bootstrap confidence intervals over word pairs.
 
     Test sets combine few pairs into many questions, so questions are not independent: a pair that a model does not know
     affects all of its questions. Therefore pairs :math:`p` are resampled, and a question that combines two pairs counts
@@ -214,12 +214,12 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
     """
     answers = list(asked)
     if not answers:
-        raise InputError(f"the figure {name!r} needs at least one question")
+        raise InputError(f"the metric {name!r} needs at least one question")
     questions, right, tested = zip(*answers, strict=True)
     p, q = pairs_of(questions).T
     n = int(max(p.max(), q.max())) + 1
     if n > MAX_PAIRS:
-        raise InputError(f"the questions combine {n:,} pairs, too many for one figure; use at most {MAX_PAIRS:,}")
+        raise InputError(f"the questions combine {n:,} word pairs, but at most {MAX_PAIRS:,} are allowed")
     rows = np.zeros((n, 2 * n))
     np.add.at(rows, (p, q), right)
     np.add.at(rows, (p, n + q), tested)
@@ -227,7 +227,7 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
 
 
 def pair_ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the statistic of :func:`pair_figure` from right answers, then all answers, by pair of pairs, (n, 2 n).
+    """Compute the accuracy in each bootstrap sample of word pairs, from correct and total answers of shape (n, 2 n).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""Association of two words, or keyness of a word in a text, from a contingency table.
+r"""Association measures for two words, or for a word and a text (keyness), from a contingency table.
 
 A table of two rows and two columns has :math:`K` in its first cell, the totals :math:`R` of the first row and :math:`C`
 of the first column, and the grand total :math:`N`; the expected count is :math:`E = R C / N`.
@@ -47,7 +47,7 @@ def pmi(together: ArrayLike, row: ArrayLike, column: ArrayLike, total: ArrayLike
 
 
 def log_dice(together: ArrayLike, row: ArrayLike, column: ArrayLike) -> Array:
-    """Compute logDice, the logarithm of Dice's coefficient plus 14; at most 14, minus infinity if the joint count is 0.
+    """Compute logDice, 14 plus the binary logarithm of Dice's coefficient; minus infinity if the joint count is 0.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def log_dice(together: ArrayLike, row: ArrayLike, column: ArrayLike) -> Array:
 
 
 def log_likelihood(together: ArrayLike, row: ArrayLike, column: ArrayLike, total: ArrayLike) -> Array:
-    """Compute the log-likelihood ratio G² of a table, negative if the joint count is below its expectation.
+    """Compute the log-likelihood ratio G² of a contingency table, negative if the joint count is below expectation.
 
     Its absolute value has a chi-squared distribution with one degree of freedom under independence: the critical values
     are 3.84 for 5 % and 10.83 for 0.1 %.

@@ -47,7 +47,7 @@ EQUAL = {"PRT": "ADVP"}
 
 
 class Bracketing(NamedTuple):
-    """Words, tags and spans of a tree: label, first word and end of each phrase, without part-of-speech tags."""
+    """Constituency tree given by words, part-of-speech tags, and the label, first word and end of each phrase."""
 
     words: Sequence[str]
     tags: Sequence[str]
@@ -55,7 +55,7 @@ class Bracketing(NamedTuple):
 
 
 class MatchedBrackets(NamedTuple):
-    """Bracket and tag counts of a sentence.
+    """Counts of matching, gold and predicted brackets, and of correct tags, in a sentence.
 
     Attributes
     ----------
@@ -78,12 +78,12 @@ class MatchedBrackets(NamedTuple):
 
     @property
     def f1(self) -> float:
-        """F1 of brackets; 1 if neither tree has any."""
+        """F1 score of the brackets, or 1 if neither tree has brackets."""
         return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 1.0
 
 
 class BracketScore(NamedTuple):
-    """Bracket scores of a corpus.
+    """Labelled bracket scores of a corpus.
 
     Attributes
     ----------
@@ -105,12 +105,12 @@ class BracketScore(NamedTuple):
     sentences: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the scores for JSON."""
+        """Return the scores as a dictionary for JSON."""
         return dict(self._asdict())
 
 
 def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
-    """Count the brackets of a tree over words without punctuation, as identified by the tags of the treebank.
+    """Count the labelled brackets of a tree, ignoring punctuation as identified by the tags of the treebank.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
 
 
 def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
-    """Compare a predicted tree with the treebank.
+    """Count the brackets and tags of a predicted tree that match the gold tree of the same sentence.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
 
 
 def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketing) -> MatchedBrackets:
-    """Compare a predicted tree with the counted brackets and the tags of the treebank, without checking words."""
+    """Count the matching brackets and tags of a predicted tree, given the brackets and tags of the gold tree."""
     other = counted(predicted.spans, tags)
     kept = [(tag, guess) for tag, guess in zip(tags, predicted.tags, strict=True) if tag not in PUNCTUATION]
     right = sum(tag == guess for tag, guess in kept)
@@ -171,7 +171,7 @@ def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketin
 
 
 def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> BracketScore:
-    """Compute the scores of a corpus from the counts of its sentences.
+    """Compute the bracket scores of a corpus from the counts of each sentence.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> B
 
 
 def bracket_figure(name: str, sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> Figure:
-    """Return F1 as a figure with sentences as resampling units."""
+    """Return the bracket F1 score as a metric with bootstrap confidence intervals over sentences."""
     rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedBrackets._fields))
     pairs = np.stack([2 * rows[:, 0], rows[:, 1] + rows[:, 2]], axis=1).astype(float)
     return Figure(name, pairs, used=len(rows), total=len(rows))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """Span of one kind: words ``first`` to ``end`` - 1, counted from 0."""
+    """Labelled span of the words ``first`` to ``end - 1``, counted from 0."""
 
     kind: str
     first: int
@@ -42,12 +42,12 @@ class Span(NamedTuple):
 
 
 def spell_spans(tags: Iterable[str]) -> bool:
-    """Return whether every tag is ``O``, or is ``B-`` or ``I-`` followed by a kind."""
+    """Return whether every tag is ``O``, or is ``B-`` or ``I-`` followed by a label."""
     return all(tag == "O" or (tag[:2] in {"B-", "I-"} and len(tag) > 2) for tag in tags)
 
 
 def begun_by_b(tags: Tags) -> bool:
-    """Return whether every span begins with ``B-`` (IOB2): ``I-X`` always follows ``B-X`` or ``I-X``.
+    """Return whether the tags follow the IOB2 scheme, in which every span begins with ``B-``.
 
     CoNLL-2000 uses this scheme; in CoNLL-2003 as published, ``B-X`` only begins a span directly after another of its
     kind.
@@ -62,7 +62,7 @@ def begun_by_b(tags: Tags) -> bool:
 
 
 def spans(tags: Tags) -> list[Span]:
-    """Return the spans encoded by tags.
+    """Return the labelled spans encoded by IOB tags.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def spans(tags: Tags) -> list[Span]:
     [Span(kind='NP', first=2, end=3), Span(kind='VP', first=4, end=5), Span(kind='NP', first=5, end=6)]
     """
     if not spell_spans(tags):
-        raise InputError(f"span tags must be O, or B- or I- with a kind; got {' '.join(tags)!r}")
+        raise InputError(f"span tags must be O, or B- or I- followed by a label; got {' '.join(tags)!r}")
     closed, kind, first = [], "", 0
     for at, tag in enumerate([*tags, "O"]):
         if kind and tag != f"I-{kind}":
@@ -92,7 +92,9 @@ def spans(tags: Tags) -> list[Span]:
 
 
 def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure]:
-    """Return F1, precision and recall of spans as figures with sentences as resampling units; NaN without spans.
+    """Return F1, precision and recall of spans as metrics with bootstrap confidence intervals over sentences.
+
+    The metrics are NaN if there are no spans.
 
     Parameters
     ----------
@@ -119,7 +121,9 @@ def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure
 
 
 def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[KindCounts]:
-    """Count spans by kind, the most frequent first; parameters and errors are those of :func:`span_figures`.
+    """Count gold, predicted and matching spans for each label, the most frequent label first.
+
+    Parameters and errors are those of :func:`span_figures`.
 
     Examples
     --------
@@ -131,7 +135,7 @@ def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[KindCounts]
 
 
 def tag_accuracy(gold: Sequence[Tags], predicted: Sequence[Tags], *, name: str = "accuracy") -> Figure:
-    """Return the share of tokens with the correct tag as a figure with sentences as resampling units.
+    """Return the share of correctly tagged tokens as a metric with bootstrap confidence intervals over sentences.
 
     Parameters and errors are those of :func:`span_figures`, but for tags of any form.
 

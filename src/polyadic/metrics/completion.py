@@ -1,4 +1,4 @@
-r"""Held-out completion: choice of the word that completes a tuple which did not occur in training.
+r"""Held-out completion: choosing the word that completes a tuple which did not occur in training.
 
 A case has the given words, the answer, which completes them in held-out text, and a wrong word. A model scores both
 words; the measure is the share of the cases in which the answer has the higher score (ties count half), which is the
@@ -37,7 +37,7 @@ BLOCK = 1 << 14
 
 
 class Gap(NamedTuple):
-    """Test case: given words, the answer, two wrong words, and the association of the given words and the answer.
+    """Completion test case: given words, correct answer, two wrong answers, and the association of the true tuple.
 
     ``wrong`` is any word, drawn by frequency. ``matched`` occurred with each of the given words in training, like the
     answer, and has a similar frequency, so that pairs alone are not informative.
@@ -79,12 +79,12 @@ class Completion:
     associations: NDArray[np.float64]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, without the scores of each case; an undefined correlation is None."""
+        """Return the fields as a dictionary for JSON, without the scores of each case; undefined values are None."""
         values = {name: getattr(self, name) for name in ("auc", "matched", "best", "used", "total")}
         return values | {"correlation": {rule: None if math.isnan(x) else x for rule, x in self.correlation.items()}}
 
     def figures(self, prefix: str = "completion") -> list[Figure]:
-        """Return the figures of the best rule on the cases with odd indices, which were not used to select it."""
+        """Return the metrics of the selected rule on the cases with odd indices, which were not used for selection."""
         scores, odd = self.scores[self.best], slice(1, None, 2)
         used, total = len(scores[odd]), self.total // 2
         ranked = np.stack([scores[odd, 0], self.associations[odd]], axis=1)
@@ -100,7 +100,7 @@ class Completion:
 
 
 def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
-    """Compare the scores of the answer and of the wrong words of each case, for each rule.
+    """Evaluate how often the correct answer has a higher score than a wrong answer, for each scoring rule.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
 
 
 def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
-    """Return the scores of the answer, the wrong and the matched word; (n, given + 3) -> (n, 3)."""
+    """Return the scores of the correct, wrong and matched answer of each test case; (n, given + 3) -> (n, 3)."""
     embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     given = vectors[rows[:, :-3]].astype(np.float64)
@@ -160,6 +160,6 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
 
 
 def _wins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return whether the first of two scores is larger (1/2 for ties), and a column of ones; (n, 2) -> (n, 2)."""
+    """Return a column of wins (1 if the first score is higher than the last, 1/2 for ties) and a column of ones."""
     first, second = scores[:, 0], scores[:, -1]
     return np.stack([(first > second) + 0.5 * (first == second), np.ones(len(scores))], axis=1)

@@ -38,11 +38,11 @@ BINS = ((1, 1), (2, 2), (3, 3), (4, 6), (7, 10))
 
 
 class Parsed(Protocol):
-    """Sentence whose words have heads (from 1; 0 for a root) and relations."""
+    """Parsed sentence with the head (from 1; 0 for a root) and the relation of each word."""
 
     @property
     def heads(self) -> NDArray[np.int32]:
-        """Position of the head of each word."""
+        """Position of the head of each word, starting at 1, or 0 for a root."""
 
     @property
     def relations(self) -> Sequence[str]:
@@ -50,23 +50,23 @@ class Parsed(Protocol):
 
 
 class Annotated(Parsed, Protocol):
-    """Sentence of the treebank, with parts of speech."""
+    """Treebank sentence with heads, relations and parts of speech."""
 
     @property
     def upos(self) -> Sequence[str]:
-        """Universal part of speech of each word."""
+        """Universal part-of-speech tag of each word."""
 
 
 class Written(Annotated, Protocol):
-    """Sentence read from a file, with its words."""
+    """Annotated sentence read from a file, with word forms."""
 
     @property
     def forms(self) -> Sequence[str]:
-        """Word forms."""
+        """Form of each word."""
 
 
 class Attached(NamedTuple):
-    """Counts of a sentence, with punctuation and (``plain_``) without.
+    """Counts of correct heads and relations in a sentence, with punctuation and (``plain_``) without punctuation.
 
     Attributes
     ----------
@@ -121,12 +121,12 @@ class DependencyScore(NamedTuple):
     sentences: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the scores for JSON; undefined ones are None."""
+        """Return the scores as a dictionary for JSON; undefined scores are None."""
         return {name: None if math.isnan(value) else value for name, value in self._asdict().items()}
 
 
 def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) -> Attached:
-    """Compare a parse with the treebank.
+    """Count the words of a predicted parse whose head and relation are the same as in the treebank.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) ->
 def match_files(
     gold: Sequence[Written], predicted: Sequence[Written], *, subtypes: bool = True, name: str = "parses"
 ) -> list[Attached]:
-    """Compare the sentences of two files, which must have the same words.
+    """Count the correct heads and relations in each sentence of two files, which must contain the same words.
 
     Parameters
     ----------
@@ -187,12 +187,12 @@ def match_files(
         raise InputError(f"{name} has {len(predicted):,} sentences, but the treebank has {len(gold):,}")
     for at, (sentence, parse) in enumerate(zip(gold, predicted, strict=True), 1):
         if tuple(sentence.forms) != tuple(parse.forms):
-            raise InputError(f"{name}: the words of sentence {at} differ from those of the treebank")
+            raise InputError(f"{name}: the words of sentence {at} differ from the words in the treebank")
     return [match_trees(sentence, parse, subtypes=subtypes) for sentence, parse in zip(gold, predicted, strict=True)]
 
 
 def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
-    """Compute the scores of a corpus from the counts of its sentences.
+    """Compute the attachment scores of a corpus from the counts of each sentence.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
 
 
 def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
-    """Return UAS and LAS, with and without punctuation, as figures with sentences as resampling units.
+    """Return UAS and LAS, with and without punctuation, as metrics with bootstrap confidence intervals over sentences.
 
     Parameters and errors are those of :func:`dependency_score`.
 
@@ -236,7 +236,7 @@ def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
 
 
 def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subtypes: bool = True) -> list[KindCounts]:
-    """Count arcs by relation, the most frequent first; an arc matches if head and relation are correct.
+    """Count gold, predicted and correct arcs for each relation, the most frequent relation first.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subty
 
 
 def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[KindCounts]:
-    """Count arcs by length, in ascending order; an arc matches if its head is correct.
+    """Count gold, predicted and correct arcs for each range of arc lengths, in ascending order of length.
 
     Parameters and errors are those of :func:`by_relation`.
 
@@ -301,7 +301,7 @@ def _named(relation: str, *, subtypes: bool) -> str:
 def _by_kind(
     gold: Sequence[Annotated], predicted: Sequence[Parsed], kind: Callable[[int, int, str], str]
 ) -> list[KindCounts]:
-    """Count arcs by kind; two arcs match if they have the same word, head and kind."""
+    """Count gold, predicted and matching arcs by kind; arcs match if word, head and kind are equal."""
     if len(gold) != len(predicted):
         raise InputError(f"each sentence needs a parse; got {len(gold)} sentences and {len(predicted)} parses")
     for sentence, parse in zip(gold, predicted, strict=True):

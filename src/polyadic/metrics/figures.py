@@ -1,4 +1,4 @@
-"""Figures of merit that store their test cases, for confidence intervals and comparisons.
+"""Evaluation metrics that store the results of test cases, for confidence intervals and paired comparisons.
 
 A figure is a statistic of resampling units: the groups of an outlier test, the questions of an analogy test, the lemmas
 of a sense test. The bootstrap draws units with replacement: the spread of the statistic over such samples is the
@@ -36,7 +36,7 @@ BLOCK = 1 << 22
 
 
 def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the sum of the first column over the sum of the second.
+    """Compute the ratio of the sums of two columns in each bootstrap sample.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.flo
 
 
 def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the Spearman correlation of two columns; ties have their average rank.
+    """Compute the Spearman correlation of two columns in each bootstrap sample; ties have their average rank.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
 
 
 def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the Pearson correlation of two columns.
+    """Compute the Pearson correlation of two columns in each bootstrap sample.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[
 
 
 def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the average rank of each value if repeated ``times`` times, without creating the copies."""
+    """Return the average rank of each value in bootstrap samples that repeat each value ``times`` times."""
     _, level = np.unique(column, return_inverse=True)
     at = np.argsort(level, kind="stable")
     first = np.flatnonzero(np.diff(level[at], prepend=-1))
@@ -92,7 +92,7 @@ def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """Figure of merit, with the resampling units from which it is computed.
+    """Evaluation metric that stores the resampling units from which bootstrap confidence intervals are computed.
 
     Attributes
     ----------
@@ -124,11 +124,11 @@ class Figure:
 
     @property
     def value(self) -> float:
-        """The statistic of all units; NaN if undefined."""
+        """Value of the metric on all test cases; NaN if undefined."""
         return float(self.statistic(self.rows, np.ones((1, len(self.rows)), np.int64))[0])
 
     def interval(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
-        """Compute the bootstrap percentile interval of the value; NaN if the value is undefined in all samples.
+        """Compute the bootstrap percentile interval of the metric; NaN if the metric is undefined in all samples.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Figure:
         return _interval(_resampled([self], resamples, seed)[0], level)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the value, interval, numbers of cases and chance level for JSON; undefined values are None."""
+        """Return the value, interval, number of cases and chance level as a dictionary for JSON, with None for NaN."""
         low, high = self.interval()
         values = {"value": self.value, "low": low, "high": high, "chance": self.chance}
         numbers = {key: None if x is None or math.isnan(x) else x for key, x in values.items()}
@@ -155,7 +155,7 @@ class Figure:
 
 
 class Difference(NamedTuple):
-    """Difference between two figures, with its confidence interval; NaN if a figure is undefined."""
+    """Difference between two metrics with a bootstrap confidence interval; NaN if a metric is undefined."""
 
     value: float
     low: float
@@ -163,12 +163,12 @@ class Difference(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """Whether the interval excludes zero."""
+        """Whether the confidence interval excludes zero."""
         return self.low > 0 or self.high < 0
 
 
 def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> Difference:
-    """Compute the difference ``a - b`` of two figures over the same units, with a paired bootstrap interval.
+    """Compute the difference ``a - b`` of two metrics on the same test cases, with a paired bootstrap interval.
 
     Units are paired by position; the caller must ensure that both figures are from the same test.
 
@@ -197,8 +197,8 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
     """
     if len(a.rows) != len(b.rows) or (a.used, a.statistic) != (b.used, b.statistic):
         raise InputError(
-            f"{a.name} over {a.used:,} cases cannot be compared with {b.name} over {b.used:,}; test both on the words"
-            " they share"
+            f"{a.name} over {a.used:,} cases cannot be compared with {b.name} over {b.used:,} cases;"
+            " evaluate both on the same cases"
         )
     _check_level(level)
     first, second = _resampled([a, b], resamples, seed)
@@ -206,7 +206,7 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
 
 
 def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.float64]:
-    """Return the values of figures over the same bootstrap samples; shape (figures, resamples)."""
+    """Return the values of several metrics on the same bootstrap samples; shape (figures, resamples)."""
     check_int("resamples", resamples, low=1)
     rng, n = np.random.default_rng(seed), len(figures[0].rows)
     values = np.full((len(figures), resamples), math.nan)

@@ -1,4 +1,4 @@
-r"""Rankings of entity pairs for each relation, evaluated against pooled human judgements.
+r"""Evaluation of ranked entity pairs, relation by relation, against pooled human judgements.
 
 A text contains more facts than can be judged. So the best pairs of every system are pooled and judged, relation by
 relation, and only judgements of the pool count. With :math:`p_1, p_2, \dots` the pairs of a ranking from the top and G
@@ -39,7 +39,7 @@ ROUNDING = 1e-9
 
 
 class Judged(NamedTuple):
-    """Average precision of the rankings of a system.
+    """Average precision and interpolated precision of a system for each relation.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Judged(NamedTuple):
 
     @property
     def weighted_mean(self) -> float:
-        """Weighted MAP: relations are weighted by their number of true pairs."""
+        """Mean average precision weighted by the number of true pairs of each relation."""
         return float(np.average(self.average_precision, weights=self.true))
 
     @property
@@ -84,7 +84,7 @@ def judged(
     depth: int = 1000,
     unjudged: Unjudged = "wrong",
 ) -> dict[str, Judged]:
-    """Evaluate the rankings of one or more systems.
+    """Evaluate the ranked entity pairs of one or more systems against human judgements.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def judged(
     for name, rankings in systems.items():
         for relation, pairs in rankings.items():
             if len(set(pairs)) < len(pairs):
-                raise InputError(f"{name} ranks a pair twice for {relation}")
+                raise InputError(f"the ranking of {name} contains a pair twice for the relation {relation}")
     counted = {relation: _pooled(systems, relation, truth, pool) for relation, truth in judgements.items()}
     counted = {relation: truth for relation, truth in counted.items() if any(truth.values())}
     if not counted:
@@ -151,7 +151,7 @@ def ranked_cells(
     among: ArrayLike | None = None,
     at_least: int = 1,
 ) -> Judged:
-    """Evaluate a model's ranking of unseen pairs for each predicate against the true unseen cells.
+    """Evaluate a model's ranking of unseen entity pairs for each predicate, given the pairs that are true.
 
     Unseen cells that are not among ``cells`` count as false.
 
@@ -199,7 +199,7 @@ def ranked_cells(
         if number := int(right.sum()):
             rankings.append((names[column], number, len(candidates), *average_precision(right, number)))
     if not rankings:
-        raise InputError(f"no predicate has at least {at_least} unseen cells")
+        raise InputError(f"no predicate has at least {at_least} true unseen cells")
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
@@ -208,7 +208,7 @@ def ranked_cells(
 def _pooled(
     systems: Mapping[str, Rankings], relation: str, truth: Mapping[Pair, bool], pool: int | None
 ) -> Mapping[Pair, bool]:
-    """Return the judgements of the pairs in the pool."""
+    """Return the human judgements of the pairs in the pool of a relation."""
     if pool is None:
         return truth
     best = {pair for rankings in systems.values() for pair in rankings.get(relation, ())[:pool]}
@@ -223,7 +223,7 @@ def _measured(
 
 
 def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:
-    """Compute the average precision of a ranking, and its interpolated precision at eleven recall levels.
+    """Compute the average precision of a ranking, and the interpolated precision at eleven recall levels.
 
     Parameters
     ----------

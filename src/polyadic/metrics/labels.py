@@ -69,7 +69,7 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
 
 
 def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the average precision over all cells, from the scores and then the true labels, (texts, 2 labels).
+    """Compute the micro-averaged average precision of label scores in each bootstrap sample of texts.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDAr
 
 
 def micro_figure(truth: Array, scores: Array) -> Figure:
-    """Return the average precision over all cells as a figure with texts as resampling units.
+    """Return the micro-averaged average precision as a metric with bootstrap confidence intervals over texts.
 
     Parameters are those of :func:`label_measures`.
 
@@ -106,7 +106,7 @@ def micro_figure(truth: Array, scores: Array) -> Figure:
 
 
 def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
-    """Find the score threshold for predicting labels that maximizes micro-F1; return it and its F1.
+    """Return the score threshold that maximizes the micro-averaged F1 score, and the F1 score at this threshold.
 
     Parameters are those of :func:`label_measures`.
 

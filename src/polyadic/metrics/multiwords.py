@@ -1,4 +1,4 @@
-r"""Names: ranking of adjacent words by predicted association, to find multiword names.
+r"""Detection of multiword names: sequences of adjacent words are ranked by predicted association.
 
 Bailey and Aeron (2017), section 6.5, suggest the n-way association predicted by a model as a feature for named entity
 recognition. Here the candidates are runs of adjacent words; those that are titles of articles are names. Candidates are
@@ -34,7 +34,7 @@ BLOCK = 1 << 14
 
 
 class Candidate(NamedTuple):
-    """Run of adjacent words, and whether it is a name."""
+    """Candidate for a multiword name: a sequence of adjacent words, and whether it is a name."""
 
     words: tuple[str, ...]
     name: bool
@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Multiwords:
-    """Quality of the ranking of names against other runs of words.
+    """Area under the ROC curve for ranking multiword names above other word sequences.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class Multiwords:
     shares: dict[str, NDArray[np.float64]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, without the shares of each name."""
+        """Return the fields as a dictionary for JSON, without the shares of each name."""
         return {key: getattr(self, key) for key in ("auc", "best", "names", "used", "total")}
 
     def figures(self, prefix: str = "names") -> list[Figure]:
-        """Return the area of the best rule on the names with odd indices, which were not used to select it.
+        """Return the AUC of the selected rule on the names with odd indices, which were not used for selection.
 
         The resampling units are the names; the other runs, which are far more numerous, are fixed.
         """
@@ -82,7 +82,7 @@ class Multiwords:
 
 
 def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwords:
-    """Rank runs of adjacent words by the association that their vectors predict.
+    """Rank sequences of adjacent words by the association predicted from word vectors, to detect names.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
     """
     every = list(candidates)
     if len({len(c.words) for c in every}) > 1 or (every and len(every[0].words) < 2):
-        raise InputError("all runs must have the same number of words, at least 2")
+        raise InputError("all candidates must have the same number of words, at least 2")
     parts = [([embedding.find(word) for word in c.words], c.name) for c in every]
     known = [(rows, name) for rows, name in parts if None not in rows]
     name = np.array([name for _, name in known], bool)
     if name.sum() < 2 or name.all():
         raise InputError(
-            "ranking requires at least two names and one other run whose words are all in the vocabulary of"
-            f" {len(embedding):,} words; got {int(name.sum())} names and {int((~name).sum())} other runs"
+            "ranking requires at least two names and one other candidate with all words in the vocabulary of"
+            f" {len(embedding):,} words; got {int(name.sum())} names and {int((~name).sum())} other candidates"
         )
     rows = np.array([rows for rows, _ in known])
     blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
@@ -135,7 +135,7 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
 
 
 def _shares(scores: NDArray[np.float64], name: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the share of the other runs ranked below each name; ties count half."""
+    """Return the share of other word sequences that are ranked below each name; ties count half."""
     others = np.sort(scores[~name])
     below, up_to = (np.searchsorted(others, scores[name], side) for side in ("left", "right"))
     return np.asarray((below + up_to) / (2 * len(others)))

@@ -1,4 +1,4 @@
-r"""Outlier detection of any order: find the word that does not belong to the others.
+r"""Outlier detection: find the word that does not belong to a group, by comparing two or more words at a time.
 
 A group has cluster words and outliers. A case is one outlier together with the cluster words, :math:`W`. The
 compactness of the rest of :math:`W` without a word, with a similarity of :math:`n` words at once, is
@@ -35,7 +35,7 @@ MAX_SIMILARITY = 1e30  # keeps similarities within float32
 
 
 class OutlierGroup(NamedTuple):
-    """Words that belong together, and words that do not belong to them."""
+    """Group of related words, and outliers that do not belong to the group."""
 
     cluster: Sequence[str]
     outliers: Sequence[str]
@@ -85,11 +85,14 @@ class Outliers:
     """Sums of each group: positions / cluster size, detected cases, and cases; shape (groups, 3)."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, without the sums of each group."""
+        """Return the fields as a dictionary for JSON, without the sums of each group."""
         return {key: value for key, value in vars(self).items() if key != "sums"}
 
     def figures(self, prefix: str = "outliers") -> list[Figure]:
-        """Return OPP and accuracy, with groups as resampling units because the cases of a group share their cluster."""
+        """Return OPP and accuracy as metrics with bootstrap confidence intervals over groups.
+
+        The cases of a group share their cluster, so they are not resampled individually.
+        """
         names, chances = ("OPP", "accuracy"), (self.chance_opp, self.chance_accuracy)
         return [
             Figure(f"{prefix} OD{self.order} {name}", self.sums[:, [k, 2]], self.cases, self.total_cases, chance=chance)
@@ -190,7 +193,7 @@ def outliers(
 
 
 def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool) -> tuple[np.ndarray, int]:  # noqa: FBT001 private
-    """Return the positions of known outliers (empty for an unusable group), and the number of known cluster words."""
+    """Return the position of each known outlier (none for an unusable group), and the number of known cluster words."""
     cluster = _vectors(embedding, group.cluster)
     others = _vectors(embedding, group.outliers)
     size = len(cluster)
@@ -218,7 +221,7 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
 
 
 def _vectors(embedding: Embedding, items: Sequence[str]) -> np.ndarray:
-    """Return the vectors of the known items in float64."""
+    """Return the mean word vector of each known item in float64."""
     known = [[row for part in item.split("_") if (row := embedding.find(part)) is not None] for item in items]
     means = [embedding.vectors[rows].mean(axis=0, dtype=np.float64) for rows in known if rows]
     return np.array(means).reshape(-1, embedding.rank)
@@ -226,7 +229,7 @@ def _vectors(embedding: Embedding, items: Sequence[str]) -> np.ndarray:
 
 @functools.lru_cache
 def _subsets(size: int, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the subsets of ``order`` of ``size`` words, (S, order), and which of them lack each word, (size, S)."""
+    """Return all subsets of ``order`` words, shape (S, order), and which subsets lack each word, shape (size, S)."""
     subsets = np.array(list(itertools.combinations(range(size), order)))
     lack = (subsets[None] != np.arange(size)[:, None, None]).all(axis=2)
     return subsets, lack.astype(np.float64)
@@ -242,7 +245,7 @@ def _pairs(cosines: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 def _closeness(squared: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    r"""Return the inverse mean distance to the centroid, with :math:`D` the squared distances of the pairs.
+    r"""Return the inverse mean distance to the centroid of each subset, from the squared distances :math:`D`.
 
     .. math:: \|u_i - \bar u_S\|^2 = \frac1n \sum_j D_{ij} - \frac{1}{2 n^2} \sum_{jk} D_{jk}
     """
@@ -253,5 +256,5 @@ def _closeness(squared: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 def _float32(similarities: np.ndarray) -> np.ndarray:
-    """Round to float32 and return float64, in which sums are exact except for extreme values, to preserve ties."""
+    """Round similarities to float32 precision, so that float64 sums are exact in practice and ties are preserved."""
     return np.asarray(np.minimum(similarities, MAX_SIMILARITY).astype(np.float32).astype(np.float64))

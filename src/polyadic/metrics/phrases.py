@@ -1,4 +1,4 @@
-r"""Phrases: evaluation of how well a vector of two words represents their combined meaning.
+r"""Evaluation of how well the vector of a two-word phrase represents the combined meaning.
 
 The sense of a phrase is known if it is the title of an article: *Pearl Jam* and *Pearl Harbor* are about different
 words. A case has the words of a title, the words characteristic of its article (its *own*), and those of other articles
@@ -41,7 +41,7 @@ BLOCK = 256
 
 
 class PhraseCase(NamedTuple):
-    """Words of a title, words characteristic of its article, and those of articles whose titles share a word."""
+    """Phrase test case: title words, words typical of the article, and words of articles with overlapping titles."""
 
     words: tuple[str, ...]
     own: tuple[str, ...]
@@ -50,7 +50,7 @@ class PhraseCase(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Phrases:
-    """Quality of phrase vectors.
+    """Quality of phrase vectors, measured by the selection and retrieval of related words.
 
     Attributes
     ----------
@@ -72,11 +72,11 @@ class Phrases:
     areas: dict[str, NDArray[np.float64]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, without the areas of each case."""
+        """Return the fields as a dictionary for JSON, without the areas of each case."""
         return {name: getattr(self, name) for name in ("selection", "retrieval", "best", "used", "total")}
 
     def figures(self, prefix: str = "phrases") -> list[Figure]:
-        """Return the figures of the best rule on the cases with odd indices, which were not used to select it."""
+        """Return the metrics of the selected rule on the cases with odd indices, which were not used for selection."""
         areas = self.areas[self.best][1::2]
         ones = np.ones(len(areas))
         return [
@@ -92,7 +92,7 @@ class Phrases:
 def phrases(
     embedding: Embedding, cases: Iterable[PhraseCase], *, make: Callable[[list[tuple[str, ...]]], Any] | None = None
 ) -> Phrases:
-    """Rank the words of each case by their cosine with the vector of the phrase.
+    """Evaluate phrase vectors by ranking the test words of each phrase by cosine similarity.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def phrases(
     ]
     if len(usable) < 2:
         raise InputError(
-            f"at least 2 phrases must have their words in the vocabulary of {len(embedding):,} words; got"
+            f"at least 2 phrases must have all their words in the vocabulary of {len(embedding):,} words; got"
             f" {len(usable)} of {len(every):,}"
         )
     if make is None:
@@ -146,7 +146,7 @@ Cases = list[tuple["NDArray[np.int64]", ...]]
 
 
 def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the selection and retrieval areas of each case, by a rule or by phrase vectors; shape (n, 2)."""
+    """Return the areas under the ROC curves for selection and retrieval of each test case; shape (n, 2)."""
     embedding = embedding.components if isinstance(how, str) and how == "product" else embedding
     areas = []
     for start in range(0, len(cases), BLOCK):
@@ -164,7 +164,7 @@ def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -
 
 
 def _alike(embedding: Embedding, titles: list[NDArray[np.int64]], rule: str) -> NDArray[np.float64]:
-    """Return the similarity of every word of the vocabulary to each title, by a rule; shape (titles, V)."""
+    """Return the similarity of each title to every word of the vocabulary by a composition rule; shape (titles, V)."""
     if rule == "intersection":
         unit = embedding.unit
         return np.stack([np.maximum(unit[words] @ unit.T, 0).prod(axis=0) for words in titles])
@@ -178,7 +178,7 @@ def _cosines(embedding: Embedding, phrases: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _area(these: NDArray[np.float64], those: NDArray[np.float64]) -> float:
-    """Return the share of the pairs in which the first element is larger; ties count half."""
+    """Return the share of pairs in which the element of the first array is larger; ties count half."""
     ranked = np.sort(those)
     below, up_to = np.searchsorted(ranked, these, "left"), np.searchsorted(ranked, these, "right")
     return float((below + up_to).mean() / (2 * len(those)))

@@ -1,4 +1,4 @@
-r"""Link prediction: filtered ranks of the entities that complete facts, and precision and recall of scores.
+r"""Link prediction metrics: filtered ranks of the true entities, and precision and recall of scores.
 
 A fact is a triple of subject, relation and object. Subject and object are hidden in turn, and all entities are
 candidates, except those that complete another known fact, which are filtered out. With :math:`\phi` the scores,
@@ -41,7 +41,7 @@ CELL = 10
 
 
 class Ranking(NamedTuple):
-    """Filtered ranks of the true entities of facts, from 1; ties may give half-integers.
+    """Filtered ranks of the true entities and relations of test facts, starting at 1; ties may give half-integers.
 
     Attributes
     ----------
@@ -62,11 +62,11 @@ class Ranking(NamedTuple):
 
     @property
     def mean_reciprocal_rank(self) -> float:
-        """Mean reciprocal rank; NaN if there are no ranks."""
+        """Mean reciprocal rank (MRR) of objects and subjects; NaN if there are no ranks."""
         return float((1 / self.ranks).mean()) if len(self.ranks) else np.nan
 
     def hits_at(self, k: int) -> float:
-        """Return the share of ranks of at most ``k``; NaN if there are none."""
+        """Return the share of ranks that are at most ``k``, or NaN if there are no ranks."""
         check_int("k", k, low=1)
         return float((self.ranks <= k).mean()) if len(self.ranks) else np.nan
 
@@ -193,7 +193,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
 def _ranks(
     scores: Scores, facts: NDArray[np.int64], known: NDArray[np.int64], *, sizes: tuple[int, int], memory: int
 ) -> NDArray[np.float64]:
-    """Rank the last column of facts, given the first two; ``sizes`` are the ranges of the first and last columns."""
+    """Return the filtered rank of the last element of each fact, given the first two elements."""
     firsts, candidates = sizes
     keys = np.unique((known[:, 1] * firsts + known[:, 0]) * candidates + known[:, 2])
     rows = max(memory // (CELL * candidates), 1)
@@ -210,7 +210,7 @@ def _ranks(
 def _block(
     scored: NDArray[Any], hidden: NDArray[np.int64], query: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Count the candidates scored above and equal to the true one, then subtract the known ones among them."""
+    """Return the filtered ranks of a block of facts, given the scores of all candidates."""
     size, candidates = scored.shape
     own = scored[np.arange(size), hidden]
     above = np.count_nonzero(scored > own[:, None], axis=1)
@@ -248,9 +248,7 @@ def _checked(name: str, triples: ArrayLike, entities: int) -> NDArray[np.int64]:
         raise InputError(f"{name} must be an integer array of shape (n, 3); got {array.dtype} of shape {array.shape}")
     array = array.astype(np.int64)
     if array.min() < 0 or array[:, [0, 2]].max() >= entities:
-        raise InputError(
-            f"{name} must contain relation numbers of at least 0 and entity numbers from 0 to {entities - 1:,}"
-        )
+        raise InputError(f"{name} must contain non-negative relation ids and entity ids from 0 to {entities - 1:,}")
     if (int(array[:, 1].max()) + 1) * entities**2 > np.iinfo(np.int64).max:
-        raise InputError(f"{name} contains numbers that are too large; number relations and entities from 0")
+        raise InputError(f"{name} contains ids that are too large; number relations and entities from 0")
     return array

@@ -1,4 +1,4 @@
-r"""Recommendation: recall, NDCG and average precision of held-out columns among the recommended ones.
+r"""Recommendation metrics: recall, NDCG and average precision of held-out columns among the recommended columns.
 
 With ``n`` columns recommended for a row with ``h`` held-out columns, found at the ranks :math:`p` from 1:
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RecommendationScores(NamedTuple):
-    """Ranking metrics by row; NaN for rows without held-out columns.
+    """Recall, NDCG and average precision of each row; NaN for rows without held-out columns.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class RecommendationScores(NamedTuple):
 
 
 def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> RecommendationScores:
-    """Compare the recommendations for each row with its held-out columns.
+    """Compute recall, NDCG and average precision of the columns recommended for each row.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
 
 
 class Catalogue(NamedTuple):
-    r"""Coverage, inequality and novelty of all recommendations together.
+    r"""Coverage, Gini coefficient and novelty of a set of recommendations.
 
     Attributes
     ----------

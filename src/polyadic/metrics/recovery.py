@@ -1,4 +1,4 @@
-r"""Supervised analogy recovery: three linear maps, learned from some questions, improve the answers to others.
+r"""Supervised analogy recovery: linear maps learned from some analogy questions improve the answers to others.
 
 For unit vectors of "a is to b as c is to d", with :math:`x = [-v_a, v_b, v_c]` and :math:`W = [W_1, W_2, W_3]`,
 
@@ -42,7 +42,7 @@ FOLDS = 5  # of the pairs of a training part
 
 
 class CoveredQuestions(NamedTuple):
-    """The distinct covered questions, sorted by their words."""
+    """Distinct analogy questions whose words are all in the vocabulary, sorted alphabetically."""
 
     questions: list[Question]
     kinds: list[str]  # semantic or syntactic, of each
@@ -52,7 +52,7 @@ class CoveredQuestions(NamedTuple):
 
 
 class RecoveryFit(NamedTuple):
-    """Number of training questions, and the penalty; an infinite penalty is 3CosAdd."""
+    """Number of training questions and selected penalty of a fit; an infinite penalty corresponds to 3CosAdd."""
 
     trained: int
     penalty: float
@@ -84,7 +84,7 @@ class Recovery:
 
     @property
     def covered(self) -> int:
-        """Number of distinct questions whose four words are known."""
+        """Number of distinct questions whose four words are all in the vocabulary."""
         return len(self.asked.questions)
 
     @property
@@ -94,13 +94,13 @@ class Recovery:
 
     @property
     def tests(self) -> dict[str, int]:
-        """Total number of tests in all runs, by kind; kinds without tests are left out."""
+        """Number of tests in all runs by kind of question; kinds without tests are omitted."""
         tests = {kind: int(self.tested[:, self._of(kind)].sum()) for kind in KINDS}
         return {kind: number for kind, number in tests.items() if number}
 
     @property
     def accuracy(self) -> dict[tuple[str, float], float]:
-        """Share of the tests answered correctly, by kind and by share of the training part (0 for no training)."""
+        """Accuracy by kind of question and by the share of the training set that was used (0 for no training)."""
         return {
             (kind, share): float(right[:, self._of(kind)].sum() / number)
             for kind, number in self.tests.items()
@@ -109,11 +109,11 @@ class Recovery:
 
     @property
     def untrained(self) -> dict[str, float]:
-        """Accuracy of 3CosAdd in the same tests, by kind."""
+        """Accuracy of untrained 3CosAdd by kind of question."""
         return {kind: self.accuracy[kind, 0.0] for kind in self.tests}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the results for JSON; shares become strings, an infinite penalty becomes None."""
+        """Return the results as a dictionary for JSON; shares become strings, and an infinite penalty becomes None."""
         accuracy = self.accuracy
         return {
             "split": self.split,
@@ -137,7 +137,7 @@ class Recovery:
         return f"split by {self.split}: {kinds} ({self.covered:,} different questions known, {self.total:,} asked)"
 
     def figures(self, prefix: str) -> list[Figure]:
-        """Return the accuracy by kind and share, with the untrained accuracy at 0%.
+        """Return the accuracy by kind of question and training share (0% for no training) as bootstrap metrics.
 
         The resampling units are word pairs, because questions that share a pair are dependent; see
         :func:`~polyadic.metrics.analogies.pair_figure`.
@@ -169,7 +169,7 @@ def recovery(
     runs: int = 5,
     seed: int = 0,
 ) -> Recovery:
-    r"""Learn to answer analogies from some questions, and evaluate on the others.
+    r"""Learn to answer analogies from a training set of questions, and evaluate on a test set.
 
     One map is learned from all kinds of questions. The answer is the word whose cosine with :math:`\hat v` is largest.
     Words are in lower case if the whole vocabulary is; repeated questions count once.
@@ -280,7 +280,7 @@ def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size:
 
 
 def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> tuple[Rows, Rows, Rows | None]:
-    """Draw a training part, in random order, and a test part; for a split by pairs, also the folds of each question."""
+    """Split questions at random into a training set in random order and a test set, with folds if split by pairs."""
     folds = None
     if split == "questions":
         order = rng.permutation(len(pairs))
@@ -303,7 +303,7 @@ def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> t
 
 
 def _vectors(unit: NDArray[Any], rows: Rows) -> tuple[Array, Array, Array]:
-    """Return ``x`` of each question, (n, 3 R), the prediction of 3CosAdd and the answer, (n, R)."""
+    """Return the input vector ``x``, the 3CosAdd prediction and the answer vector of each question."""
     a, b, c, d = unit[rows.T].astype(np.float64)
     return np.hstack([-a, b, c]), b - a + c, d
 
@@ -317,7 +317,7 @@ def _answer(unit: NDArray[Any], predictions: Array, rows: Rows, *, exclude: bool
 
 
 class _Ridge(NamedTuple):
-    r"""Minimizers of :math:`\|T - X E\|^2 + \lambda \|E\|^2` for every :math:`\lambda`, from one decomposition.
+    r"""Ridge regression that minimizes :math:`\|T - X E\|^2 + \lambda \|E\|^2` for any :math:`\lambda`.
 
     With :math:`X^\top X = V w V^\top` (primal), or :math:`X X^\top = U w U^\top` (dual) if that is smaller,
 
@@ -345,7 +345,7 @@ def _ridge(X: Array, T: Array) -> _Ridge:
 
 
 def _train(X: Array, start: Array, answers: Array, folds: Rows | None, penalty: float | None) -> tuple[Array, float]:
-    """Return the correction of the identity maps, transposed, and the given or selected penalty."""
+    """Fit the (transposed) correction to the identity maps, and return it with the given or selected penalty."""
     ridge = _ridge(X, answers - start)
     scale = float((X**2).sum()) / X.shape[1] or 1.0
     if penalty is None:
@@ -359,7 +359,7 @@ def _train(X: Array, start: Array, answers: Array, folds: Rows | None, penalty: 
 
 
 def _leave_one_out(ridge: _Ridge, X: Array, start: Array, answers: Array, penalties: Sequence[float]) -> list[float]:
-    r"""Return the mean cosine of each answer with its prediction from all other questions, for each penalty.
+    r"""Return the mean leave-one-out cosine between predictions and answers for each penalty.
 
     With :math:`h_i` the diagonal of :math:`X (X^\top X + \lambda I)^{-1} X^\top`, the residual without question
     :math:`i` is the residual with it over :math:`1 - h_i` (Allen 1974, Golub, Heath and Wahba 1979).
@@ -374,7 +374,7 @@ def _leave_one_out(ridge: _Ridge, X: Array, start: Array, answers: Array, penalt
 
 
 def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalties: Sequence[float]) -> list[float]:
-    """Return the mean cosine of answers with predictions from questions without pairs of their fold, for each penalty.
+    """Return the mean cosine between predictions and answers for each penalty, cross-validated over word pairs.
 
     A question has the folds of its two pairs, and is tested if both are the same.
     """
@@ -393,7 +393,7 @@ def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalt
 
 
 def _cosines(predictions: Array, answers: Array) -> Array:
-    """Return the cosines of rows with unit rows; 0 for zero rows."""
+    """Return the cosine between each prediction and the unit vector of the answer; 0 for zero predictions."""
     lengths = np.linalg.norm(predictions, axis=1)
     dots = np.einsum("nr,nr->n", predictions, answers)
     return np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)

@@ -1,4 +1,4 @@
-"""Cost of reranking, compared with always selecting the first candidate and with an oracle."""
+"""Cost of reranking candidate lists, compared with always selecting the first candidate and with an oracle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Reranked(NamedTuple):
-    """Mean costs over lists of candidates.
+    """Mean cost of the first, cheapest, random and highest-scoring candidate over all lists.
 
     Attributes
     ----------
@@ -47,13 +47,13 @@ class Reranked(NamedTuple):
 
     @property
     def gained(self) -> float:
-        """Share of the gap between the first candidate and the oracle that is closed; NaN if there is no gap."""
+        """Share of the cost gap between the first candidate and the oracle that reranking closes; NaN without a gap."""
         room = self.first - self.oracle
         return (self.first - self.reranked) / room if room > 0 else float("nan")
 
 
 def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]]) -> Reranked:
-    """Compute the cost of selecting the candidate with the highest score in each list.
+    """Compute the mean cost of selecting the highest-scoring candidate in each list.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]]) -> Reranked:
         several = np.add.reduceat(level, at, dtype=np.int64) > 1
         counts += [len(groups), len(costs), int(several.sum()), int((choice != at).sum())]
     if not counts[0]:
-        raise InputError("there are no lists")
+        raise InputError("there are no lists of candidates to rerank")
     first, oracle, chance, reranked, worst = (sums / counts[0]).tolist()
     lists, candidates, tied, moved = counts.tolist()
     return Reranked(lists, candidates, first, oracle, chance, reranked, tied, worst, moved)

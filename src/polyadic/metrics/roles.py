@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 
 
 class Framed(Protocol):
-    """Predicate, with the positions and roles of its arguments."""
+    """Predicate with the positions and roles of the arguments."""
 
     @property
     def place(self) -> int:
-        """Position of the word, from 1."""
+        """Position of the predicate in the sentence, starting at 1."""
 
     @property
     def arguments(self) -> Sequence[tuple[int, str]]:
-        """Positions and roles of the arguments."""
+        """Position and role of each argument."""
 
 
 class Labelled(Protocol):
-    """Sentence with its predicates."""
+    """Sentence annotated with predicates and semantic roles."""
 
     @property
     def propositions(self) -> Sequence[Framed]:
-        """One proposition per predicate."""
+        """Predicates of the sentence, each with its arguments."""
 
     def __len__(self) -> int: ...
 
 
 class MatchedRoles(NamedTuple):
-    """Argument and predicate counts of a sentence.
+    """Counts of gold, predicted and correct arguments and predicates in a sentence.
 
     Attributes
     ----------
@@ -82,13 +82,13 @@ class MatchedRoles(NamedTuple):
 
     @property
     def f1(self) -> float:
-        """F1 of arguments with roles; 1 if there are neither annotated nor predicted arguments."""
+        """F1 score of arguments with roles, or 1 if there are no gold and no predicted arguments."""
         total = self.gold + self.found
         return 2 * self.labelled / total if total else 1.0
 
 
 class RoleScore(NamedTuple):
-    """Role labelling scores of a corpus.
+    """Semantic role labelling scores of a corpus.
 
     Attributes
     ----------
@@ -119,12 +119,12 @@ class RoleScore(NamedTuple):
     sentences: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the scores for JSON."""
+        """Return the scores as a dictionary for JSON."""
         return dict(self._asdict())
 
 
 def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
-    """Compare a predicted sentence with its annotation.
+    """Count the arguments and predicates of a predicted sentence that match the annotation.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
 
 
 def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
-    """Compute the scores of a corpus from the counts of its sentences.
+    """Compute the role labelling scores of a corpus from the counts of each sentence.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
 
 
 def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
-    """Return precision, recall and F1 as figures with sentences as resampling units.
+    """Return precision, recall and F1 of roles as metrics with bootstrap confidence intervals over sentences.
 
     Parameters and errors are those of :func:`role_score`.
 
@@ -208,7 +208,7 @@ def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
 
 
 def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[KindCounts]:
-    """Count arguments by role, the most frequent first; an argument matches if predicate, word and role are correct.
+    """Count gold, predicted and correct arguments for each role, the most frequent role first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Counts of gold, predicted and matching items by kind."""
+"""Counts of gold, predicted and matching items for each kind of item."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class KindCounts(NamedTuple):
-    """Counts of the items of one kind, such as arcs of a relation.
+    """Counts of gold, predicted and correct items of one kind, such as arcs with one relation.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class KindCounts(NamedTuple):
 
     @property
     def recall(self) -> float:
-        """Share of gold items that were predicted; 0 if there are none."""
+        """Share of gold items that were predicted; 0 if there are no gold items."""
         return self.matched / self.gold if self.gold else 0.0
 
     @property
@@ -44,7 +44,7 @@ class KindCounts(NamedTuple):
 
 
 def counts_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[KindCounts]:
-    """Count gold, predicted and matching items by kind, sorted by decreasing number of gold items, then by name.
+    """Count gold, predicted and matching items of each kind, sorted by number of gold items and then by name.
 
     Examples
     --------

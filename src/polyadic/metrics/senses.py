@@ -108,11 +108,11 @@ class Senses:
         return self.answered / self.total
 
     def figures(self) -> list[Figure]:
-        """Return the defined measures, with lemmas as resampling units."""
+        """Return all measures that are not NaN as metrics with bootstrap confidence intervals over lemmas."""
         return _figures(self.lemmas)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON; undefined values are None."""
+        """Return the fields as a dictionary for JSON; undefined values are None."""
         lemmas = {lemma: _without_nan(scores._asdict()) for lemma, scores in self.lemmas.items()}
         return _without_nan(asdict(self)) | {"coverage": self.coverage, "lemmas": lemmas}
 
@@ -122,7 +122,7 @@ class Senses:
 
 
 def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: int = 0) -> Senses:
-    """Compare induced senses with gold senses, lemma by lemma.
+    """Evaluate induced word senses against gold senses, lemma by lemma.
 
     An instance without an induced label is unanswered. It counts 0 in the disambiguation measures. For fuzzy NMI it
     belongs to no induced sense; in B-cubed and the paired F-score it shares no induced sense; for the V-measure all
@@ -167,14 +167,14 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
 
 
 def harmonic_mean(rows: Weights, times: NDArray[np.int64]) -> Weights:
-    """Compute the harmonic mean of the means of two columns."""
+    """Compute the harmonic mean of the means of two columns in each bootstrap sample."""
     means = times @ rows / times.sum(axis=1, keepdims=True)
     total = means.sum(axis=1)
     return np.asarray(2 * means.prod(axis=1) / np.where(total > 0, total, 1))
 
 
 def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
-    r"""Map the induced senses of each fold to gold senses, using the other folds.
+    r"""Map the induced senses of each fold to gold senses with a mapping learned on the other folds.
 
     .. math:: R_i = \sum_t T_{it} M_t, \qquad M_{tg} = \frac{\sum_j T_{jt} G_{jg}}{\sum_{jg'} T_{jt} G_{jg'}}
 
@@ -190,13 +190,13 @@ def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
 
 
 def jaccard(gold: Weights, answer: Weights) -> Weights:
-    """Compute the Jaccard index of the sets of senses with weights above 0 for each instance."""
+    """Compute the Jaccard index between the sets of gold and answered senses of each instance."""
     ours, theirs = gold > 0, answer > 0
     return np.asarray((ours & theirs).sum(axis=1) / (ours | theirs).sum(axis=1))
 
 
 def tau(gold: Weights, answer: Weights) -> Weights:
-    r"""Compute positionally weighted Kendall's tau as a similarity for each instance.
+    r"""Compute a similarity based on positionally weighted Kendall's tau for each instance.
 
     .. math:: 1 - \frac{K(\sigma)}{\max K}, \quad
               K(\sigma) = \sum_{i < j,\ \sigma_i > \sigma_j} \bar p_i \bar p_j, \quad
@@ -233,7 +233,7 @@ def wndcg(gold: Weights, answer: Weights, *, published: bool = False) -> Weights
 
 
 def fuzzy_nmi(gold: Weights, induced: Weights) -> float:
-    r"""Compute the normalized mutual information of overlapping clusters with graded members.
+    r"""Compute the normalized mutual information of overlapping clusters with graded membership.
 
     .. math:: \frac{H(G) - H(G \mid T) + H(T) - H(T \mid G)}{2 \max(H(G), H(T))}, \qquad
               H(G) = \sum_g H(g), \quad H(G \mid T) = \sum_g \min_t H(g \mid t)
@@ -268,7 +268,7 @@ def fuzzy_nmi(gold: Weights, induced: Weights) -> float:
 
 
 def fuzzy_bcubed(gold: Weights, induced: Weights) -> tuple[float, float]:
-    r"""Compute precision and recall of B-cubed with graded members.
+    r"""Compute B-cubed precision and recall of overlapping clusters with graded membership.
 
     .. math:: R = \frac1n \sum_i \operatorname*{mean}_{j \ne i,\ g_{ij} > 0} \frac{\min(g_{ij}, t_{ij})}{g_{ij}}, \quad
               P = \frac1n \sum_i \operatorname*{mean}_{j \ne i,\ t_{ij} > 0} \frac{\min(g_{ij}, t_{ij})}{t_{ij}}, \quad
@@ -286,7 +286,7 @@ def fuzzy_bcubed(gold: Weights, induced: Weights) -> tuple[float, float]:
 
 
 def paired_f(gold: Weights, induced: Weights) -> float:
-    """Compute the F-score of instance pairs that share their heaviest induced sense, against a shared gold sense.
+    """Compute the F-score of pairs of instances with the same induced sense against pairs with the same gold sense.
 
     Instances without an induced sense share none; on ties the first of the heaviest senses counts. The value is 1 if
     neither side has pairs.
@@ -376,7 +376,7 @@ def _tau(gold: Weights, answer: Weights) -> float:
 
 
 def _in_bins(weights: Weights) -> Weights:
-    """Return a column for each bin of each sense, 1 where the weight is in the bin; bounds belong to the lower bin."""
+    """Return a one-hot encoding of the weight bin of each sense; bin bounds belong to the lower bin."""
     bounds = np.arange(1, BINS) / BINS
     return np.asarray(np.eye(BINS)[np.searchsorted(bounds, weights)].reshape(len(weights), -1))
 
@@ -392,7 +392,7 @@ def _complements(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> NDArray[
 
 
 def _agreement(weights: Weights, start: int, stop: int) -> Weights:
-    """Return the agreement of a range of instances with all instances, 0 with themselves."""
+    """Return the pairwise agreement of a range of instances with all instances, with 0 on the diagonal."""
     agree = np.zeros((stop - start, len(weights)))
     for column in weights.T:
         rows = np.flatnonzero(column)

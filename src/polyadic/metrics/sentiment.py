@@ -1,4 +1,4 @@
-"""Sentiment of reviews: accuracy of a linear classifier on sums of word vectors.
+"""Sentiment classification of reviews with a linear classifier on sums of word vectors.
 
 If few labelled reviews suffice, the vectors encode sentiment; hence the accuracy is measured for several shares of the
 training part.
@@ -39,7 +39,7 @@ class Review(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sentiment:
-    """Accuracy on unseen reviews.
+    """Accuracy of sentiment classification on unseen reviews.
 
     Attributes
     ----------
@@ -69,17 +69,17 @@ class Sentiment:
 
     @property
     def accuracy(self) -> dict[float, float]:
-        """Share of the test reviews classified correctly over all runs, by share of the training part."""
+        """Accuracy over all runs for each share of the training set."""
         return {share: float(right.sum() / self.tested.sum()) for share, right in self.right.items()}
 
     @property
     def per_run(self) -> dict[float, list[float]]:
-        """Accuracy of each run, by share of the training part."""
+        """Accuracy of each run for each share of the training set."""
         tests = self.tested.sum(axis=1)
         return {share: (right.sum(axis=1) / tests).tolist() for share, right in self.right.items()}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the results for JSON; shares become strings."""
+        """Return the results as a dictionary for JSON; shares become strings."""
         return {
             "accuracy": {str(share): value for share, value in self.accuracy.items()},
             "per_run": {str(share): values for share, values in self.per_run.items()},
@@ -97,7 +97,7 @@ class Sentiment:
         return f"accuracy {shares} ({len(self.reviews):,} reviews, {self.coverage:.0%} of the tokens known)"
 
     def figures(self, prefix: str) -> list[Figure]:
-        """Return the accuracy at each share, with test reviews as resampling units.
+        """Return the accuracy at each training share as metrics with bootstrap confidence intervals over test reviews.
 
         A unit has the number of times a review was classified correctly, and tested. All models are tested on the same
         reviews whatever their vocabulary, so they can be compared.
@@ -205,7 +205,7 @@ def sentiment(
 def document_vectors(
     embedding: Embedding, texts: Iterable[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sum the unit vectors of the words of each text, split at white space; unknown words are left out.
+    """Sum the unit vectors of the known words in each text; texts are split at white space.
 
     Returns the sums, (n, R), in which repeated words count repeatedly, and the numbers of known words and of all words
     of each text, (n,).
@@ -230,7 +230,7 @@ def document_vectors(
 
 
 def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
-    """Return the distinct shares of a training part in ascending order; raise InputError unless all are in (0, 1]."""
+    """Validate shares of the training set and return the distinct shares in ascending order."""
     given = list(shares)
     for share in given:
         if not 0 < share <= 1:
@@ -241,21 +241,21 @@ def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
 
 
 def check_test(test: float) -> float:
-    """Return the test share as a float; raise InputError unless it is between 0 and 1."""
+    """Return the share of the test set as a float; raise InputError unless it is between 0 and 1."""
     if not 0 < test < 1:
         raise InputError(f"test must be between 0 and 1; got {test!r}", "test")
     return float(test)
 
 
 def first(training: NDArray[np.int64], share: float) -> NDArray[np.int64]:
-    """Return the first items of a training part, at least one; smaller shares are subsets of larger ones."""
+    """Return the first items of a training set, given the share to use, but at least one item."""
     return training[: max(1, round(share * len(training)))]
 
 
 def _divide(
     truth: NDArray[np.bool_], test: float, shares: tuple[float, ...], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw a training part, in random order, and a test part."""
+    """Split the reviews at random into a training set in random order and a test set."""
     order = rng.permutation(len(truth))
     size = round(test * len(truth))
     training, testing = order[size:], order[:size]

@@ -43,7 +43,9 @@ def string_perplexity(truth: ArrayLike, logs: ArrayLike) -> float:
     """
     p, log_q = np.asarray(truth, float), np.asarray(logs, float)
     if p.shape != log_q.shape or p.ndim != 1 or not len(p):
-        raise InputError(f"each string needs two probabilities; got shapes {p.shape} and {log_q.shape}")
+        raise InputError(
+            f"true and predicted probabilities must be vectors of equal length; got shapes {p.shape} and {log_q.shape}"
+        )
     if not (np.isfinite(p).all() and (p >= 0).all() and p.sum() > 0):
         raise InputError("true probabilities must be finite and non-negative, and at least one must be positive")
     largest = log_q.max()

@@ -44,7 +44,7 @@ BLOCK = 1 << 22
 
 
 class Cooccurrences(NamedTuple):
-    """Numbers of windows that contain each word and each pair of words (``together``, a matrix indexed by ``rows``).
+    """Co-occurrence counts of words in windows, as a matrix ``together`` with row and column indices ``rows``.
 
     The diagonal counts windows with the word; ``windows`` is the total number of windows.
     """
@@ -102,7 +102,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
 
 
 def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
-    """Count the documents that contain each word and each pair of words; words are identified by their columns.
+    """Count the documents that contain each word and each pair of words, given the columns of the words.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArr
 
 
 def c_v_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
-    """Compute the C_v coherence of each topic: the mean cosine of each word's NPMI vector with the sum over the topic.
+    """Compute the C_v coherence of each topic, the mean cosine of the words' NPMI vectors with the sum of all vectors.
 
     Parameters and errors are those of :func:`npmi_coherence`; the published window size is 110 words.
     """
@@ -169,7 +169,7 @@ def diversity(topics: Sequence[Topic]) -> float:
     """
     words = list(chain.from_iterable(topics))
     if not words:
-        raise InputError("diversity needs topics with words")
+        raise InputError("diversity needs at least one topic with words")
     return len(set(words)) / len(words)
 
 
@@ -214,7 +214,7 @@ def surprise(
     background: NDArray[Any],
     background_share: float = 0.05,
 ) -> NDArray[np.float64]:
-    r"""Compute :math:`-\log P` of the hidden words of each document, shape (documents,).
+    r"""Compute the negative log-likelihood :math:`-\log P` of the hidden words of each document, shape (documents,).
 
     .. math:: P(w|d) = (1 - \beta) \sum_z P(z|d) P(w|z) + \beta P(w)
 
@@ -275,7 +275,7 @@ def completion_perplexity(
     background: NDArray[Any],
     background_share: float = 0.05,
 ) -> float:
-    """Compute the perplexity of hidden words: the exponential of the mean :func:`surprise` per word.
+    """Compute the perplexity of hidden words, the exponential of the mean negative log-likelihood per word.
 
     Parameters and errors are those of :func:`surprise`.
     """
@@ -284,7 +284,7 @@ def completion_perplexity(
 
 
 def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Compute the mean cosine between the topics of two fits under the best one-to-one matching.
+    """Compute the mean cosine between the topics of two fits under the optimal one-to-one matching.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
     if len(topic) < 2:
         raise InputError(f"coherence needs at least two words per topic; got {len(topic)}")
     if absent := [word for word in topic if word not in occurrences.rows]:
-        raise InputError(f"{absent[0]!r} was not counted; count all top words")
+        raise InputError(f"the word {absent[0]!r} was not counted; count the top words of all topics")
     rows = [occurrences.rows[word] for word in topic]
     joint = occurrences.together[np.ix_(rows, rows)] / occurrences.windows
     alone = np.diag(joint)
@@ -318,7 +318,7 @@ def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
 
 
 def _product(spans: list[Any], windows: int, words: int) -> Any:
-    """Count the pairs of words in the same window, given the range of windows (first..last) of each occurrence."""
+    """Count the pairs of words that occur in the same window, given the windows that contain each occurrence."""
     if not spans:
         return np.zeros((words, words))
     first, last, rows = map(np.concatenate, zip(*spans, strict=True))

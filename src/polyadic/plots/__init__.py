@@ -1,4 +1,4 @@
-"""Plotting functions that draw onto matplotlib axes and return them. They never call ``show``.
+"""Plotting functions that draw on matplotlib axes and return the axes, without calling ``show``.
 
 The axes are ``ax``, by default those of a new figure, ``ax.figure``.
 """

@@ -1,4 +1,4 @@
-"""Axes on new figures without a window, placement of non-overlapping labels, and saving."""
+"""Helper functions for plots: axes without a window, non-overlapping labels, and saving of figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DISTANCES = (6, 10, 16, 23, 31, 40)
 
 
 def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
-    """Create axes on a new figure without a window; notebooks display them as an image.
+    """Create matplotlib axes on a new figure without a window, which notebooks display as an image.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
 
 @cache
 def _shown() -> type[Any]:
-    """Create a subclass of Axes that notebooks display as an image; by default they print its position."""
+    """Create a subclass of Axes that notebooks display as an image instead of text."""
     from matplotlib.axes import Axes
 
     return type("Shown", (Axes,), {"_repr_png_": _picture})
@@ -60,13 +60,13 @@ def _picture(ax: Any) -> bytes:
 
 
 def save_figure(ax: Any, file: Path) -> None:
-    """Write the figure of axes to a .png, .svg or .pdf file, atomically."""
+    """Save the figure of matplotlib axes atomically to a .png, .svg or .pdf file."""
     with whole_file(file) as draft, without_glyph_warnings():
         ax.figure.savefig(draft, dpi=150)
 
 
 def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str], *, size: float = 8) -> int:
-    """Label points such that no label overlaps a point or an earlier label; return how many have no room.
+    """Label points without overlapping labels, and return the number of labels that do not fit.
 
     Distant labels are connected to their point by a line. Labels without room are left out, so pass important points
     first. Points, (n, 2), are in data coordinates of axes with final limits; ``size`` is the font size in points.
@@ -116,14 +116,14 @@ def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Se
 
 @contextlib.contextmanager
 def without_glyph_warnings() -> Iterator[None]:
-    """Silence matplotlib's missing-glyph warnings, since :func:`place` has already warned."""
+    """Suppress matplotlib's warnings about missing glyphs, because :func:`place` has already warned."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
         yield
 
 
 def _fallback(texts: Sequence[str]) -> tuple[set[str], list[str]]:
-    """Return the characters missing from the default font, and the installed font that covers most of them, if any."""
+    """Return the characters missing from the default font, and the installed font that covers most of these, if any."""
     from matplotlib import font_manager
 
     usual = font_manager.findfont(font_manager.FontProperties())
@@ -137,15 +137,15 @@ def _fallback(texts: Sequence[str]) -> tuple[set[str], list[str]]:
     if best is None or found[best] < len(missing):
         some = "".join(sorted(missing)[:5])
         warnings.warn(
-            f"no installed font has all letters of the labels, such as {some}; missing letters are boxes: install a"
-            " font for the language, such as Noto Sans CJK",
+            f"no installed font has all letters of the labels, such as {some}; missing letters are drawn as boxes:"
+            " install a font for the language, such as Noto Sans CJK",
             stacklevel=4,
         )
     return missing, [fonts[best]] if best is not None and found[best] else []
 
 
 def _letters(file: str) -> set[str]:
-    """Return the characters of a font; empty if it cannot be read or no longer exists."""
+    """Return the characters of a font file, or an empty set if the file cannot be read."""
     from matplotlib import font_manager
 
     try:
@@ -155,7 +155,7 @@ def _letters(file: str) -> set[str]:
 
 
 def _half(ax: Any, text: str, size: float, families: Sequence[str]) -> NDArray[np.float64]:
-    """Return half the width and height of a text in pixels."""
+    """Return half the width and half the height of a rendered text in pixels."""
     note = ax.annotate(text, (0, 0), fontsize=size, fontfamily=families)
     with without_glyph_warnings():
         box = note.get_window_extent()

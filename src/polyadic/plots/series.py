@@ -1,4 +1,4 @@
-"""Plots of values by iteration or group: an objective, errors relative to the optimum, figures with intervals."""
+"""Plots of values over iterations or groups: objectives, errors, and metrics with confidence intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def objective(history: Sequence[float], *, ax: Any = None) -> Any:
-    """Plot the initial objective and the objective after each iteration.
+    """Plot the objective value before the first iteration and after each iteration.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def objective(history: Sequence[float], *, ax: Any = None) -> Any:
 
 
 def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any = None) -> Any:
-    """Plot the relative excess of errors over the optimum by epoch, on a logarithmic scale.
+    """Plot the relative error above the optimum by epoch, on a logarithmic scale.
 
     For a fully observed matrix the optimum is the sum of the squared singular values beyond the rank.
 
@@ -69,7 +69,7 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
 
 
 def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = False, ax: Any = None) -> Any:
-    """Plot values with intervals as functions of ``x``.
+    """Plot one or more series of values with intervals as functions of ``x``.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = F
 
 
 def bars(series: Mapping[str, ArrayLike], groups: Sequence[str], *, ax: Any = None) -> Any:
-    """Plot grouped bars with intervals.
+    """Plot grouped bars with error bars.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def bars(series: Mapping[str, ArrayLike], groups: Sequence[str], *, ax: Any = No
 
 
 def _points(series: Mapping[str, ArrayLike], size: int) -> dict[str, NDArray[np.float64]]:
-    """Return values, lower and upper bounds of each series as rows of floats."""
+    """Return the values, lower bounds and upper bounds of each series as rows of an array."""
     points = {name: np.asarray(rows, float) for name, rows in series.items()}
     for name, rows in points.items():
         if rows.shape != (size, 3):

@@ -1,4 +1,4 @@
-"""Plots of correspondence analysis: biplot, scree plot, contributions."""
+"""Plots of correspondence analysis: biplot, scree plot, and contributions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def biplot(
     top: int | None = None,
     ax: Any = None,
 ) -> Any:
-    """Plot the rows and columns of a table as points with non-overlapping labels.
+    """Plot the rows and columns of a correspondence analysis as points with non-overlapping labels.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def biplot(
 
 
 def _draw(ax: Any, points: NDArray[Any], side: str, *, arrows: bool, alpha: float = 1.0, label: bool = False) -> None:
-    """Draw points, or arrows to them."""
+    """Draw points, or arrows from the origin to the points."""
     color = COLORS[side]
     ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     ax.axvline(0, color="0.8", linewidth=0.8, zorder=0)
@@ -107,7 +107,7 @@ def _draw(ax: Any, points: NDArray[Any], side: str, *, arrows: bool, alpha: floa
 
 
 def _labels(model: CorrespondenceAnalysis, labels: Sequence[str] | None, size: int, side: str) -> Sequence[str]:
-    """Return the labels of rows or columns: the given ones, those of the table, or numbers."""
+    """Return the labels of rows or columns, by default the labels of the fitted table or numbers from 1."""
     if labels is None:
         known = model.row_labels_ if side == "rows" else model.column_labels_
         return [str(number) for number in range(1, size + 1)] if known is None else known
@@ -117,7 +117,7 @@ def _labels(model: CorrespondenceAnalysis, labels: Sequence[str] | None, size: i
 
 
 def scree(model: Any, *, ax: Any = None) -> Any:
-    """Plot the share of inertia of each axis, and the cumulative share.
+    """Plot the share of inertia explained by each axis, and the cumulative share (scree plot).
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def contributions(
     top: int = 20,
     ax: Any = None,
 ) -> Any:
-    """Plot the rows or columns that contribute most to an axis, with their signs.
+    """Plot the rows or columns that contribute most to an axis, with the sign of each coordinate.
 
     Bars extend to the left if at the negative end; dotted lines mark the mean contribution.
 

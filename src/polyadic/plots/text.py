@@ -1,4 +1,4 @@
-"""Plots of models of text: word vectors, topics, and filters of convolutional sentence models."""
+"""Plots of text models: word vectors, topics, and filters of convolutional sentence models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int = 8, ax: Any = None) -> Any:
-    """Plot the words selected by ``word`` in combination with each context.
+    """Plot the nearest words of an ambiguous word in combination with each context word.
 
     There is a row per neighbour, grouped by the context that selects it, with its cosine with every combination.
 
@@ -64,7 +64,7 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
 
 
 def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: Any = None) -> Any:
-    """Plot words as points in the plane of the first two principal components of their unit vectors.
+    """Plot words in the plane of the first two principal components of their unit vectors.
 
     The explained variance is shown below the map.
 
@@ -105,7 +105,7 @@ def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: A
 
 
 def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: int = 8, ax: Any = None) -> Any:
-    """Plot the top words of topics as bars of their weights relative to the first word.
+    """Plot the top words of each topic as bars that show the weight relative to the first word.
 
     There is a row of labelled bars for each topic.
 
@@ -143,7 +143,7 @@ def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: 
 
 
 def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -> Any:
-    """Plot the mean share of each topic in the documents of each label.
+    """Plot the mean share of each topic in the documents of each label as a heat map.
 
     There is a row for each label and a column for each topic; topics are ordered by the label with their largest share.
 
@@ -180,7 +180,7 @@ def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -
 def templates(
     model: ConvolutionalSentences, coordinates: Sequence[int] | None = None, *, ends: int = 3, ax: Any = None
 ) -> Any:
-    """Plot filters as heat maps, labelled with the words at both ends of their coordinate.
+    """Plot convolution filters as heat maps, labelled with the words at both ends of each coordinate.
 
     There is a row for each filter, a column for each of its positions.
 
@@ -222,7 +222,7 @@ def templates(
 
 
 def activation_map(model: SentenceVectors, sentence: str | list[str], *, n_filters: int = 20, ax: Any = None) -> Any:
-    """Plot the activations of filters along a sentence.
+    """Plot the activations of convolution filters along a sentence as a heat map.
 
     There is a row for each filter, named coordinate.filter, the most active first.
 
@@ -260,8 +260,8 @@ def activation_map(model: SentenceVectors, sentence: str | list[str], *, n_filte
 
 
 def _chosen(name: str, numbers: Sequence[int] | None, size: int) -> list[int]:
-    """Return the numbers to plot, by default the first ten."""
+    """Return the indices to plot, by default the first ten."""
     chosen = list(range(min(size, 10))) if numbers is None else list(numbers)
     if not chosen or not all(isinstance(k, int | np.integer) and 0 <= k < size for k in chosen):
-        raise InputError(f"{name} must be numbers from 0 to {size - 1}; got {chosen}", name)
+        raise InputError(f"{name} must be indices from 0 to {size - 1}; got {chosen}", name)
     return chosen

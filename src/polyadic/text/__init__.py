@@ -1,1 +1,1 @@
-"""From text to weighted counts: readers, tokenizer, vocabulary, corpus, n-way counts and association measures."""
+"""Text processing: readers, tokenizer, vocabulary, corpus, n-way co-occurrence counts and association measures."""

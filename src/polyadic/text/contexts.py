@@ -1,4 +1,4 @@
-"""Word-context matrices by side or distance, which need not be symmetric."""
+"""Word-context co-occurrence matrices, optionally for one side of the word or with separate columns per distance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCK = 1 << 22
 
 
 def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional: bool = False) -> csr_array:
-    """Count the context words of each word in the same sentence.
+    """Return the word-context co-occurrence matrix of a corpus, counted within sentences.
 
     The result has a row for each word and a column for each context. Contexts are words up to ``width`` words away;
     with both sides the table is symmetric and, off the diagonal, equal to ``count(corpus, order=2, width=width)``. If
@@ -58,7 +58,7 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
 def _pairs(
     ids: NDArray[Any], sentence: NDArray[np.int64], distance: int, shift: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return words, and the words at ``distance`` to their right in the same sentence."""
+    """Return the ids of all pairs of a word and a context word at a given distance in the same sentence."""
     d = abs(distance)
     same = sentence[:-d] == sentence[d:]
     left, right = ids[:-d][same], ids[d:][same]

@@ -1,4 +1,4 @@
-"""Corpus of word numbers on disk: built once from text, then memory-mapped."""
+"""Corpus of word ids that is built from text, stored on disk and memory-mapped."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Corpus:
-    """Corpus: documents, each a list of sentences of word numbers, as memory-mapped arrays.
+    """Memory-mapped corpus in which each document is a list of sentences and each sentence is a list of word ids.
 
     Created by :meth:`build` and :meth:`open`. Words outside the vocabulary and stop words are left out, and the
     remaining words become adjacent; empty sentences are dropped, empty documents are kept.
@@ -108,7 +108,7 @@ class Corpus:
         overwrite: bool = False,
         **reading: Any,
     ) -> Corpus:
-        """Encode text; the result does not depend on ``jobs`` or on the machine.
+        """Build a corpus from text; the result does not depend on the machine or on the number of processes.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:
-        """Open a corpus folder; the arrays are checked and memory-mapped, but the kept text is not checked.
+        """Open a corpus folder, verify the arrays and memory-map them; the original text is not verified.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class Corpus:
 
     @functools.cached_property
     def fields(self) -> tuple[dict[str, str], ...] | None:
-        """Metadata of each document, or None."""
+        """Metadata of each document, or None if no document has metadata."""
         file = self.path / FIELDS
         if not file.exists():
             return None
@@ -224,17 +224,17 @@ class Corpus:
 
     @functools.cached_property
     def titles(self) -> tuple[str, ...] | None:
-        """Title of each document, or None."""
+        """Title of each document, or None if no document has a title."""
         titles = tuple(" ".join(str(each.get("title", "")).split()) for each in self.fields or ())
         return titles if any(titles) else None
 
     @functools.cached_property
     def lines(self) -> Lines:
-        """Sentences of the text, if the text was kept."""
+        """Searchable original sentences, available if the corpus was built with ``keep_text=True``."""
         return Lines(self.path)
 
     def line(self, position: int) -> ConcordanceLine:
-        """Return the sentence of a token: the original if the text was kept, else its words.
+        """Return the sentence that contains a token, as original text if available, otherwise as words of the corpus.
 
         Examples
         --------
@@ -278,8 +278,8 @@ class Corpus:
         """
         if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
             raise InputError(
-                f"the words of {self.path} are lemmas taken from the files, so new text cannot be tokenized in the"
-                " same way"
+                f"the corpus {self.path} contains lemmas read from CoNLL-U files, so new text cannot be tokenized in"
+                " the same way"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
         return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
@@ -291,7 +291,7 @@ class Corpus:
             return whitespace
         if not name.startswith("Tokenizer("):
             raise InputError(
-                f"{self.path} was tokenized by {name}, which is not part of polyadic; tokenize the text with it first"
+                f"the corpus {self.path} was built with the custom tokenizer {name}; tokenize the text with it first"
             )
         call = ast.parse(name, mode="eval").body
         assert isinstance(call, ast.Call)
@@ -300,7 +300,7 @@ class Corpus:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name of each document: its title, its file, or its number, starting at 1."""
+        """Name of each document: the title, or else the file name, or else the document number starting at 1."""
         known = self.fields or ({},) * (len(self.documents) - 1)
         return tuple(name_of_document(fields) or str(number) for number, fields in enumerate(known, 1))
 
@@ -341,7 +341,7 @@ class Corpus:
         chosen = np.unique(np.asarray(documents, np.int64))
         total = len(self.documents) - 1
         if len(chosen) != len(documents) or (len(chosen) and not 0 <= chosen[0] <= chosen[-1] < total):
-            raise InputError(f"documents must be distinct numbers below {total:,}", "documents")
+            raise InputError(f"documents must be distinct indices from 0 to {total - 1:,}", "documents")
         edges = self.sentences[self.documents]  # of each document, in tokens
         ids = np.concatenate([self.ids[:0], *(self.ids[edges[d] : edges[d + 1]] for d in chosen)])
         counts = np.bincount(ids, minlength=len(self.vocabulary))
@@ -370,7 +370,7 @@ class Corpus:
         return corpus
 
     def document(self, number: int) -> list[list[str]]:
-        """Return the sentences of a document as lists of words (those in the vocabulary)."""
+        """Return the sentences of a document as lists of the words in the vocabulary."""
         if not -(len(self.documents) - 1) <= number < len(self.documents) - 1:
             raise IndexError(f"document {number} does not exist; the corpus has {len(self.documents) - 1} documents")
         number %= len(self.documents) - 1
@@ -383,7 +383,7 @@ class Corpus:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """Numbers of tokens, words, sentences and documents, and the language."""
+        """Number of tokens, distinct words, sentences and documents, and the language of the corpus."""
         sentences, documents = len(self.sentences) - 1, len(self.documents) - 1
         numbers = {"tokens": len(self), "words": len(self.vocabulary), "sentences": sentences, "documents": documents}
         return {**numbers, "language": self.settings["language"]}
@@ -396,7 +396,7 @@ class Corpus:
 def _fill(
     draft: Draft, source: Source, how: Reading, account: Account, language: str, tokenizer: Tokenize, jobs: int | None
 ) -> tuple[str, Tokenize]:
-    """Read and encode the text; return its language and tokenizer."""
+    """Read and encode the text of a corpus, and return the language and the tokenizer."""
     files = find_files(source)
     total = bytes_of(file for file in files or () if file != "-")
     with bar("reading text", total=total or None, unit="documents" if files is None else "B") as advance:
@@ -437,7 +437,7 @@ def _guessed(first: list[Piece]) -> str:
 
 
 def _name(tokenizer: Callable[[str], Any]) -> str:
-    """Describe a tokenizer without parts that differ between runs, such as addresses."""
+    """Return the name or repr of a tokenizer without parts that change between runs, such as memory addresses."""
     if isinstance(tokenizer, Tokenizer):
         return repr(tokenizer)
     named = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
@@ -461,7 +461,7 @@ def _check_offsets(path: Path, offsets: NDArray[np.int64], *, end: int, of: str)
         steps = np.diff(offsets[start : start + _BLOCK + 1])
         if steps.min() < 0:
             raise InputError(
-                f"{path} is damaged: offset {start + int(steps.argmin()) + 1} is smaller than the one before"
+                f"{path} is damaged: offset {start + int(steps.argmin()) + 1} is smaller than the previous offset"
             )
 
 
@@ -471,7 +471,7 @@ def _check_ids(path: Path, ids: NDArray[np.integer], vocabulary: Vocabulary) -> 
         block = ids[start : start + _BLOCK]
         if block.max() >= len(vocabulary):
             raise InputError(
-                f"{path} is damaged: it contains the id {block.max()}, but there are {len(vocabulary)} words"
+                f"{path} is damaged: it contains the id {block.max()}, but the vocabulary has {len(vocabulary)} words"
             )
         counts += np.bincount(block, minlength=len(vocabulary))
     if not np.array_equal(counts, vocabulary.counts):

@@ -60,7 +60,7 @@ MAX_WIDTH = 1000
 
 @dataclass(eq=False, repr=False)
 class Counts:
-    """Co-occurrence counts of words: a symmetric tensor."""
+    """Co-occurrence counts of word tuples, stored as a symmetric sparse tensor."""
 
     entries: Entries
     events: int  # number of tuples seen, including those not kept
@@ -71,7 +71,7 @@ class Counts:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The order and the numbers of words, distinct tuples and tuples seen."""
+        """Order of the counts, number of words, number of distinct tuples, and total number of tuples."""
         words, entries = len(self.vocabulary), len(self.entries)
         return {"order": self.entries.order, "words": words, "entries": entries, "events": int(self.events)}
 
@@ -79,13 +79,13 @@ class Counts:
         return f"Counts({', '.join(f'{name} {number:,}' for name, number in self.sizes.items())})"
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Save the counts to a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json`` atomically."""
+        """Save the counts atomically to a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json``."""
         with whole_folder(path, kind="counts", overwrite=overwrite) as draft:
             self.entries.write_into(draft)
             self.write_rest(draft)
 
     def write_rest(self, folder: Path) -> None:
-        """Write everything except the entries."""
+        """Write the marginals, the vocabulary and the metadata to a folder, but not the entries."""
         save_array(folder / "marginals.npy", self.marginals)
         self.vocabulary.save(folder / "vocabulary.txt")
         content = {**self.entries.description(), "events": self.events, "settings": self.settings}
@@ -96,14 +96,14 @@ class Counts:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Counts:
-        """Memory-map a folder of counts."""
+        """Open a folder of counts saved by :meth:`save` and memory-map the arrays."""
         folder, meta = Path(path), read_meta(path, "counts", VERSION)
         with checked_in_background(folder):
             entries = Entries.read_from(folder, meta)
             whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
             if not (entries.symmetric and entries.unobserved == "zero" and whole):
                 raise InputError(
-                    f"{folder} is damaged: counts must be symmetric, at least 1, and zero where not listed"
+                    f"{folder} is damaged: counts must be symmetric, at least 1, and zero where unobserved"
                 )
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             marginals = open_array(folder / "marginals.npy", (np.int64,))
@@ -126,14 +126,14 @@ class Counts:
 
 
 def _check_marginals(folder: Path, entries: Entries, marginals: NDArray[np.int64], events: int) -> None:
-    """Raise InputError if the marginals do not match the tuples, which would make probabilities wrong."""
+    """Raise InputError if the marginal counts do not match the counts of the tuples."""
     listed = kernels.tuple_marginals(entries.indices, entries.values, len(marginals))
     if marginals.sum() != entries.order * events or (marginals < listed).any():
         raise InputError(f"{folder} is damaged: marginals.npy does not match the tuples and the number of events")
 
 
 class Chunks(NamedTuple):
-    """Statistics of the chunks of a corpus."""
+    """Statistics of the chunks into which the sentences of a corpus are split."""
 
     number: int
     words: int
@@ -143,7 +143,7 @@ class Chunks(NamedTuple):
 
 
 class CountPlan(NamedTuple):
-    """Estimated cost of counting and the prepared input."""
+    """Plan for counting co-occurrences: the estimated cost, the tasks, and the indexed corpus."""
 
     tuples: float
     """Upper bound of the number of tuples."""
@@ -161,7 +161,7 @@ class CountPlan(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Maximum number of tuples, and memory and disk in MiB, rounded up."""
+        """Maximum number of tuples, and the required memory and disk space in MiB, rounded up."""
         memory, disk = math.ceil(self.memory / 2**20), math.ceil(self.disk / 2**20)
         return {"tuples_at_most": round(self.tuples), "memory_mib": memory, "disk_mib_at_most": disk}
 
@@ -180,7 +180,7 @@ def count(
     overwrite: bool = False,
     planned: CountPlan | None = None,
 ) -> Counts:
-    """Count the unordered tuples of words that occur together in a sentence.
+    """Count the unordered tuples of words that co-occur in a sentence.
 
     Parameters
     ----------
@@ -230,15 +230,15 @@ def count(
     if planned is None:
         planned = plan(corpus, **window_of, memory=memory, threads=threads)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
-        raise InputError("the plan was made for another corpus or window")
+        raise InputError("the plan was made for a different corpus or window; create it with the same arguments")
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
             spool = SpillFile(draft / "parts")
             parts, marginals = _counted(planned, order, min_count, spool, threads)
             if not _write_tuples(spool, parts, order, draft):
                 raise InputError(
-                    f"no tuple of {order} words in {window} {width} occurs at least {min_count} times; lower"
-                    " min_count or use a larger window",
+                    f"no tuple of {order} words occurs at least {min_count} times with window {window!r} and width"
+                    f" {width}; lower min_count or use a larger window",
                     "min_count",
                 )
             spool.remove()
@@ -253,7 +253,7 @@ def count(
 def _count_part(
     arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
 ) -> tuple[Spilled, NDArray[np.int64]]:
-    """Count the tuples whose rarest word is in a range; return the spilled counts and the marginals."""
+    """Count the word tuples whose rarest word is in a given range; return the counts on disk and the marginals."""
     first, last, max_tuples = part
     words, counts, marginals = kernels.count_tuples(index, first, last, max_tuples=max_tuples, **arguments)
     return spool.leave([words, counts]), marginals
@@ -269,7 +269,7 @@ def plan(
     memory: int | None = None,
     threads: int | None = None,
 ) -> CountPlan:
-    """Estimate the cost of :func:`count` with the same arguments, index the words, and divide the work."""
+    """Prepare :func:`count` for the same arguments: estimate the cost, index the words and create the tasks."""
     threads = resources.thread_count(threads)
     check_choice("window", window, get_args(Window))
     order, width = check_int("order", order, low=2, high=5), check_int("width", width, low=1, high=MAX_WIDTH)
@@ -277,8 +277,8 @@ def plan(
     bits = max(size - 1, 1).bit_length()
     if bits * (order - 1) > 64:
         raise InputError(
-            f"counting order {order} needs at most {2 ** (64 // (order - 1)):,} words; the corpus has {size:,}: raise"
-            " the corpus's min_count or set max_size",
+            f"counting order {order} allows at most {2 ** (64 // (order - 1)):,} words, but the corpus has {size:,};"
+            " build the corpus with a higher min_count or set max_size",
             "max_size",
             "min_count",
         )
@@ -298,12 +298,12 @@ def plan(
 
 
 def _reach(window: str, width: int) -> tuple[int, int]:
-    """Return the maximum distance to the centre of a tuple and the maximum distance between its words."""
+    """Return the maximum distance of a word from the centre of a tuple, and the maximum distance between two words."""
     return {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
 
 
 def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) -> tuple[NDArray[np.float64], int]:
-    """Return the number of candidate tuples of each word at some positions, and the size of the index in bytes."""
+    """Return an upper bound on the number of tuples for each word, and the size of the word index in bytes."""
     held = index.ids.nbytes + index.positions.nbytes + index.starts.nbytes
     return kernels.tuple_work(index, order, where, repeats=repeats), held
 
@@ -311,7 +311,7 @@ def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) 
 def _cut(
     work: NDArray[np.float64], held: int, entry: int, threads: int, memory: int | None, *, size: float
 ) -> tuple[float, float, float, list[tuple[int, int, int]]]:
-    """Split the words into ranges of about ``size`` tuples of ``entry`` bytes that fit into the memory budget."""
+    """Split the vocabulary into ranges of words, each with about ``size`` tuples and within the memory budget."""
     largest = float(work.max(initial=0))
     keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
     budget = MEMORY if memory is None else check_int("memory", memory, low=1)
@@ -340,7 +340,7 @@ def _cut(
 def _counted(
     plan: CountPlan, order: int, min_count: int, spool: SpillFile, threads: int
 ) -> tuple[list[Spilled], NDArray[np.int64]]:
-    """Count all parts; return the spill files and the marginals."""
+    """Count the tuples of all tasks; return the counts on disk and the marginal counts."""
     lefts, marginals = [], np.zeros(plan.indexed.parts[2], np.int64)
     near, _ = _reach(plan.made_of["window"], plan.made_of["width"])
     how = {"order": order, "near": near, "repeats": plan.made_of["repeats"], "min_count": min_count}
@@ -357,7 +357,7 @@ def _counted(
 
 
 def _write_tuples(spool: SpillFile, parts: list[Spilled], order: int, draft: Path) -> int:
-    """Write the columns of all parts one after another; return the number of tuples."""
+    """Write the tuples of all tasks to the final files and return the number of tuples."""
     n = sum(shape[0] for _, (_, shape) in (left.kinds for left in parts))
     kind = np.dtype(parts[0].kinds[0][0])
     with (draft / "indices.npy").open("wb") as file:  # not through a memory map: there a full disk kills the process

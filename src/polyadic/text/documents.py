@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def document_table(corpus: Corpus) -> csr_array:
-    """Count the words in each document of a corpus, including empty ones; shape (documents, words), float32."""
+    """Return the document-term count matrix of a corpus, including empty documents, as float32."""
     starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
     return _counted(np.asarray(corpus.ids), starts, len(corpus.vocabulary))
 
 
 def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: Tokenize) -> csr_array:
-    """Count the words of new documents that are in ``index``; shape (documents, words)."""
+    """Return the document-term count matrix of new texts, with one column for each word in ``index``."""
     if isinstance(texts, str):
         raise InputError("texts must be an iterable of strings; got a single string: pass [text]", "texts")
     known = [[index[word] for word in _words(text, tokenizer) if word in index] for text in texts]
@@ -35,7 +35,7 @@ def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: To
 
 
 def counts_by_row(table: Any) -> csr_array:
-    """Return a table of counts in CSR format without duplicates or zeros; the input is not modified."""
+    """Convert a matrix of counts to CSR format without duplicates or explicit zeros; the input is not modified."""
     counts = csr_array(table)
     if not (counts.has_canonical_format and counts.data.all()):
         counts = counts.copy()

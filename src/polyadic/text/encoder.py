@@ -1,4 +1,4 @@
-"""Encode text as numbers: workers encode chunks of documents to disk; a second pass renumbers the words.
+"""Encode text as word ids: workers encode chunks of documents, and a second pass assigns the final ids.
 
 The text is read once. A worker numbers the words of its chunk by first occurrence and writes the numbers to a spill
 file; the parent assigns provisional numbers for the whole corpus. When the vocabulary is known, a second pass over the
@@ -48,7 +48,7 @@ SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 
 
 class Chunk(NamedTuple):
-    """Encoded documents; numbers refer to ``types``."""
+    """Chunk of encoded documents, in which word ids are indices into ``types``."""
 
     types: list[str]
     counts: NDArray[np.int64]  # how often each occurs
@@ -60,7 +60,7 @@ class Chunk(NamedTuple):
 
 
 def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: bool = False) -> Chunk:
-    """Encode pieces or files, numbering words by first occurrence; only a few pieces are in memory at a time."""
+    """Encode pieces of text or files as word ids, assigned in order of first occurrence."""
     account = Account()
     pieces = group.pieces(account) if isinstance(group, Files) else group
     index: defaultdict[str, int] = defaultdict(count().__next__)
@@ -95,7 +95,7 @@ def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: boo
 
 
 def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
-    """Group pieces into chunks of about one task each."""
+    """Group pieces of text into chunks, each large enough for one task."""
     chunk: list[Piece] = []
     size = 0
     for piece in pieces:
@@ -109,7 +109,7 @@ def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
 
 
 def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
-    """Return the input as Files if workers can read it themselves (several files or ranges of a file), else None."""
+    """Return the input as Files if workers can read the files in parallel, else None."""
     if not paths or not all(map(is_file, paths)):
         return None
     files = Files.of(
@@ -119,7 +119,7 @@ def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
 
 
 def groups(files: Files, account: Account, advance: Callable[[float], None], jobs: int | None) -> Iterator[Group]:
-    """Yield tasks: files if the workers can read them, otherwise chunks of pieces."""
+    """Yield groups of files if the workers can read the files, otherwise chunks of text pieces."""
     if not _executor(jobs).sees(files.paths):
         yield from chunks(files.pieces(account, advance))
         return
@@ -140,7 +140,7 @@ def _executor(jobs: int | None) -> Executor:
 def encode_all(
     groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None, *, keep_text: bool = False
 ) -> Generator[Chunk]:
-    """Encode groups of pieces or files in order; use processes if there are more than SMALL groups."""
+    """Encode groups of text pieces or files in order, in worker processes if there are more than SMALL groups."""
     remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
     work = partial(encode, tokenize=tokenize, spool=spool, keep_text=keep_text)
@@ -151,7 +151,7 @@ def encode_all(
 
 
 class Draft:
-    """Corpus under construction: provisional numbers on disk, type counts in memory."""
+    """Corpus under construction, with provisional word ids on disk and word counts in memory."""
 
     def __init__(self, folder: Path, *, keep_text: bool = False) -> None:
         self._folder = folder
@@ -174,7 +174,7 @@ class Draft:
     def fill(
         self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
     ) -> None:
-        """Encode groups of pieces or files and append them; ``account`` collects a summary of the files."""
+        """Encode groups of text pieces or files, append them to the corpus, and summarize the files in ``account``."""
         kept = self._lines is not None
         with contextlib.closing(encode_all(groups, tokenize, self._spool, jobs, keep_text=kept)) as made:
             for chunk in made:
@@ -183,7 +183,7 @@ class Draft:
                     account.add(chunk.account)
 
     def add(self, chunk: Chunk) -> None:
-        """Append an encoded chunk."""
+        """Append a chunk of encoded documents to the corpus."""
         index = self._index
         numbers = np.array([index.setdefault(word, len(index)) for word in chunk.types], dtype=np.uint32)
         if len(index) > len(self._counts):
@@ -199,11 +199,11 @@ class Draft:
         self.tokens += int(chunk.counts.sum())
 
     def counts(self) -> dict[str, int]:
-        """Return the count of each type."""
+        """Return the number of occurrences of each word."""
         return dict(zip(self._index, self._counts.tolist(), strict=False))
 
     def spread(self, block: int) -> dict[str, int]:
-        """Return the number of blocks of ``block`` tokens that contain each type."""
+        """Return the number of blocks of ``block`` tokens in which each word occurs."""
         parts = np.zeros(len(self._index), dtype=np.int64)
         for numbers, *_ in self._chunks():
             for start in range(0, len(numbers), block):
@@ -213,7 +213,7 @@ class Draft:
     def join(
         self, choose: Callable[[dict[str, int]], Vocabulary], *, min_count: int, stop_words: Iterable[str]
     ) -> list[str]:
-        """Join words that co-occur far more often than by chance with "_" if ``choose`` keeps them; return them."""
+        """Join frequent collocations with an underscore and return the joined words that ``choose`` keeps."""
         words, min_pair_count = list(self._index), max(min_count, MIN_COUNT)
         usable = self._counts[: len(words)] >= min_count
         usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))
@@ -246,7 +246,7 @@ class Draft:
         self._spool, self._parts = spool, parts
 
     def write(self, vocabulary: Vocabulary) -> None:
-        """Write ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the numbers of ``vocabulary``."""
+        """Write ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the word ids of ``vocabulary``."""
         dtype = np.uint16 if len(vocabulary) < 1 << 16 else np.uint32
         absent = len(vocabulary)
         final = np.full(len(self._index), absent, dtype=np.uint32)
@@ -275,7 +275,7 @@ class Draft:
             documents.append([sentence])
 
     def close(self) -> None:
-        """Delete the provisional numbers, and the metadata file if no document has any."""
+        """Delete the temporary files, and the metadata file if no document has metadata."""
         self._tables.close()
         self._fields.close()
         if self._lines is not None:
@@ -293,14 +293,14 @@ class Draft:
 
 
 def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Count the true flags in consecutive runs of the given lengths, which may be 0."""
+    """Return the number of True values in each of several consecutive segments, given the segment lengths."""
     total: NDArray[np.int64] = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
     edges: NDArray[np.int64] = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return np.diff(total[edges])
 
 
 def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
-    """Return the sentences of a piece as written, each with its tokens; pre-tokenized text is joined by spaces."""
+    """Return the text and the tokens of each sentence in a piece; pre-tokenized text is joined with spaces."""
     content = piece.content
     if not isinstance(content, str):
         return [(" ".join(words), words) for words in nested(content)]
@@ -313,7 +313,7 @@ def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
     result = nested(result)
     odd = next((sentence for sentence in result if not isinstance(sentence, (list, tuple))), None)
     if odd is not None:
-        raise InputError(f"a tokenizer must return sentences as lists of strings; one of them is {_kind(odd)}")
+        raise InputError(f"a tokenizer must return sentences as lists of strings; got the sentence {_kind(odd)}")
     return [(" ".join(map(str, words)), list(words)) for words in result]
 
 

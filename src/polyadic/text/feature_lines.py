@@ -1,4 +1,4 @@
-"""Read labelled lines of numbered features (libsvm, libFM, SVMrank); query groups are stored on disk."""
+"""Readers for labelled feature vectors in svmlight format, which libsvm, libFM and SVMrank also use."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_FEATURES = 1 << 31
 
 
 class FeatureLines(NamedTuple):
-    """Data of lines such as ``1 qid:3 7:0.5 9:1 # a comment``; ``groups`` contains the values of ``qid:``, or -1.
+    """Features, labels and query ids (-1 if there are none) of lines such as ``1 qid:3 7:0.5 9:1 # a comment``.
 
     Column i of ``features`` holds the values of feature ``i:``; column 0 is empty in files that number from 1.
     """
@@ -42,7 +42,7 @@ class FeatureLines(NamedTuple):
 
 
 def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = None) -> FeatureLines:
-    """Read a whole file as a table with at least ``features`` columns."""
+    """Read a file in svmlight format into a feature matrix with at least ``features`` columns."""
     parts = [*feature_blocks(path)]
     if not parts:
         raise InputError(f"{path} contains only comments and empty lines")
@@ -53,7 +53,7 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
 
 
 def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterator[FeatureLines]:
-    """Read a file in blocks of about ``size`` bytes; lines of a query group stay together."""
+    """Read a file in svmlight format in blocks of about ``size`` bytes, without splitting a query group."""
     check_int("size", size, low=1)
     rest, line = None, 1
     try:
@@ -78,7 +78,7 @@ def _part(lines: FeatureLines, rows: slice) -> FeatureLines:
 
 
 def _complete(groups: NDArray[np.int64]) -> int:
-    """Return the number of lines that precede the last group, which may be incomplete."""
+    """Return the number of lines before the last query group, which may be incomplete."""
     if not len(groups) or groups[-1] < 0:
         return len(groups)
     other = np.flatnonzero(groups != groups[-1])
@@ -106,7 +106,7 @@ def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
 
 
 def _few(piece: bytes, path: str, line: int) -> FeatureLines:
-    """Parse lines with scikit-learn's fast reader, or slowly if lines are unsorted or invalid."""
+    """Parse lines with scikit-learn's fast reader, or with a slower parser if lines are unsorted or invalid."""
     from sklearn.datasets import load_svmlight_file
 
     try:
@@ -149,7 +149,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
 
 
 def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
-    """Split a line into label, group and features; raise ValueError if it is malformed."""
+    """Split a line into label, query id and features; raise ValueError if the line is malformed."""
     if ":" in words[0]:
         raise ValueError(f"the label is missing; the line begins with {words[0]!r:.40}")
     label, group = _number(words[0]), -1
@@ -160,7 +160,7 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
             group = _whole(value)
             continue
         if not mark:
-            raise ValueError(f"expected number:value, got {word!r:.40}")
+            raise ValueError(f"expected index:value; got {word!r:.40}")
         if (at := _whole(name)) in features:
             raise ValueError(f"feature {at} occurs twice")
         features[at] = _number(value)
@@ -183,7 +183,7 @@ def _whole(word: str) -> int:
 
 
 class KeptBlocks:
-    """Repeatable iteration over blocks of query groups, which are created on first use."""
+    """Iterable over blocks of query groups, which are written to disk during the first iteration."""
 
     def __init__(self, make: Callable[[], Iterable[QueryGroups]]) -> None:
         self._make = make
@@ -217,7 +217,7 @@ def _read_groups(path: Path) -> QueryGroups:
 
 
 class RankLines:
-    """Query groups of a file in blocks, for repeated iteration; the file is read once.
+    """Iterable over the query groups of a file, in blocks; the file is read only once.
 
     The cost of a candidate is the highest relevance of its list minus its own.
     """
@@ -233,11 +233,11 @@ class RankLines:
         seen: set[int] = set()
         for X, y, group in feature_blocks(self.path, size=self._size):
             if group[0] < 0:
-                raise InputError(f"{self.path}: every line must have qid:, the number of its list")
+                raise InputError(f"{self.path}: every line must have a query id (qid:)")
             starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
             here = group[starts].tolist()
             if len(set(here)) < len(here) or not seen.isdisjoint(here):
-                raise InputError(f"{self.path}: the lines of a list must be consecutive; sort them by qid")
+                raise InputError(f"{self.path}: the lines of a query must be consecutive; sort the lines by qid")
             seen.update(here)
             highest = np.repeat(np.maximum.reduceat(y, starts), np.diff(np.r_[starts, len(y)]))
             yield QueryGroups(X, highest - y, np.r_[starts, len(y)].astype(np.int64))

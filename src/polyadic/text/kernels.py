@@ -1,4 +1,4 @@
-"""Numba kernels that count tuples of co-occurring words, divided by their rarest word.
+"""Numba kernels that count tuples of co-occurring words, grouped by the rarest word of each tuple.
 
 Words are numbered by falling frequency. For each word ``c`` all tuples whose rarest member is an occurrence of ``c``
 are encoded as integers (the ids of the other members, rarer first), sorted, and counted as runs. The work for one ``c``
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class WordIndex(NamedTuple):
-    """Corpus prepared for counting; see :func:`index_words`."""
+    """Corpus indexed by word for counting co-occurrences, created by :func:`index_words`."""
 
     ids: NDArray[Any]
     """Word ids with a separator around sentences."""
@@ -39,7 +39,7 @@ class WordIndex(NamedTuple):
 
 
 def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int) -> WordIndex:
-    """Index the occurrences of ``size`` words; separate the sentences for windows of ``reach`` words."""
+    """Index the positions of each word in a corpus, with separators between sentences for windows of size ``reach``."""
     ids, sentences = _tokens(ids, sentences)
     if ids.max(initial=0) >= size or not 0 < reach < 1 << 15:
         raise ValueError(
@@ -53,7 +53,7 @@ def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reac
 
 
 def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the positions of each word, in order of word ids, and the offset of each word; ``end`` is not a word."""
+    """Return the positions of all words, sorted by word id, and the offset of each word; the id ``end`` is ignored."""
     ids = frozen(ids)
     starts = np.empty(size + 1, np.int64)
     n = _word_starts(ids, end, starts)
@@ -65,7 +65,7 @@ def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray
 
 
 def indexed_length(ids: int, bounds: int, reach: int) -> int:
-    """Return the length of the ids of an index, given the numbers of ids and of sentence offsets."""
+    """Return the length of the id array of a word index, including the separators between sentences."""
     return ids + bounds - 1 + 2 * reach
 
 
@@ -83,7 +83,7 @@ def chunk_sets(
 
 
 def tuple_work(index: WordIndex, order: int, where: slice = slice(None), *, repeats: bool) -> NDArray[np.float64]:
-    """Return an upper bound on the number of tuples, shape (V,), in which each word at some positions is the rarest."""
+    """Return an upper bound on the number of tuples that have each word as the rarest word; shape (V,)."""
     work = np.zeros(len(index.starts) - 1)
     start, stop, _ = where.indices(len(index.ids))
     _count_work(index.ids, index.end, index.reach, start, stop, order, repeats, work)
@@ -101,7 +101,7 @@ def count_tuples(
     min_count: int,
     max_tuples: int | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
-    """Count the tuples with rarest word in ``first``..``last`` - 1 that occur at least ``min_count`` times.
+    """Count the tuples with a rarest word from ``first`` to ``last - 1`` that occur at least ``min_count`` times.
 
     A tuple spans at most the ``reach`` of the index, and one of its positions is within ``near`` of both ends. ``(order
     - 1) * bit_length(last - 1)`` must not exceed 64. Returns words (order, n), rarest first and in lexicographic order,
@@ -122,7 +122,7 @@ def count_tuples(
 
 
 def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int) -> NDArray[np.int64]:
-    """Return, for each word, the number of tuples (n, order) that contain it, with multiplicity; shape (V,)."""
+    """Return the number of tuples that contain each word, counted with multiplicity; shape (V,)."""
     marginals = np.zeros(size, np.int64)
     for d in range(tuples.shape[1]):
         _add_counts(frozen(tuples[:, d]), frozen(counts), marginals)
@@ -130,7 +130,7 @@ def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int)
 
 
 def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Check the sentence offsets; with invalid offsets, a kernel would write beyond its arrays."""
+    """Check that the sentence offsets are valid, because a kernel would otherwise write out of bounds."""
     ids, sentences = frozen(ids), frozen(sentences, np.int64)
     if not (len(sentences) and sentences[0] == 0 and sentences[-1] == len(ids) and (np.diff(sentences) >= 0).all()):
         raise ValueError(f"the sentence offsets must increase from 0 to the number of ids, {len(ids)}")
@@ -147,7 +147,7 @@ WIDE = 4000
 
 @njit(cache=True, nogil=True)
 def _with_ends(ids, sentences, reach, end, padded):
-    """Copy the ids with ``end`` after each sentence, and ``reach`` times before the first and after the last."""
+    """Copy the word ids, with the separator ``end`` after each sentence and ``reach`` separators at both ends."""
     at = reach
     padded[:reach] = end
     for s in range(sentences.shape[0] - 1):
@@ -161,7 +161,7 @@ def _with_ends(ids, sentences, reach, end, padded):
 
 @njit(cache=True, nogil=True)
 def _word_starts(ids, end, starts):
-    """Write the V + 1 offsets of the words' positions; return the number of positions, or -1 if an id is invalid."""
+    """Compute the offset of each word in the array of positions; return the array size, or -1 if an id is invalid."""
     starts[:] = 0
     for p in range(ids.shape[0]):
         if ids[p] != end:
@@ -175,7 +175,7 @@ def _word_starts(ids, end, starts):
 
 @njit(cache=True, nogil=True)
 def _occurrences(ids, end, positions, starts):
-    """Write the positions of each word from its offset in ``starts``."""
+    """Write the positions of each word, beginning at the offset of the word in ``starts``."""
     for p in range(ids.shape[0]):
         c = ids[p]
         if c != end:
@@ -188,7 +188,7 @@ def _occurrences(ids, end, positions, starts):
 
 @njit(cache=True, nogil=True)
 def _chunk_sets(ids, sentences, length, order, sets, bounds):
-    """Split sentences into chunks of distinct words; return the numbers of words and chunks."""
+    """Split sentences into chunks of distinct words; return the number of words and the number of chunks."""
     n, chunks = 0, 0
     bounds[0] = 0
     for s in range(sentences.shape[0] - 1):
@@ -246,7 +246,7 @@ def _add_counts(words, counts, marginals):
 def _count_tuples(
     ids, positions, starts, end, reach, first, last, order, near, repeats, min_count, keys, words, counts, marginals
 ):
-    """Write kept tuples to ``words`` and ``counts``; return their number, or -1 if they may not fit."""
+    """Write the frequent tuples to ``words`` and ``counts``; return the number of tuples, or -1 for lack of space."""
     swap = np.empty_like(keys)
     digits, following = np.empty(1 << 11, np.uint32), np.empty(1 << 11, np.uint32)
     around = np.empty((TOGETHER, 2 * reach + 1), ids.dtype)
@@ -310,7 +310,7 @@ def _count_tuples(
 
 @njit(cache=True, nogil=True)
 def _candidates(around, end, reach, c, repeats, candidates):
-    """Write ids and relative positions of the more frequent words around ``c``; ties go to the left."""
+    """Write the ids and relative positions of the more frequent words in the window around word ``c``."""
     start = np.uint64(reach)
     while start > np.uint64(0) and around[start - np.uint64(1)] != end:
         start -= np.uint64(1)
@@ -330,7 +330,7 @@ def _candidates(around, end, reach, c, repeats, candidates):
 
 @njit(cache=True, nogil=True)
 def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
-    """Write the keys of all pairs of candidates that form a tuple with position 0; count the keys of each."""
+    """Write the keys of all pairs of candidates that form a tuple with the central word; count keys per candidate."""
     written, first = np.uint64(n), np.uint64(0)
     for k in range(np.uint64(1), np.uint64(m)):
         x, q = np.uint64(candidates[0, k]), candidates[1, k]
@@ -351,7 +351,7 @@ def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
 
 @njit(cache=True, nogil=True)
 def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, degrees):
-    """Write and count the keys of all ``size``-subsets that form a tuple with position 0, by descending id."""
+    """Write and count the keys of all subsets of ``size`` candidates that form a tuple with the central word."""
     for k in range(1, m):  # insertion sort by id, then by position
         x, q = candidates[0, k], candidates[1, k]
         j = k
@@ -388,7 +388,7 @@ def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, de
 
 @njit(cache=True, nogil=True)
 def _spans(candidates, members, j, d, near, reach):
-    """Whether the ``d`` members, candidate ``j`` and position 0 span at most ``reach`` around one within ``near``."""
+    """Return whether the words of a tuple span at most ``reach`` and one word is within ``near`` of both ends."""
     low, high = min(0, candidates[1, j]), max(0, candidates[1, j])
     for b in range(d):
         q = candidates[1, (members >> (15 * b)) & 0x7FFF]
@@ -402,7 +402,7 @@ def _spans(candidates, members, j, d, near, reach):
 
 @njit(cache=True, nogil=True)
 def _sort(keys, swap, n, bits, digits, following):
-    """Sort ``keys[:n]`` of ``bits`` bits; return the sorted array and the other buffer."""
+    """Sort the first ``n`` keys of ``bits`` bits; return the sorted array and the spare buffer."""
     if n <= INSERTED:
         for i in range(1, n):
             x = keys[i]
@@ -437,7 +437,7 @@ def _sort(keys, swap, n, bits, digits, following):
 
 @njit(cache=True, nogil=True)
 def _runs(keys, n, min_count, counts, written):
-    """Keep the first key of each run of at least ``min_count`` equal keys and write its length, without branches."""
+    """Keep one key of each run of at least ``min_count`` equal keys, and write the run length, without branches."""
     if n == 0:
         return 0
     keys[n] = ~keys[n - 1]

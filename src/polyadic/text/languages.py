@@ -1,4 +1,4 @@
-"""Language-dependent parts of text processing: language detection, and boundaries of sentences and words.
+"""Language-dependent text processing: language detection, and segmentation into sentences and words.
 
 The language is detected by py3langid (Lui and Baldwin 2012): on pieces of 100 characters of English, German, Italian,
 Spanish and Czech its accuracy is 0.98 to 1. Sentences are split by sentencex, which knows the abbreviations of some 30
@@ -38,7 +38,7 @@ UNSPACED_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\
 
 
 def guess(text: str) -> str:
-    """Return the two-letter code of the most probable language of a text; Chinese languages are all "zh"."""
+    """Return the two-letter code of the most probable language of a text; all Chinese languages are "zh"."""
     sample = " ".join(dict.fromkeys(text[:MAX_SAMPLED].split()))  # a word again and again tells no more than once
     if len(sample.strip()) < MIN_CHARACTERS and not _UNSPACED_SCRIPT.search(sample):
         return "en"
@@ -101,7 +101,7 @@ def _parts(text: str, language: str) -> Iterator[str]:
 
 
 def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[str]:
-    """Apply a segmenter with quadratic cost to a line, one chunk at a time."""
+    """Apply a sentence segmenter with quadratic cost to a long line, one chunk at a time."""
     at = 0
     while len(text) - at > STRETCH:
         blank = text.rfind(" ", at + STRETCH // 2, at + STRETCH)  # further back one would go on from where one is
@@ -125,7 +125,7 @@ _BEFORE = 4  # characters that these look at, before blanks
 
 
 def lowered(text: str, language: str) -> str:
-    """Convert text to lower case."""
+    """Convert text to lower case according to the rules of a language."""
     return (text.replace("I", "ı").replace("İ", "i") if language in DOTTED else text).lower()
 
 
@@ -165,12 +165,12 @@ def lemmatizer(language: str) -> Callable[[str], str]:
 
 
 def warn_of_unspaced(language: str) -> None:
-    """Warn if words of a language cannot be segmented."""
+    """Warn if a language is written without spaces and no word segmenter for this language is installed."""
     if language in UNSPACED and segmenter(language) is None:
         extra = UNSPACED[language]
-        instead = f'pip install "polyadic[{extra}]", or cut' if extra else "cut"
+        instead = f'run pip install "polyadic[{extra}]", or segment' if extra else "segment"
         warnings.warn(
-            f"the text is in a language without spaces between words ({language}), so whole clauses become words:"
-            f" {instead} it into words and read it as tokenised",
+            f"the text is in a language without spaces between words ({language}), so whole clauses become words;"
+            f" {instead} the text into words and read it as tokenised text",
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""Sentences of a corpus with a full-text index, for concordances.
+"""Full-text index of the sentences of a corpus, for concordances.
 
 The SQLite file ``text.sqlite`` has one row per document with its metadata, one row per sentence as written, and a
 full-text index (FTS5) of the tokens, so that queries match what was counted. Results are streamed and sorted on disk.
@@ -42,7 +42,7 @@ _CATEGORIES = "L* M* N* P* S* Co"
 
 
 class ConcordanceLine(NamedTuple):
-    """Sentence that contains the search words, with the number (from 0) and the metadata of its document."""
+    """Concordance line: a sentence that contains the search words, with the index and metadata of the document."""
 
     document: int
     fields: Mapping[str, str]
@@ -66,14 +66,14 @@ class ConcordanceLine(NamedTuple):
 
 
 class _Connection(sqlite3.Connection):
-    """Database connection of a thread, closed on garbage collection because Python 3.13 warns about open ones."""
+    """SQLite connection that is closed on garbage collection, because Python 3.13 warns about open connections."""
 
     def __del__(self) -> None:
         self.close()
 
 
 class LineWriter:
-    """Write the text of a corpus while it is read."""
+    """Writer of the full-text index of a corpus, used while the text is read."""
 
     def __init__(self, folder: Path) -> None:
         self._base = sqlite3.connect(folder / FILE, isolation_level=None, factory=_Connection, check_same_thread=False)
@@ -87,7 +87,7 @@ class LineWriter:
         fields: Iterable[Mapping[str, str]],
         sentences: Sequence[Sequence[tuple[str, Sequence[str]]]],
     ) -> None:
-        """Append pieces: flags for the start of a document, the fields of new documents, and the sentences."""
+        """Append the sentences of text pieces, and the metadata of each new document."""
         self._base.execute("BEGIN")
         known = iter(fields)
         for start, some in zip(starts, sentences, strict=True):
@@ -108,7 +108,7 @@ class LineWriter:
         self._base.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database file."""
         self._base.close()
 
 
@@ -120,7 +120,7 @@ class Lines:
         self.path = Path(path) / FILE
         if not self.path.is_file():
             raise InputError(
-                f"{path} does not contain the text: build the corpus again to keep it (keep_text=True)", "keep_text"
+                f"{path} does not contain the original text; build the corpus again with keep_text=True", "keep_text"
             )
         tokenizer = str(settings.get("tokenizer"))
         self._pairs = {*(settings.get("multiwords") or ())}
@@ -131,7 +131,7 @@ class Lines:
 
     @property
     def _base(self) -> sqlite3.Connection:
-        """Database connection of this thread."""
+        """SQLite connection of the current thread."""
         if not hasattr(self._bases, "base"):
             uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable=1"
             # whoever collects it, maybe another thread, closes it
@@ -156,7 +156,7 @@ class Lines:
     def count(
         self, *words: str, width: int | None = None, either: bool = False, where: Mapping[str, str] | None = None
     ) -> int:
-        """Count the lines that contain all words or, with ``either``, any of them; see :meth:`find`."""
+        """Count the sentences that contain all words, or any word if ``either`` is set; see :meth:`find`."""
         chosen, values = self._chosen(words, width, where, either=either)
         with self._checked():
             return int(self._base.execute(f"SELECT count(*) {chosen}", values).fetchone()[0])  # constants
@@ -171,7 +171,7 @@ class Lines:
         start: int = 0,
         top: int | None = None,
     ) -> Iterator[ConcordanceLine]:
-        """Yield the lines that contain all words or, with ``either``, any of them.
+        """Yield the sentences that contain all words, or any word if ``either`` is set.
 
         Words are found in any case; one with spaces is a phrase, and ``"bank*"`` matches all words that begin with
         "bank". ``width`` is the maximum number of other words between them; by default they may be anywhere in the
@@ -192,7 +192,7 @@ class Lines:
                 yield ConcordanceLine(document, json.loads(known), text, _places(text, asked))
 
     def at(self, row: int, *words: str) -> ConcordanceLine:
-        """Return the sentence of a row and the positions of the search words in it."""
+        """Return the sentence with a given row id as a concordance line for the search words."""
         query = (
             "SELECT document, fields, text FROM sentences JOIN documents ON documents.id = document"
             " WHERE sentences.id = ?"
@@ -204,12 +204,12 @@ class Lines:
             )
 
     def document(self, number: int, *, start: int = 0, top: int | None = None) -> tuple[dict[str, str], list[str], int]:
-        """Return the fields of a document, its sentences starting at ``start``, and the number of its sentences."""
+        """Return the metadata of a document, the sentences from index ``start`` on, and the total sentence count."""
         check_int("start", start, low=0, high=MAX_ROWS)
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
             if known is None:
-                raise InputError(f"{self.path} has no document {number} (numbers start at 0)")
+                raise InputError(f"{self.path} has no document {number} (documents are numbered from 0)")
             first, last = self._first(number), self._first(number + 1)
             end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MAX_ROWS))
             rows = self._base.execute(
@@ -218,7 +218,7 @@ class Lines:
             return json.loads(known[0]), [text for (text,) in rows], last - first
 
     def _first(self, document: int) -> int:
-        """Return the first sentence of this or a later document, found by binary search."""
+        """Return the id of the first sentence of a document, or of the next non-empty document, by binary search."""
         low, high = 0, len(self)
         while low < high:
             half = (low + high) // 2
@@ -229,7 +229,7 @@ class Lines:
     def _chosen(
         self, words: Sequence[str], width: int | None, where: Mapping[str, str] | None, *, either: bool
     ) -> tuple[str, list[str]]:
-        """Return the SQL that selects lines (made of constants only) and its parameters."""
+        """Return the SQL clause that selects the matching sentences, and the parameters of the query."""
         fields = dict(where or {})
         for asked in (*words, *fields, *fields.values()):
             if any("\ud800" <= sign <= "\udfff" for sign in asked):
@@ -267,7 +267,7 @@ class Lines:
         return place
 
     def _pattern(self, word: str) -> re.Pattern[str]:
-        """Return a pattern that matches a word or phrase of the corpus in the original text."""
+        """Return a regular expression that matches a word or phrase of the corpus in the original text."""
         normal = self._plain(word)
         normal = normal.rstrip("*") or normal
         parts = [re.escape(part).replace("'", "['’]") for part in normal.split()]
@@ -284,11 +284,11 @@ class Lines:
 
 
 def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
-    """Return the FTS5 query for some words."""
+    """Return the SQLite FTS5 query that matches all or any of the given words."""
     if not words or not all(words):
         raise InputError("give at least one word to search for")
     if either and width is not None:
-        raise InputError("width cannot be combined with either; omit one of them", "width")
+        raise InputError("width cannot be combined with 'either'; omit one of the two", "width")
     starts = [len(word) > 1 and word.endswith("*") for word in words]
     quoted = [
         '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start
@@ -310,7 +310,7 @@ def _places(text: str, asked: Sequence[Place]) -> tuple[tuple[int, int], ...]:
 
 
 def _side(text: str, asked: Sequence[Place], sort: str) -> str:
-    """Return the key by which a line is sorted."""
+    """Return the sort key of a concordance line: the words to the left or right of the first match."""
     line = ConcordanceLine(0, {}, text, _places(text, asked))
     words = re.findall(r"\w+", (line.left if sort == "left" else line.right).lower())
     return " ".join(reversed(words) if sort == "left" else words)

@@ -1,4 +1,4 @@
-r"""Collocations: adjacent words that co-occur far more often than by chance, such as "new york", become one word.
+r"""Join collocations such as "new york", which co-occur far more often than by chance, into single words.
 
 .. math:: \text{NPMI}(a, b) = \log \frac{n_{ab} N}{n_a n_b} \Big/ \log \frac{N}{n_{ab}}
 
@@ -32,7 +32,7 @@ Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
 
 
 def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, min_count: int = MIN_COUNT) -> Counted:
-    """Count adjacent pairs of usable words; return the frequent ones as a 2^32 + b, sorted, and their counts."""
+    """Count adjacent pairs of usable words; return the sorted keys a 2^32 + b of frequent pairs (a, b) and counts."""
 
     def found() -> Iterator[NDArray[np.uint64]]:
         for numbers, lengths in chunks():
@@ -62,7 +62,7 @@ NONE = np.uint64(2**64 - 1)
 
 
 def keys_of(numbers: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Return the key of the pair that begins at each word except the last."""
+    """Return the key of each pair of consecutive words, or NONE for a pair that spans two sentences."""
     wide = numbers.astype(np.uint64)
     keys = (wide[:-1] << np.uint64(32)) | wide[1:]
     ends = np.cumsum(lengths, dtype=np.int64)[:-1]
@@ -73,7 +73,7 @@ def keys_of(numbers: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> NDArray
 def select_pairs(
     counted: Counted, occurrences: NDArray[np.int64], *, threshold: float = THRESHOLD
 ) -> NDArray[np.uint64]:
-    """Return the pairs whose NPMI reaches the threshold, the most frequent first."""
+    """Return the pairs with an NPMI of at least ``threshold``, in descending order of frequency."""
     keys, n = counted
     total = occurrences.sum()
     a, b = (occurrences[word.astype(np.int64)] for word in (keys >> np.uint64(32), keys & np.uint64(2**32 - 1)))
@@ -85,7 +85,7 @@ def select_pairs(
 def join_pairs(
     numbers: NDArray[np.uint32], lengths: NDArray[np.uint32], keys: NDArray[np.uint64], named: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Join pairs in encoded sentences: ``keys[k]`` becomes the word ``named[k]``; return words and sentence lengths."""
+    """Replace pairs of words in encoded sentences by joined words; return the word ids and the sentence lengths."""
     order = np.argsort(keys)
     here = keys_of(numbers, lengths)
     at = np.minimum(np.searchsorted(keys[order], here), len(keys) - 1)
@@ -103,7 +103,7 @@ def join_pairs(
 
 
 def join_words(sentence: Sequence[str], words: Container[str]) -> list[str]:
-    """Join adjacent words of a sentence whose combination is in ``words``."""
+    """Join adjacent words of a sentence with an underscore if the joined word is in ``words``."""
     result: list[str] = []
     free = False  # whether the word before may be the first of two
     for word in sentence:

@@ -25,7 +25,7 @@ MAX_WIDTH = 50
 
 
 class Occurrences:
-    """Index of the positions of all words of a corpus; takes 4 bytes per token."""
+    """Index of the positions of each word in a corpus, which takes 4 bytes per token."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
@@ -33,11 +33,11 @@ class Occurrences:
         self._ends = np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
 
     def positions(self, number: int) -> NDArray[np.int64]:
-        """Return the positions of a word, given by its number, in text order."""
+        """Return the positions of a word, given by id, in text order."""
         return np.asarray(self._positions[self._starts[number] : self._starts[number + 1]], np.int64)
 
     def documents(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the document number of each position."""
+        """Return the index of the document that contains each position."""
         return np.asarray(np.searchsorted(self._ends, positions, side="right") - 1, np.int64)
 
     def lengths(self) -> NDArray[np.int64]:
@@ -45,7 +45,7 @@ class Occurrences:
         return np.diff(self._ends)
 
     def around(self, positions: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-        """Return the words around positions, shape (n, 2 width); -1 outside the sentence."""
+        """Return the ids of the words around each position, shape (n, 2 width), with -1 outside the sentence."""
         offsets = _offsets(width)
         at = positions[:, None] + offsets
         sentences = np.asarray(self.corpus.sentences)
@@ -54,14 +54,14 @@ class Occurrences:
         return np.where(inside, self.corpus.ids[np.where(inside, at, 0)].astype(np.int64), -1)
 
     def pairs(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count the words around positions; return their numbers and counts."""
+        """Count the words around the given positions; return the word ids and the counts."""
         around = self.around(positions, width)
         counts = np.bincount(around[around >= 0], minlength=len(self.corpus.vocabulary))
         words = np.flatnonzero(counts)
         return words, counts[words]
 
     def triples(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count pairs of different words near positions, within ``width + 1`` words; the smaller number is first."""
+        """Count pairs of different words within ``width + 1`` words around each position, the smaller id first."""
         around, offsets = self.around(positions, width), _offsets(width)
         i, j = np.triu_indices(2 * width, 1)
         fits = np.maximum(offsets[j], 0) - np.minimum(offsets[i], 0) <= width
@@ -72,7 +72,7 @@ class Occurrences:
         return np.stack(np.divmod(keys, size), axis=1), counts
 
     def together(self, numbers: list[int], width: int) -> NDArray[np.int64]:
-        """Return the positions of the rarest word at which all other words occur within ``width`` words."""
+        """Return the positions of the rarest word that have all other given words within a distance of ``width``."""
         rarest, *others = sorted(numbers, key=lambda number: len(self.positions(number)))
         positions = self.positions(rarest)
         if not len(positions):
@@ -82,7 +82,7 @@ class Occurrences:
 
 
 def sample(positions: NDArray[np.int64], max_size: int) -> NDArray[np.int64]:
-    """Return at most ``max_size`` positions, evenly spaced."""
+    """Return ``max_size`` evenly spaced positions, or all positions if there are fewer."""
     if len(positions) <= max_size:
         return positions
     return positions[np.linspace(0, len(positions) - 1, max_size).round().astype(int)]

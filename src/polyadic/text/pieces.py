@@ -1,4 +1,4 @@
-"""Pieces of text between a file and a corpus: documents, or parts of long documents."""
+"""Pieces of text yielded by the readers: whole documents, or parts of long documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Content = str | list[str] | list[list[str]]
 
 
 class Piece(NamedTuple):
-    """Document or part of a long document: text, a tokenized sentence, or tokenized sentences.
+    """Document or part of a long document, as text or as one or more tokenized sentences.
 
     ``starts`` says whether a new document begins, whose metadata are ``fields``; ``markup`` is that of MediaWiki.
     """
@@ -78,7 +78,7 @@ class Reading:
 
 
 class File(NamedTuple):
-    """Open file, decompressed, with its reading settings; the stream may begin at an offset."""
+    """Open, decompressed file with the settings for reading; the stream may begin at an offset."""
 
     path: str
     stream: io.BufferedReader
@@ -87,11 +87,11 @@ class File(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of the file in messages."""
+        """Name of the file for use in messages."""
         return name_of(self.path)
 
     def texts(self) -> Iterator[str]:
-        """Yield the decoded text in blocks."""
+        """Yield the decoded text of the file in blocks."""
         errors = self.reading.errors if self.reading.errors in ("replace", "ignore") else "strict"
         return blocks(self.stream, self.path, encoding=self.reading.encoding, errors=errors, start=self.start)
 
@@ -100,7 +100,7 @@ class File(NamedTuple):
         return io.BytesIO(self.stream.read())
 
     def head(self, size: int = 1 << 16) -> str:
-        """Decode the first bytes without consuming them; empty if that fails."""
+        """Return the text of the first bytes without consuming them, or an empty string if decoding fails."""
         decoder = codecs.getincrementaldecoder(self.reading.encoding)("ignore")
         try:
             return decoder.decode(self.stream.peek(size)[:size]).lstrip("\ufeff")
@@ -126,7 +126,7 @@ MAX_UNPACKED, MAX_RATIO = 1 << 26, 100
 
 
 def nested(content: list[str] | list[list[str]]) -> list[list[str]]:
-    """Return tokens as a list of sentences."""
+    """Return tokens as a list of sentences; a flat list of tokens becomes one sentence."""
     if content and isinstance(content[0], str):
         return [content]
     return content  # type: ignore[return-value]
@@ -137,13 +137,13 @@ TOKEN = 6
 
 
 def size_of(piece: Piece) -> int:
-    """Return the approximate number of characters of a piece."""
+    """Return the approximate number of characters of a piece of text."""
     content = piece.content
     return len(content) if isinstance(content, str) else TOKEN * sum(map(len, nested(content)))
 
 
 def checked(item: Any, where: str) -> Content:
-    """Return the content of a document, or raise InputError if it is not valid."""
+    """Return the content of a document; raise InputError unless it is text, a list of tokens or a list of sentences."""
     wanted = "must be a string, a list of tokens or a list of lists of tokens"
     if isinstance(item, str):
         return item

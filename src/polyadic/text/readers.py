@@ -91,13 +91,13 @@ Source = str | os.PathLike[str] | Iterable[Any]
 
 @dataclass
 class Account:
-    """Summary of reading: number of files by format, and reasons for skipped files."""
+    """Summary of the files read: number of files by format, and the error message of each skipped file."""
 
     formats: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: Account) -> None:
-        """Add another summary to this one."""
+        """Add the file counts and skipped files of another summary."""
         self.formats.update(other.formats)
         self.skipped |= other.skipped
 
@@ -127,7 +127,7 @@ class Document(NamedTuple):
 
 
 def documents(source: Source, **reading: Any) -> Iterator[Document]:
-    """Yield the documents of :func:`read` with their metadata."""
+    """Yield each document of ``source`` with its metadata; see :func:`read` for the sources."""
     parts: list[str] = []
     fields: Mapping[str, str] | None = None
     for piece in pieces(source, Reading(**reading)):
@@ -141,7 +141,7 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
 
 
 def with_documents_by_line(source: str, reading: Reading) -> Reading:
-    """Return settings that read each line as a document if the source is a single plain-text file."""
+    """Return reading settings with one document per line if the source is a single plain-text file."""
     suffixes = {suffix.lower() for suffix in Path(without_query(source)).suffixes}
     plain_text = find_files(source) == [source] and not suffixes & {*SUFFIXES, *OTHERS}
     if plain_text and reading.format == "auto" and reading.field is None:
@@ -150,12 +150,12 @@ def with_documents_by_line(source: str, reading: Reading) -> Reading:
 
 
 def name_of_document(fields: Mapping[str, str]) -> str:
-    """Return the title of a document, else its file name if there are several files, else an empty string."""
+    """Return the title of a document, or the file name if there is no title, or an empty string."""
     return " ".join((fields.get("title") or fields.get("file") or "").split())
 
 
 def find_files(source: Source) -> list[str] | None:
-    """Return the files of ``source`` in reading order, or None for an iterable of documents."""
+    """Return the files of ``source`` in reading order, or None if ``source`` is an iterable of documents."""
     if isinstance(source, (list, tuple)) and source and all(isinstance(item, os.PathLike) for item in source):
         return [file for item in source for file in find_files(item) or ()]
     if not isinstance(source, (str, os.PathLike)):
@@ -182,7 +182,7 @@ def find_files(source: Source) -> list[str] | None:
 def pieces(
     source: Source, reading: Reading, *, advance: Callable[[float], None] | None = None, account: Account | None = None
 ) -> Iterator[Piece]:
-    """Yield the documents of :func:`read` in pieces of bounded size; warn about skipped files.
+    """Yield the documents of ``source`` in pieces of bounded size, and warn about skipped files.
 
     ``advance`` is called with the number of bytes read, or of documents if ``source`` is an iterable; ``account`` is
     filled with a summary.
@@ -211,7 +211,7 @@ def pieces(
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
-    """Describe the files of a source from their first bytes: ``files``, ``formats``, and how many are ``wrapped``."""
+    """Return the number of files of a source, the detected formats, and the number of files with hard-wrapped lines."""
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
     if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}
@@ -233,7 +233,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
 
 
 def as_text(piece: Piece) -> str:
-    """Return the text of a piece: markup is removed, tokens are joined by spaces and sentences by line breaks."""
+    """Convert a piece to plain text: remove markup, and join tokens with spaces and sentences with line breaks."""
     content = piece.content
     if isinstance(content, str):
         return markup.clean_markup(content) if piece.markup else content
@@ -241,7 +241,7 @@ def as_text(piece: Piece) -> str:
 
 
 class Files(NamedTuple):
-    """Files that are read one after another; unreadable files are skipped if this is allowed.
+    """Files to be read one after another, skipping unreadable files if the reading settings allow this.
 
     ``folder`` is the base of relative names, None for a single file; ``span`` is a byte range of the only path.
     """
@@ -253,18 +253,18 @@ class Files(NamedTuple):
 
     @classmethod
     def of(cls, paths: list[str], reading: Reading) -> Files:
-        """Create an instance from all files of a source."""
+        """Create an instance from the paths of all files of a source."""
         several = len(paths) > 1
         folder = os.path.commonpath([Path(path).absolute().parent for path in paths]) if several else None
         return cls(tuple(paths), folder, reading)
 
     @property
     def size(self) -> int:
-        """Total number of bytes."""
+        """Total size of the files in bytes."""
         return self.span[1] - self.span[0] if self.span else bytes_of(self.paths)
 
     def pieces(self, account: Account, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
-        """Yield the pieces of the files."""
+        """Yield the text of the files in pieces."""
         may_skip = self.reading.errors == "skip" and self.folder is not None
         for path in self.paths:
             named = {"file": _printable(os.path.relpath(path, self.folder))} if self.folder is not None else {}
@@ -279,7 +279,7 @@ class Files(NamedTuple):
                 account.skipped[path] = str(error)
 
     def runs(self) -> Iterator[Files]:
-        """Yield groups of consecutive files, one group per task; a file too large to be read whole is a group."""
+        """Yield groups of consecutive files, one group per task; a very large file forms its own group."""
         run: list[str] = []
         total = 0.0
         for path in self.paths:
@@ -293,7 +293,7 @@ class Files(NamedTuple):
             yield self._replace(paths=tuple(run))
 
     def ranges(self) -> list[Files]:
-        """Split a single file into byte ranges with the same documents; none if it is small or cannot be split.
+        """Split a file into byte ranges that can be read independently, or return [] for a small or indivisible file.
 
         Only uncompressed UTF-8 of unwrapped lines or of articles can be split. One of several files is read up to
         :data:`MAX_HELD` first, so that it can still be skipped if it is damaged there.
@@ -359,7 +359,7 @@ def _printable(path: str) -> str:
 
 
 def _places(path: str, mark: bytes, size: int) -> Iterator[int]:
-    """Yield the position of the first marked line start after each :data:`TASK` bytes."""
+    """Yield the byte offsets at which a file can be split into tasks of about :data:`TASK` bytes."""
     starts = range(TASK, size, TASK)
     blocks = parts_of(path, [(start, min(start + SEARCHED, size)) for start in starts])
     for start, block in zip(starts, blocks, strict=True):
@@ -386,7 +386,7 @@ def _of_file(
 
 
 def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
-    """Hold pieces back until their file has been read completely or exceeds :data:`MAX_HELD`."""
+    """Buffer the pieces of a file until the whole file has been read or :data:`MAX_HELD` characters are exceeded."""
     held: list[Piece] = []
     size = 0
     for piece in parts:
@@ -399,7 +399,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def format_of(file: File, *, table: bool = False) -> str:
-    """Detect the format from the setting, first bytes or suffix; the default is text, or a table if expected."""
+    """Detect the format of a file from the settings, first bytes or suffix; the default is text, or CSV for tables."""
     if file.reading.format != "auto":
         return file.reading.format
     name = Path(without_query(file.path))
@@ -416,7 +416,7 @@ def format_of(file: File, *, table: bool = False) -> str:
 
 
 def _format_of(start: str, *, table: bool) -> str:
-    """Detect the format from the first bytes."""
+    """Detect the format of a file from the first bytes."""
     if _CONLLU.match(start):
         return "conllu"
     beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
@@ -425,7 +425,7 @@ def _format_of(start: str, *, table: bool) -> str:
 
 
 def stamp(source: Source) -> str:
-    """Return a fingerprint of the files of a source and their state."""
+    """Return a fingerprint of the files of a source that changes when a file is modified."""
     files = find_files(source) or []
     places = [file if is_url(file) else str(Path(file).resolve()) for file in files]
     return hashlib.sha256(os.fsencode(repr([*zip(places, states_of(files), strict=True)]))).hexdigest()[:32]

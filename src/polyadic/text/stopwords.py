@@ -1,4 +1,4 @@
-"""Stop words: lists by language, from the text itself, from a file, or from any iterable."""
+"""Stop words from built-in lists, from the text itself, from a file, or from an iterable of words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WANTED = "must be 'language', 'auto', 'none', a language such as 'english' or '
 
 
 def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: str = "en") -> frozenset[str]:
-    """Return the set of words to omit, as spelled by the default tokenizer.
+    """Return the set of stop words of a language, a file or an iterable of words.
 
     The source is None or "none"; "language" for the list of ``language``; the name or code of another language, such as
     "german" or "de"; a UTF-8 file with one word per line; or the words themselves. Words of files and iterables are
@@ -75,7 +75,7 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
 
 
 def most_spread(parts: Mapping[str, int]) -> list[str]:
-    """Return the words that occur in the most blocks of a text; most of them are function words.
+    """Return the words that occur in the largest number of blocks of a text, most of which are function words.
 
     Of the 100 words in most blocks of 2,000 words, 82 % are in the English list for Wikipedia, 84 % for novels, and 90
     % in the German list for aphorisms; of the 100 most frequent words, 74, 87 and 80 %. Words without a letter are
@@ -87,7 +87,7 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
 
 @functools.cache
 def stop_list(language: str) -> frozenset[str]:
-    """Return the stop word list, possibly empty, of a language (code or name), as spelled by the default tokenizer."""
+    """Return the stop words of a language code or name as spelled by the default tokenizer, or an empty set."""
     import stop_words as package
 
     codes = {**package.LANGUAGE_MAPPING, "no": "norwegian", "nn": "norwegian", "fa": "persian"}

@@ -25,7 +25,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
 
 
 def name_of(path: str) -> str:
-    """Return the name of ``path`` for messages; "-" is standard input."""
+    """Return the display name of a path, which is "standard input" for "-"."""
     return "standard input" if path == "-" else path
 
 
@@ -128,7 +128,7 @@ def _binary(path: str, fix: str) -> str:
 
 @contextlib.contextmanager
 def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
-    """Return a buffer that does not close ``raw``, because standard input must stay open."""
+    """Wrap a raw stream in a buffer that leaves the stream open, because standard input must not be closed."""
     buffered: io.BufferedReader[Any] = io.BufferedReader(raw, BLOCK)
     try:
         yield buffered
@@ -169,7 +169,7 @@ class _Watched(io.RawIOBase):
 
 
 class _Zstandard(io.RawIOBase):
-    """Decompress one or more Zstandard frames and, unlike the reader of the package, detect truncation."""
+    """Reader of files with one or more Zstandard frames, which raises EOFError if the data are truncated."""
 
     def __init__(self, source: io.BufferedReader) -> None:
         try:
@@ -191,7 +191,7 @@ class _Zstandard(io.RawIOBase):
             data = data or self._source.read1(BLOCK >> 8)  # which may become a thousand times as much
             if not data:
                 if self._frame is not None and not self._frame.eof:
-                    raise EOFError("the last frame has no end")
+                    raise EOFError("the last frame is incomplete")
                 return 0
             if self._frame is None or self._frame.eof:
                 self._frame = self._new()

@@ -33,7 +33,7 @@ Sources = Annotated[
         " standard input."
     ),
 ]
-CorpusFolder = Annotated[Path, Metavar("CORPUS"), Help("Folder made by polyadic corpus.")]
+CorpusFolder = Annotated[Path, Metavar("CORPUS"), Help("Folder created by polyadic corpus.")]
 OWN = ("document", "left", "word", "right")
 """Columns of a table of lines besides the fields of documents."""
 AROUND = 60
@@ -48,7 +48,7 @@ def source(sources: Sequence[str]) -> Any:
 
 
 def nothing_more(_: dict[str, Any]) -> None:
-    """Print nothing, because each step was printed when it ended."""
+    """Print nothing, because the result of each step has already been printed."""
 
 
 @TASK.verb(example="polyadic lines work/corpus case --sort right")
@@ -65,7 +65,7 @@ def lines(
     csv: File | None = None,
     force: bool = False,
 ) -> dict[str, Any] | None:
-    """Print a concordance: the sentences that contain words, each with its document.
+    """Print a concordance: the sentences that contain the given words, each with its document.
 
     The corpus must be made with --keep-text.
 
@@ -74,7 +74,7 @@ def lines(
     words
         Words that occur in one sentence; 'two words' is a phrase, 'wo*' matches a prefix.
     width
-        Maximum number of other words between them (default: the sentence).
+        Maximum number of other words between the search words (default: anywhere in the sentence).
     either
         Find sentences with any of the words instead of all.
     sort
@@ -125,7 +125,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) -> None:
-    """Write lines with the fields of their documents as CSV."""
+    """Write concordance lines and the metadata of the documents as CSV."""
     from itertools import chain
 
     from polyadic.core.frames import field_name, records
@@ -137,7 +137,7 @@ def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) 
 
 
 def _print_lines(found: Iterator[ConcordanceLine]) -> None:
-    """Print lines as they are found: aligned at the word on a terminal, otherwise separated by tabs."""
+    """Print concordance lines as they are found: aligned at the word on a terminal, otherwise separated by tabs."""
     import typer
 
     from polyadic.text.readers import name_of_document
@@ -176,7 +176,7 @@ def corpus(
     jobs: Threads = None,
     force: bool = False,
 ) -> Saved:
-    """Encode text with a vocabulary in a folder that other commands can read fast.
+    """Encode text as a corpus: a folder that other commands can read quickly.
 
     Parameters
     ----------
@@ -187,19 +187,19 @@ def corpus(
     language
         Language code of the text, such as de; auto detects it.
     stop_words
-        Words to leave out: language or auto (words all over the text), none, a language such as german, or a file.
+        Stop words: language, auto (words that occur throughout the text), none, a language such as german, or a file.
     digits
         Keep numbers, drop them, or write each digit as 0.
     punctuation
         Keep punctuation marks as words, or drop them.
     tokenised
-        The text has a sentence per line and spaces between words.
+        Read pre-tokenized text, with one sentence per line and spaces between words.
     lemmas
         Replace words by their lemmas: banks by bank.
     multiwords
         Join two-word collocations, such as new_york.
     keep_text
-        Also keep the sentences, for polyadic lines.
+        Keep the original sentences, for polyadic lines.
     jobs
         Number of processes (default: all cores).
     """
@@ -241,7 +241,7 @@ def corpus(
 
 
 def _print_checked(result: dict[str, Any]) -> None:
-    """Print the undamaged folders and the number of files in each."""
+    """Print a table of the undamaged folders and the number of files in each folder."""
     from polyadic.interface import output
 
     output.table(["whole", "files"], list(result["whole"].items()))
@@ -254,7 +254,7 @@ def check(folders: Annotated[list[str], Metavar("FOLDER...")]) -> dict[str, Any]
     Parameters
     ----------
     folders
-        Vectors, models, a corpus, counts, or folders of them.
+        Folders of vectors, models, corpora or counts, or folders that contain such folders.
     """
     from polyadic.core.files import check_whole
     from polyadic.interface import errors

@@ -1,4 +1,4 @@
-"""Tokenizer: split documents into sentences and words."""
+"""Tokenizer that splits documents into sentences and words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _JOINERS = "\u200c\u200d"  # invisible, part of words in Persian and the scripts
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Split a document into sentences and sentences into words.
+    """Tokenizer that splits a document into sentences and sentences into words.
 
     The text is normalized to Unicode NFC, typographic apostrophes become ``'`` and soft hyphens are removed. Then
 
@@ -127,7 +127,7 @@ def tokenizer_of(
 
 @functools.cache
 def _pattern(punctuation: str, kind: str, *, plain: bool) -> re.Pattern[str]:
-    """Compile the token pattern on first use, because listing the combining marks takes milliseconds.
+    """Return the compiled regular expression for tokens, cached after the first call.
 
     The ``plain`` pattern matches ASCII text three times as fast.
     """
@@ -169,7 +169,7 @@ def _many_marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @functools.cache
 def marks() -> str:
-    r"""Return a character class body with all combining marks, which ``\w`` does not match."""
+    r"""Return the body of a regular-expression character class of all combining marks, which ``\w`` does not match."""
     first, last = 0x300, 0x1FFFF  # no mark lies outside, but for variation selectors
     codes = [code for code in range(first, last) if unicodedata.category(chr(code)).startswith("M")]
     starts = [code for code in codes if unicodedata.category(chr(code - 1))[0] != "M" or code == first]

@@ -1,4 +1,4 @@
-"""Vocabulary of a corpus: words with their numbers and counts."""
+"""Vocabulary of a corpus: words with ids and counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Vocabulary: words in descending order of count; ties are in order of Unicode code points.
+    """Vocabulary of words in descending order of frequency; ties are sorted by Unicode code points.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Vocabulary:
         max_size: int | None = None,
         stop_words: Collection[str] = (),
     ) -> Vocabulary:
-        """Keep at most ``max_size`` of the most frequent words that occur ``min_count`` times, except stop words.
+        """Create a vocabulary of the most frequent words, except stop words and words rarer than ``min_count``.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Vocabulary:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Number of each word."""
+        """Mapping from each word to its id."""
         return {word: number for number, word in enumerate(self.words)}
 
     def __len__(self) -> int:
@@ -114,7 +114,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
-        """Read a file written by :meth:`save`.
+        """Load a vocabulary saved by :meth:`save`.
 
         Raises
         ------

@@ -45,7 +45,7 @@ def ppmi(
     weights: Weights | tuple[float, float] = "log",
     holding: ArrayLike | None = None,
 ) -> Entries:
-    r"""Compute the positive shifted PMI of each counted tuple, :math:`\max(\mathrm{PMI} - \log k, 0)`, without zeros.
+    r"""Compute the shifted positive PMI of each counted tuple, :math:`\max(\mathrm{PMI} - \log k, 0)`, without zeros.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def ppmi(
 
 
 def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArray[np.float32]:
-    """Convert counts to weights of entries."""
+    """Convert the counts of entries to weights."""
     if isinstance(weights, tuple):
         if len(weights) != 2:
             raise InputError(f"weights must be a name or two numbers, x_max and a; got {weights}", "weights", "x_max")
@@ -139,7 +139,7 @@ def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArra
 
 
 def _log_tuple(counts: Counts, block: slice, normaliser: Normaliser) -> NDArray[np.float64]:
-    """Return the log probability of each tuple of a block."""
+    """Return the log probability of each tuple in a block of entries."""
     log_count = np.log(counts.entries.values[block], dtype=float)
     if normaliser == "tuples":
         entries = counts.entries
@@ -149,7 +149,7 @@ def _log_tuple(counts: Counts, block: slice, normaliser: Normaliser) -> NDArray[
 
 
 def _log_word(counts: Counts, smoothing: float, normaliser: Normaliser) -> NDArray[np.float64]:
-    """Return the log probability of each word in a tuple."""
+    """Return the (optionally smoothed) log probability of each word of the vocabulary."""
     n = counts.entries.order
     if normaliser == "tuples":
         marginals, total = counts.marginals, n * counts.events
@@ -178,7 +178,7 @@ Parts = list[tuple[int, tuple[int, ...], Lookup]]
 
 
 def _of_tuples(counts: Counts) -> Lookup:
-    """Look up the log probability of tuples of a lower order."""
+    """Return a function that looks up the log probability of tuples of a lower order."""
     order, log = counts.entries.order, _log_tuple(counts, slice(None), "tuples")
 
     def lookup(rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -196,17 +196,17 @@ def _of_tuples(counts: Counts) -> Lookup:
 
 
 def _of_words(log_word: NDArray[np.float64]) -> Lookup:
-    """Look up the log probability of single words."""
+    """Return a function that looks up the log probability of single words."""
     return lambda rows: log_word[rows[:, 0]]
 
 
 def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
-    """Return the terms of total correlation: minus each word."""
+    """Return the terms of total correlation other than the tuple itself: the negative log probability of each word."""
     return [(-1, (d,), _of_words(log_word)) for d in range(counts.entries.order)]
 
 
 def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
-    """Return the terms of interaction information: plus or minus each proper subset of a tuple, by its size."""
+    """Return the signed terms of interaction information, one for each proper subset of a tuple."""
     order = counts.entries.order
     by_order = {c.entries.order: c for c in lower}
     parts: Parts = [((-1) ** (order - 1), (d,), _of_words(log_word)) for d in range(order)]
@@ -220,7 +220,7 @@ def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.floa
             raise InputError(f"specific interaction of order {order} requires counts of order {size} in `lower`")
         for key in ("corpus", "window", "width", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
-                raise InputError(f"the counts of order {size} in `lower` have a different {key}")
+                raise InputError(f"the counts of order {size} in `lower` must have the same {key} as `counts`")
         table = _of_tuples(by_order[size])
         parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
     return parts

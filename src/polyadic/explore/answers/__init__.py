@@ -1,4 +1,4 @@
-"""Endpoints: functions of a workspace whose annotated parameters define the requests, and whose results are JSON.
+"""HTTP endpoints: functions that take a workspace and annotated request parameters and return JSON.
 
 The server (:mod:`polyadic.explore.server`) and the export page (:mod:`polyadic.explore.export`) call them by name.
 """

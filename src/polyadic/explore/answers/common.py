@@ -1,4 +1,4 @@
-"""Shared parameter types and JSON helpers of the endpoints."""
+"""Parameter types and JSON helper functions shared by the endpoints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OCCURRENCES = 100_000
 
 
 def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
-    """Return the id of a word and its spelling in the text; raise InputError with similar words if it is unknown."""
+    """Return the id and spelling of a word; raise InputError that suggests similar words if the word is unknown."""
     row = workspace.vectors.find(word)
     spelt = word if row is None else workspace.vectors.words[row]
     workspace.vectors[spelt]  # raises InputError if it is unknown
@@ -32,7 +32,7 @@ def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
 
 
 def frequency(workspace: Workspace, number: int) -> Answer:
-    r"""Return occurrences, documents, and Gries's deviation of proportions of a word.
+    r"""Return the number of occurrences, the number of documents, and Gries's deviation of proportions of a word.
 
     It is :math:`\tfrac12 \sum_d |n_d / n - N_d / N|`, with :math:`n_d` of n occurrences and :math:`N_d` of N tokens in
     document d.
@@ -47,7 +47,7 @@ def frequency(workspace: Workspace, number: int) -> Answer:
 
 
 def line_of(line: ConcordanceLine) -> Answer:
-    """Return a concordance line with the positions of the words in it, and its document."""
+    """Convert a concordance line, the positions of the search words and the document metadata to a dict for JSON."""
     return {
         "document": line.document,
         "name": name_of_document(line.fields) or str(line.document + 1),
@@ -58,10 +58,10 @@ def line_of(line: ConcordanceLine) -> Answer:
 
 
 def lists(pairs: Iterable[tuple[str, float]]) -> list[list[Any]]:
-    """Return pairs of words and numbers as lists."""
+    """Convert pairs of words and scores to lists with rounded scores."""
     return [[word, short(value)] for word, value in pairs]
 
 
 def short(value: Any) -> float | None:
-    """Round a number to four decimals; return None if it is not finite, as JSON has no such numbers."""
+    """Round a number to four decimals, or return None for NaN and infinity, which JSON does not support."""
     return round(float(value), 4) if np.isfinite(value) else None

@@ -1,4 +1,4 @@
-r"""Comparison of two parts of a text, such as two values of a field: keyness of words, and contexts of a word.
+r"""Comparison of two parts of a text, such as documents with different metadata: keywords and contexts of a word.
 
 Keywords are ranked by the log-likelihood ratio, which measures the evidence, and the effect size is
 
@@ -40,7 +40,7 @@ LOOKED_AT = 5_000
 def keywords(
     workspace: Workspace, field: str, value: str, *, against: str | None = None, min_count: Count = 5, top: Top = 50
 ) -> Answer:
-    """Return the keywords of documents with one value of a field, against those with another value or all others.
+    """Return keywords of the documents with one value of a metadata field, compared with another value or all others.
 
     A keyword occurs at least ``min_count`` times in its part.
     """
@@ -76,7 +76,7 @@ def keywords(
 
 
 def ratios(workspace: Workspace, field: str, value: str, *, against: str | None = None) -> Answer:
-    """Return the log ratio of the frequencies in both parts of the text, for each word of the map."""
+    """Return the log ratio of the word frequencies in two parts of the text, for each word on the map."""
     one, other = (_counts(workspace, part) for part in _parts(workspace, field, value, against))
     index = workspace.corpus.vocabulary.index
     at = [index[word] for word in workspace.vectors.words[: len(workspace.places)]]
@@ -93,7 +93,7 @@ def contrast(
     lines: Natural = 3,
     top: Top = 12,
 ) -> Answer:
-    """Compare the neighbours, senses and lines of a word between two parts of the text."""
+    """Compare the nearest neighbours, senses and concordance lines of a word in two parts of the text."""
     number, word = known_word(workspace, word)
     parts = _parts(workspace, field, value, against)
     where = workspace.occurrences
@@ -129,7 +129,7 @@ def contrast(
 
 
 def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> list[Answer]:
-    """Return the share of each sense in either part, among the occurrences that were clustered."""
+    """Return the relative frequency of each sense in two parts of the text, among the clustered occurrences."""
     counts = np.array(
         [
             [np.count_nonzero(part[workspace.occurrences.documents(sense.positions)]) for part in parts]
@@ -146,7 +146,7 @@ def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], ND
 def _parts(
     workspace: Workspace, field: str, value: str, against: str | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the masks of the documents of both parts."""
+    """Return Boolean masks of the documents in two parts of the text."""
     values = values_of(workspace, field)
     for each in (value, against):
         if each is not None and each not in values:
@@ -168,20 +168,20 @@ def _log_ratio(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.f
 
 @functools.lru_cache(maxsize=64)
 def values_of(workspace: Workspace, field: str) -> dict[str, int]:
-    """Return the distinct values of a field of the documents, with their ids."""
+    """Return the distinct values of a metadata field as a dictionary from values to ids."""
     values = (fields.get(field) for fields in workspace.corpus.fields or ())
     return {value: at for at, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
 
 
 @functools.lru_cache(maxsize=16)
 def _numbers(workspace: Workspace, field: str) -> NDArray[np.int64]:
-    """Return the id of the value of each document, or -1 if it has no value."""
+    """Return the id of each document's value of a metadata field, or -1 if the document has no value."""
     values = values_of(workspace, field)
     return np.array([values.get(fields.get(field, ""), -1) for fields in workspace.corpus.fields or ()], np.int64)
 
 
 def _counts(workspace: Workspace, part: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count the words of a part."""
+    """Return the count of each word in one part of the text."""
     corpus = workspace.corpus
     inside = np.repeat(part, workspace.occurrences.lengths())
     return np.bincount(np.asarray(corpus.ids)[inside], minlength=len(corpus.vocabulary))

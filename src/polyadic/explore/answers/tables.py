@@ -1,4 +1,4 @@
-"""Correspondence analysis of a field of the documents against another field or against words."""
+"""Correspondence analysis of a metadata field against another field or against words."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ MAX_VALUES = 500
 def table(
     workspace: Workspace, rows: str, *, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300
 ) -> Answer:
-    """Return the correspondence analysis of a field of the documents against another field or the most frequent words.
+    """Return the correspondence analysis of a metadata field against another field or the most frequent words.
 
     Coordinates are principal, on at most five axes; contributions are shares of the inertia of an axis, and the quality
     of a point is the share of its own inertia on two axes.
     """
     for name in (rows, columns):
         if name is not None and len(values_of(workspace, name)) > MAX_VALUES:
-            raise InputError(f"{name} has {len(values_of(workspace, name)):,} values; a table has at most {MAX_VALUES}")
+            raise InputError(f"{name} has {len(values_of(workspace, name)):,} values; at most {MAX_VALUES} are allowed")
     counted = cross_table(workspace.corpus, rows=rows, columns=columns, words=words if columns is None else None)
     return analysed(counted, rows, columns or "words")
 
 
 def analysed(counted: CrossTable, rows: str, columns: str) -> Answer:
-    """Analyse a table whose rows and columns have the given titles."""
+    """Return the correspondence analysis of a contingency table as a dict for JSON, with titles of rows and columns."""
     model = counted.analyse()
     sides: dict[str, list[Any]] = {}
     for side, names in (("rows", counted.rows), ("columns", counted.columns)):

@@ -1,4 +1,4 @@
-"""The text: overview, concordance lines, and documents."""
+"""Overview of a text, concordance lines, and documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LISTED = 200
 
 
 def overview(workspace: Workspace) -> Answer:
-    """Return sizes and language of the text, the fields of documents, and the most frequent words."""
+    """Return the size and language of the text, the metadata fields of documents, and the most frequent words."""
     corpus, vectors = workspace.corpus, workspace.vectors
     trained = vectors.meta.get("trained", {})
     fields = {name: values_of(workspace, name) for name in corpus.lines.fields}
@@ -57,7 +57,7 @@ def lines(
     start: Natural = 0,
     top: Top = 100,
 ) -> Answer:
-    """Return the concordance lines of words, and their number.
+    """Return the concordance lines of the given words, and the total number of matches.
 
     ``wo*`` matches every word with this prefix; several words in one argument are a phrase.
     """
@@ -73,7 +73,7 @@ def lines(
 
 
 def document(workspace: Workspace, number: Natural, *, start: Natural = 0, top: Top = 200) -> Answer:
-    """Return the sentences of a document from index ``start`` on."""
+    """Return the sentences of a document, starting at index ``start``."""
     fields, sentences, length = workspace.corpus.lines.document(number, start=start, top=top)
     answer = {"document": number, "name": name_of_document(fields) or str(number + 1), "fields": fields}
     return answer | {"sentences": sentences, "start": start, "length": length}

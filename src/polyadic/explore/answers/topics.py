@@ -1,4 +1,4 @@
-r"""Topics: words by relevance, distances between topics, and the documents of each topic.
+r"""Topics: the most relevant words, distances between topics, and the documents of each topic.
 
 .. math:: r(w, k) = \lambda \log \phi_{kw} + (1 - \lambda) \log \frac{\phi_{kw}}{p_w}
 
@@ -33,7 +33,7 @@ RELEVANCE = 0.6
 
 
 def topics(workspace: Workspace, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
-    """Return the topics of the documents: share of the text, position, and words by relevance."""
+    """Return the share of the text, the position on the map, and the most relevant words of each topic."""
     model, mixtures = _known(workspace)
     phi, p = _shares(model)
     with np.errstate(divide="ignore"):
@@ -53,7 +53,7 @@ def topics(workspace: Workspace, relevance: Share = RELEVANCE, top: Top = 20) ->
 
 
 def topic(workspace: Workspace, topic: Natural, top: Top = 20) -> Answer:
-    """Return the documents with the highest share of a topic, weighted by their length."""
+    """Return the documents with the highest share of a topic, weighted by document length."""
     model, mixtures = _known(workspace)
     if topic >= model.n_components:
         raise InputError(f"topic must be below {model.n_components}; got {topic}", "topic")
@@ -72,14 +72,14 @@ def _known(workspace: Workspace) -> tuple[TextTopics, Any]:
 
 
 def _shares(model: TextTopics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the probabilities of words in each topic, and in the text."""
+    """Return the word probabilities of each topic and of the whole text."""
     weights = np.maximum(model.word_weights_, 0)
     p = model.background_ / model.background_.sum()
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300), np.maximum(p, 1e-300)
 
 
 def _placed(phi: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return positions of topics in the plane, with similar topics close to each other."""
+    """Compute two-dimensional positions of the topics that place similar topics close to each other."""
     n = len(phi)
     D = np.zeros((n, n))
     for i in range(n):

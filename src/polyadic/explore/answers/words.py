@@ -1,4 +1,4 @@
-"""Words, their senses, phrases, non-negative components, and the map of all words."""
+"""Endpoints for words, word senses, phrases, non-negative components, and the map of words."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SPAN = 10
 
 
 def words(workspace: Workspace, start: str, top: Top = 12) -> Answer:
-    """Return the most frequent words with a prefix, for completion."""
+    """Return the most frequent words that start with a prefix, for autocompletion."""
     begun = start.lower()
     lowered = _lowered(workspace)
     found = [at for at, word in enumerate(lowered) if word.startswith(begun)][:top]
@@ -88,7 +88,7 @@ def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, mi
 
 
 def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natural = 8, top: Top = 10) -> Answer:
-    """Return the senses of a word: frequency, substitutes, triples, and lines."""
+    """Return the induced senses of a word with frequencies, substitutes, co-occurring word pairs and example lines."""
     _, word = known_word(workspace, word)
     found, space = senses_of(workspace, word, top), workspace.senses
     assert space is not None  # checked by senses_of
@@ -110,7 +110,7 @@ def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natu
 
 
 def ambiguous(workspace: Workspace, top: Top = 12) -> Answer:
-    """Return words of medium frequency with several senses that are certain, as many as a few seconds allow."""
+    """Return words of medium frequency with several reliable senses, found within a few seconds."""
     found: list[Answer] = []
     vocabulary, end, looked_up = workspace.corpus.vocabulary, time.monotonic() + SECONDS, 0
     for word, n in zip(vocabulary.words, vocabulary.counts, strict=True):
@@ -127,7 +127,7 @@ def ambiguous(workspace: Workspace, top: Top = 12) -> Answer:
 
 
 def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natural = 10) -> Answer:
-    """Return the nearest words of a phrase by its triples, and by the product and the sum of its word vectors."""
+    """Return the nearest words of a phrase, represented by triple counts and by the product and sum of word vectors."""
     numbers, words = _several(workspace, words)
     vectors = workspace.vectors
     positions = workspace.occurrences.together(numbers, SPAN)
@@ -153,7 +153,7 @@ def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natu
 
 
 def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_000) -> Answer:
-    """Return positions of the most frequent words on the map, with counts and strongest non-negative components."""
+    """Return the map positions, counts and strongest non-negative components of the most frequent words."""
     vectors = workspace.vectors
     number = min(top, len(workspace.places))
     at = np.asarray(workspace.places[:number], float)
@@ -173,7 +173,7 @@ def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_0
 
 
 def component(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
-    """Return the words with the highest values in a non-negative component."""
+    """Return the words with the largest weights in a non-negative component."""
     if column >= workspace.vectors.components.rank:
         raise InputError(
             f"column must be below {workspace.vectors.components.rank}, the number of components; got {column}",
@@ -190,7 +190,7 @@ def _lowered(workspace: Workspace) -> list[str]:
 
 @functools.lru_cache(maxsize=512)
 def senses_of(workspace: Workspace, word: str, top: int) -> SensesOfWord:
-    """Return the senses of a word, cached."""
+    """Return the induced senses of a word from a cache."""
     if workspace.senses is None:
         raise InputError("the text is too short to induce word senses")
     return workspace.senses.senses(word, top=top)
@@ -204,7 +204,7 @@ def _several(workspace: Workspace, words: list[str]) -> tuple[list[int], list[st
 
 
 def _triples(workspace: Workspace, word: str, positions: NDArray[np.int64], top: int) -> list[list[Any]]:
-    r"""Return the pairs of words that co-occur with some occurrences of a word far more often than by chance.
+    r"""Return the word pairs that co-occur with given occurrences of a word far more often than by chance.
 
     With c windows that contain both words, of T pairs in all, and the expected number :math:`e = 2 T p_u p_v`, they are
     those of the largest Poisson evidence :math:`c \log(c / e) - (c - e)`; no word is in more than two pairs.
@@ -233,7 +233,7 @@ def _triples(workspace: Workspace, word: str, positions: NDArray[np.int64], top:
 def _third_words(
     workspace: Workspace, numbers: list[int], positions: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    r"""Return words that co-occur with all of some words, their counts, and their associations.
+    r"""Return the words that co-occur with all given words, with counts and association weights.
 
     With :math:`c_w` occurrences within the span of all of them, the weight is
     :math:`\max(0, \log (c_w / \sum_v c_v) - \log p_w)`, the PPMI of the third word with the others.

@@ -1,1 +1,1 @@
-"""Readers for file formats: each converts an open file to documents."""
+"""Readers for file formats, which convert open files to documents."""

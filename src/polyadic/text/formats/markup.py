@@ -1,4 +1,4 @@
-"""Text with markup: HTML, EPUB, MediaWiki dumps, TEI and other XML."""
+"""Readers for text with markup: HTML, EPUB, MediaWiki dumps, TEI and other XML."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FIRST_FORMS = {"sic", "orig", "abbr"}
 
 
 def read_html(file: File) -> Iterator[Piece]:
-    """Read an HTML page as a document, without scripts, styles, menus and forms; its title becomes a field."""
+    """Read an HTML page as one document without scripts, styles, menus and forms; the title becomes metadata."""
     encoding = None if file.reading.encoding == "utf-8" else file.reading.encoding
     try:
         text, fields = html_text(file.stream.read(), encoding)
@@ -54,7 +54,7 @@ def read_html(file: File) -> Iterator[Piece]:
 
 
 def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict[str, str]]:
-    """Return the text of a page, one paragraph per line, and its title; raise ValueError if the parser fails."""
+    """Return the text of an HTML page, one paragraph per line, and the title; raise ValueError if parsing fails."""
     if isinstance(page, bytes):
         try:
             from bs4 import UnicodeDammit
@@ -73,7 +73,7 @@ def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict
 
 
 def _closed(page: str) -> str:
-    """Escape constructs that are never closed, because the parser would search for their end repeatedly."""
+    """Escape unclosed HTML tags, comments and declarations, which would slow down the parser."""
     for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
         at = page.rfind(closing) + 1
         page = page[:at] + page[at:].replace(opening, f"&lt;{opening[1:]}")
@@ -81,7 +81,7 @@ def _closed(page: str) -> str:
 
 
 class _Page(HTMLParser):
-    """Collect the text of a page; an end tag closes the last element with its name and everything inside it."""
+    """HTML parser that collects text; an end tag closes the last open element of that name and all elements in it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ def read_epub(file: File) -> Iterator[Piece]:
 
 
 def read_xml(file: File) -> Iterator[Piece]:
-    """Read TEI or other XML as a document; elements inside text are inline, others are paragraphs.
+    """Read a TEI or other XML file as one document; elements within text are inline, all others are paragraphs.
 
     Title, author and date of TEI become fields; ``<choice>`` is read as corrected, regularised or expanded.
     """
@@ -169,7 +169,7 @@ def read_xml(file: File) -> Iterator[Piece]:
 
 
 def _xml_text(root: ET.Element) -> Iterator[str]:
-    """Yield the text of an element, with line breaks replaced by spaces and paragraphs separated by line breaks."""
+    """Yield the text of an XML element, with spaces instead of line breaks, and line breaks between paragraphs."""
     waiting: list[tuple[ET.Element | str, bool]] = [(root, False)]
     while waiting:
         element, inline = waiting.pop()
@@ -189,7 +189,7 @@ def _xml_text(root: ET.Element) -> Iterator[str]:
 
 
 def _name(element: ET.Element) -> str:
-    """Return the tag of an element without its namespace; empty for comments."""
+    """Return the tag of an XML element without the namespace, or an empty string for a comment."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 

@@ -1,4 +1,4 @@
-"""Office documents: Word, PDF, and mail."""
+"""Readers for Word documents, PDF and mail."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _APART, _AS_IT_STANDS = HeaderRegistry(), HeaderRegistry(use_default_map=False)
 
 
 def read_docx(file: File) -> Iterator[Piece]:
-    """Read a Word document: paragraphs, and one paragraph per table cell; title and author become fields."""
+    """Read a Word document, with each table cell as a paragraph; title, author and date become metadata."""
     try:
         from docx import Document
         from docx.table import Table, _Cell
@@ -87,12 +87,12 @@ def _quiet(name: str) -> Iterator[None]:
 
 
 def read_mail(file: File) -> Iterator[Piece]:
-    """Read a message as a document without quoted text; its headers become fields, and its subject the title."""
+    """Read an e-mail message without quoted text; the headers become metadata, with the subject as title."""
     return _message(file.stream.read(), file)
 
 
 def read_mbox(file: File) -> Iterator[Piece]:
-    """Read a mailbox as one document per message."""
+    """Read a mailbox file with one document per message."""
     message: list[bytes] = []
     for line in file.stream:
         if line.startswith(b"From ") and message:

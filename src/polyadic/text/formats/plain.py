@@ -1,4 +1,4 @@
-r"""Plain text: one document per file, one document per line, the output of WikiExtractor, or CoNLL-U.
+r"""Readers for plain text, with one document per file or per line, the output of WikiExtractor, and CoNLL-U.
 
 Hard-wrapped lines are joined. A wrapped line ends because the next word did not fit: with :math:`W` the 0.95 quantile
 of line lengths, nearly every continued line is *full*,
@@ -49,7 +49,7 @@ N_COLUMNS = 10
 
 
 def is_wrapped(text: str) -> bool:
-    """Return whether lines were broken to fit a page."""
+    """Return whether the lines of a text are hard-wrapped."""
     rows = [row.strip() for row in text.split("\n")]
     written = [row for row in rows if row]
     if not _FULL_STOP.search(text):
@@ -66,7 +66,7 @@ def is_wrapped(text: str) -> bool:
 
 
 def unwrapped(text: str) -> str:
-    """Join the lines of paragraphs, and words hyphenated at line endings unless they occur hyphenated elsewhere."""
+    """Join hard-wrapped lines into paragraphs, and rejoin words that are hyphenated only at line ends."""
     text = re.sub(r"(?<![ \t])[ \t]++(?=\n)", "", text)
     theirs = set(re.findall(rf"{_LETTERS}-(?=([^\W\d_]+))", text))  # words with a hyphen of their own
 
@@ -80,12 +80,12 @@ def unwrapped(text: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """Return the width of a line; Chinese and Japanese characters occupy two columns."""
+    """Return the display width of a line; Chinese and Japanese characters occupy two columns."""
     return len(text) + len(_WIDE.findall(text))
 
 
 def unescaped(text: str) -> str:
-    """Replace HTML entities by characters; invalid code points become U+FFFD."""
+    """Replace HTML entities with characters; invalid code points become U+FFFD."""
     return html.unescape(NO_CHARACTER.sub("\ufffd", text))
 
 
@@ -94,7 +94,7 @@ NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 
 
 def read_text(file: File) -> Iterator[Piece]:
-    """Read one document per file; a paragraph is a line or, if lines are wrapped, ends at an empty line."""
+    """Read a file as one document; a paragraph ends at a line break or, if lines are hard-wrapped, at an empty line."""
     return text_pieces(file.texts(), wrapped=file.reading.wrapped)
 
 
@@ -126,12 +126,12 @@ def text_pieces(
 
 
 def read_lines(file: File) -> Iterator[Piece]:
-    """Read one document per line, including empty ones."""
+    """Read one document per line; an empty line is an empty document."""
     return (Piece(line) for line in lines(file.texts()))
 
 
 def read_wiki(file: File) -> Iterator[Piece]:
-    """Read ``<doc title="...">``, the repeated title, paragraphs, ``</doc>``; ignore text between documents."""
+    """Read the ``<doc>`` elements written by WikiExtractor, without the repeated title; other text is ignored."""
     part: list[str] = []
     size, inside, starts, title = 0, False, True, None
     fields: dict[str, str] = {}
@@ -158,13 +158,13 @@ def read_wiki(file: File) -> Iterator[Piece]:
 
 
 def read_conllu(file: File) -> Iterator[Piece]:
-    """Read words or lemmas in lower case without punctuation; ``# newdoc`` begins a document.
+    """Read the words or lemmas of a CoNLL-U file in lower case, without punctuation; ``# newdoc`` begins a document.
 
     Contractions are read as their parts, a missing lemma is replaced by the word, and blanks in words become "_".
     """
     field = file.reading.field or "form"
     if field not in COLUMNS:
-        raise InputError(f"field must be 'form' or 'lemma' for CoNLL-U such as {file.name}; got {field!r}")
+        raise InputError(f"field must be 'form' or 'lemma' for the CoNLL-U file {file.name}; got {field!r}")
     starting: Mapping[str, str] | None = None
     held: list[list[str]] = []
     size = 0
@@ -180,7 +180,7 @@ def read_conllu(file: File) -> Iterator[Piece]:
 
 
 def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | None, list[str]]]:
-    """Yield the words of each non-empty sentence, with the fields of the document if one begins there."""
+    """Yield each non-empty sentence of a CoNLL-U file, with document metadata if the sentence begins a document."""
     begins: Mapping[str, str] | None = {}
     words: list[str] = []
     for number, line in enumerate(chain(lines(file.texts()), [""]), start=1):
@@ -195,7 +195,7 @@ def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | No
 
 
 def _word(cells: list[str], column: int, where: str) -> list[str]:
-    """Return the word of a line as a list; an empty list for contractions, empty nodes and punctuation."""
+    """Return the word of a CoNLL-U line in a list, which is empty for contractions, empty nodes and punctuation."""
     if len(cells) != N_COLUMNS:
         raise InputError(f"{where} must have ten tab-separated columns, as in CoNLL-U; got {len(cells)}")
     word = cells[1] if cells[column].strip() in ("", "_") else cells[column]

@@ -1,4 +1,4 @@
-"""Tables of documents (JSON lines, CSV, Excel, Parquet): one document per row, with its text in one column.
+"""Readers for tables of documents (JSON lines, CSV, Excel, Parquet), with the text of each document in one column.
 
 The other columns become metadata, as strings. Rows are streamed with the csv module, openpyxl and pyarrow; pandas would
 load the whole table.
@@ -35,7 +35,7 @@ ARROW = b"ARROW1"
 
 
 def read_jsonl(file: File) -> Iterator[Piece]:
-    """Read one JSON object per line, whose text field is a string or a list of tokens."""
+    """Read a JSON lines file with one document per line; the text field is a string or a list of tokens."""
     for number, line in enumerate(lines(file.texts()), start=1):
         where = f"{file.name}, line {number}"
         if not line.strip():
@@ -55,7 +55,7 @@ def read_jsonl(file: File) -> Iterator[Piece]:
 
 
 def csv_rows(file: File) -> Iterator[Row]:
-    """Yield the non-empty rows of a delimited text table."""
+    """Yield the non-empty rows of a CSV file or another delimited text file."""
     texts = file.texts()
     first = next(texts, "")
     heading = first.split("\n", 1)[0]
@@ -87,7 +87,7 @@ def xlsx_rows(file: File) -> Iterator[Row]:
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
-    """Yield the column names of a Parquet or Arrow file, then its rows; a pandas index comes first."""
+    """Yield the column names and then the rows of a Parquet or Arrow file, with a pandas index as the first columns."""
     try:
         from pyarrow import ipc, parquet
     except ImportError:
@@ -116,7 +116,7 @@ ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}
 
 
 def names_of(file: File, rows: Iterator[Row]) -> list[str]:
-    """Return the column names in the first row of a table; they must be unique."""
+    """Return the column names from the first row of a table; raise InputError if a name is repeated."""
     _, heading = next(rows, (0, ()))
     names = ["" if name is None else str(name).strip().lstrip("\ufeff") for name in heading]
     seen: set[str] = set()
@@ -128,7 +128,7 @@ def names_of(file: File, rows: Iterator[Row]) -> list[str]:
 
 
 def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield rows; raise InputError if a row has more cells than there are columns."""
+    """Yield the rows of a table; raise InputError if a row has more cells than there are columns."""
     for number, row in rows:
         if len(row) > len(names):
             raise InputError(
@@ -151,7 +151,7 @@ def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Itera
 
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Return the text column; if it is not given, raise an InputError that suggests the column with most text."""
+    """Return the name of the text column, or raise InputError with a suggested column if the name is not set."""
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
     sizes = dict.fromkeys(names, 0)
@@ -167,7 +167,7 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
 
 
 def _with_whole_characters(value: Any) -> Any:
-    """Replace unpaired surrogates, which programs leave when they truncate text, by U+FFFD."""
+    """Replace unpaired surrogates, which result from truncated text, with U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -182,7 +182,7 @@ def _strings(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def named(names: Iterable[str]) -> str:
-    """Join names for use in a message."""
+    """Format a list of names for an error message."""
     names = list(names)
     more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
     return (", ".join(f"{name!r:.80}" for name in names[:MAX_LISTED]) or "none") + more
@@ -193,14 +193,14 @@ BINARY = dict.fromkeys((".parquet", ".arrow", ".feather"), parquet_rows) | {".xl
 
 
 class Fields(NamedTuple):
-    """Line number, from 1, and the fields of the line without surrounding spaces."""
+    """Fields of a table row, without surrounding spaces, and the line number starting at 1."""
 
     line: int
     fields: list[str]
 
 
 def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: bool = True) -> Iterator[Fields]:
-    """Yield the non-blank lines of a table of text, or column names and rows of .parquet, .arrow, .feather or .xlsx.
+    """Yield the fields of each non-blank line of a delimited text file, or of each row of a Parquet or Excel file.
 
     Fields are separated by the first of ``marks`` that occurs in the first line, else by the last; ``quotes`` enclose
     fields, as in CSV, or are ordinary characters.
