@@ -183,7 +183,7 @@ def test_choose_finds_the_number_of_subjects(docs):
     """Three topics foretell documents held out best, of one, three and eight."""
     how = ["--n-components", "1,3,8", "--folds", "2", "--method", "plsa", "--min-count", "1", "--set", "threads=1"]
     facts = json.loads(run("choose", docs / "lines.txt", *how, "--json").stdout)
-    assert [one["rank"] for one in facts["ranks"]] == [1, 3, 8]
+    assert [one["n_components"] for one in facts["scores"]] == [1, 3, 8]
     assert facts["by_perplexity"] == 3
     assert "perplexity" in run("choose", docs / "lines.txt", *how).stdout.splitlines()[0]
 

@@ -157,7 +157,7 @@ class GeneralizedPCA(Transformer):
         x = x.astype(float)
         known = x[~np.isnan(x)]
         if not len(known):
-            raise InputError(f"X must have at least one known value; got {len(known):,} in a matrix of shape {x.shape}")
+            raise InputError(f"X of shape {x.shape} has no known value; at least one is required", "X")
         low, high = FAMILIES[self.family][2:]
         if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
             raise InputError(f"values of the {self.family} family must be finite and between {low:g} and {high:g}")

@@ -223,7 +223,9 @@ class TableCompletion(Model):
         check_is_fitted(self)
         self.check()
         if self.method == "trace-norm" and sweeps is not None:
-            raise InputError("sweeps is not used by trace-norm, which always iterates to the optimum; leave it out")
+            raise InputError(
+                "sweeps is not used by trace-norm, which always iterates to the optimum; leave it out", "sweeps"
+            )
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
         facts = self._news(known)

@@ -73,7 +73,8 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
         raise InputError("rows and columns must be integers, and held-out columns at least 0")
     i, j = i.astype(np.int64), j.astype(np.int64)
     if len(i) and not 0 <= i.min() <= i.max() < len(named):
-        raise InputError(f"there are recommendations for {len(named):,} rows, but row {i.max()} has held-out cells")
+        outside = i.min() if i.min() < 0 else i.max()
+        raise InputError(f"there are recommendations for {len(named):,} rows, but row {outside} has held-out cells")
     width = int(max(named.max(initial=0), j.max(initial=0))) + 1
     cells = np.where(named >= 0, np.arange(len(named))[:, None] * width + named, -1)
     hits = np.isin(cells, i * width + j)

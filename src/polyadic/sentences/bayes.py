@@ -84,7 +84,9 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         self.classes_ = np.unique(labels)
         if labels.shape != (len(runs),) or len(self.classes_) != 2:
             raise InputError(
-                f"y must have one of two classes for each of the {len(runs):,} sentences; got shape {labels.shape}", "y"
+                f"y must have one of two classes for each of the {len(runs):,} sentences; got {len(self.classes_):,}"
+                f" classes and shape {labels.shape}",
+                "y",
             )
         counts: dict[tuple[str, ...], int] = {}
         for some in runs:

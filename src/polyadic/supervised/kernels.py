@@ -206,7 +206,8 @@ def anova_sweep(
     single = C.dtype == np.float32
     for A, shape, kind in ((v, (size,), np.float64), (C, (rows, C.shape[-1]), C.dtype if single else np.float64)):
         if A.shape != shape or A.dtype != kind or not A.flags.c_contiguous or not C.shape[-1]:
-            raise ValueError(f"expected contiguous float64 of shape {shape}; got {A.dtype} of shape {A.shape}")
+            wanted = f"contiguous {np.dtype(kind)} of shape {shape}"
+            raise ValueError(f"expected {wanted}; got {A.dtype} of shape {A.shape}")
     by_row, by_feature = table.single if single else (table.rows[2], table.features[2])
     zeros = np.zeros(size)
     own = [frozen(zeros if x is None else x, np.float64) for x in (ridge, pull, noise)]

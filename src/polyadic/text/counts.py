@@ -240,6 +240,8 @@ def count(
                     f"no tuple of {order} words occurs at least {min_count} times with window {window!r} and width"
                     f" {width}; lower min_count or use a larger window",
                     "min_count",
+                    "window",
+                    "width",
                 )
             spool.remove()
             events, size = int(marginals.sum()) // order, len(corpus.vocabulary)

@@ -288,7 +288,7 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     if not words or not all(words):
         raise InputError("give at least one word to search for")
     if either and width is not None:
-        raise InputError("width cannot be combined with 'either'; omit one of the two", "width")
+        raise InputError("width cannot be combined with 'either'; omit one of the two", "width", "either")
     starts = [len(word) > 1 and word.endswith("*") for word in words]
     quoted = [
         '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start

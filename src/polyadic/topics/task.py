@@ -165,8 +165,8 @@ def _print_numbers(result: dict[str, Any]) -> None:
     from polyadic.interface import output
 
     headings = ["topics", "perplexity", "spread", "coherence", "stability"]
-    output.table(headings, [tuple(each.values()) for each in result["ranks"]])
-    output.facts({name: value for name, value in result.items() if name != "ranks"})
+    output.table(headings, [tuple(each.values()) for each in result["scores"]])
+    output.facts({name: value for name, value in result.items() if name != "scores"})
 
 
 @TASK.verb(
@@ -203,9 +203,10 @@ def choose(
     corpus = _corpus(model, docs, reading)
     table, words = document_table(corpus), corpus.vocabulary.words
     scores = cross_validate(model, table, words, n_components=n_components, folds=folds, seed=model.seed or 0)
-    ranks = [{"rank": each.n_components} | dict(zip(each._fields[1:], each[1:], strict=True)) for each in scores]
     measures: tuple[Measure, ...] = ("perplexity", "coherence", "stability")
-    return {"ranks": ranks} | {f"by_{measure}": best(scores, measure).n_components for measure in measures}
+    return {"scores": [each._asdict() for each in scores]} | {
+        f"by_{measure}": best(scores, measure).n_components for measure in measures
+    }
 
 
 def _corpus(model: TextTopics, docs: str, reading: Reading) -> Corpus:

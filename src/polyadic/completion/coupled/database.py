@@ -134,7 +134,9 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
     if hasattr(data, "keys") and hasattr(data, "__getitem__"):
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
-        raise InputError(f"{name}: value and weight_by require a data frame; got {type(data).__name__}", "weight_by")
+        raise InputError(
+            f"{name}: value and weight_by require a data frame; got {type(data).__name__}", "value", "weight_by"
+        )
     else:
         indices, values, weights, shape = _listed(name, data)
         if len(shape) != order:
