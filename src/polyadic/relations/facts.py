@@ -1,4 +1,4 @@
-"""Triples of a knowledge graph (facts), their tab-separated files, and the numbering of named entities."""
+"""Triples of a knowledge graph (facts), with integer ids for named entities and relations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Unknown = Literal["error", "skip"]
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Triples of a knowledge graph by number, with the names of entities and relations.
+    """Knowledge graph stored as integer triples, with the names of entities and relations.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class Facts:
         return len(self.triples)
 
     def named(self) -> list[Named]:
-        """Return the triples by name."""
+        """Return the triples as names of subject, relation and object."""
         return [(self.entities[s], self.relations[r], self.entities[o]) for s, r, o in self.triples.tolist()]
 
 
 def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int) -> NDArray[np.int64]:
-    """Return triples as integers, shape (n, 3); raise InputError if they are malformed or out of range."""
+    """Validate triples and return an integer array of shape (n, 3)."""
     array = np.asarray(triples)
     if not array.size:
         return np.zeros((0, 3), np.int64)
@@ -99,7 +99,7 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Return triples numbered as in a model with the given names, if any, and the numbers of entities and relations."""
+    """Return triples as integer ids; raise InputError unless the ids are those of the model."""
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
@@ -110,13 +110,13 @@ def triples_by(
 
 
 def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
-    """Return the number of triples that also occur in another array."""
+    """Count the triples that also occur in a second array."""
     known = {tuple(row) for row in others.tolist()}
     return sum(tuple(row) in known for row in facts.tolist())
 
 
 def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None = 0) -> NDArray[np.bool_]:
-    """Select a random share of triples to hold out, such that each entity and relation keeps at least one triple."""
+    """Select random triples to hold out such that each entity and relation keeps at least one triple."""
     entities = np.bincount(triples[:, [0, 2]].ravel())
     relations = np.bincount(triples[:, 1])
     out = np.zeros(len(triples), bool)
@@ -149,7 +149,7 @@ def facts_of(
     relations: Sequence[str] | None = None,
     unknown: Unknown = "error",
 ) -> Facts:
-    """Assign numbers to the entities and relations of named triples.
+    """Build a knowledge graph from triples of names by assigning integer ids to entities and relations.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def _numbered(
 
 
 def as_names(values: Any) -> Array | None:
-    """Return names as an array of text or of whole numbers; None if they are neither or if some are missing."""
+    """Convert names to an array of strings or integers; return None if a name is missing or of another type."""
     array = np.asarray(values)
     if array.ndim != 1:
         return None
@@ -263,7 +263,7 @@ def as_names(values: Any) -> Array | None:
 
 
 def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> NDArray[np.int64]:
-    """Return the numbers of entities of one type, given by name, or by number where names are unknown."""
+    """Return the integer ids of entities; integer ids are validated if the names are unknown."""
     names = as_names(given)
     if names is None:
         raise InputError(f"{entity} names must be text or whole numbers, without missing values")

@@ -1,4 +1,4 @@
-r"""Text format of rules over the predicates of entity pairs.
+r"""Text format for logic rules over predicates of entity pairs.
 
 A file has one rule per line; ``#`` begins a comment::
 
@@ -48,7 +48,7 @@ MAX_DEPTH = 50
 
 
 def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | None = None) -> list[Rule]:
-    """Read rules from a file.
+    """Read logic rules from a text file with one rule per line.
 
     Parameters
     ----------
@@ -71,7 +71,9 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
 
 
 def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
-    """Parse one rule; errors are those of :func:`read_rules`, with ``rule`` as the file name.
+    """Parse a logic rule from a string.
+
+    Errors are those of :func:`read_rules`, with ``rule`` as the file name.
 
     >>> print(parse_rule('2 (a(x,y)) & !(b(y,x) | c(x,y)) => "d e"(x,y)'))
     2.0 a(x, y) & !(b(y, x) | c(x, y)) => "d e"(x, y)
@@ -87,7 +89,7 @@ class _Token(NamedTuple):
 
 
 class _Reader:
-    """Recursive-descent parser for a line."""
+    """Recursive-descent parser for one line of a rules file."""
 
     def __init__(self, line: str, file: str, number: int) -> None:
         self.file, self.number = file, number

@@ -1,4 +1,4 @@
-"""Train a model of a knowledge graph: the pipeline of ``polyadic relations train``."""
+"""Train a model of a knowledge graph: the pipeline behind ``polyadic relations train``."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def train_facts(
 
 
 def check_inputs(method: str, given: Mapping[str, Any]) -> None:
-    """Raise InputError if the method does not use an input, or if an input needs another one."""
+    """Raise InputError if the method does not use a given input, or if another required input is missing."""
     present = [name for name, value in given.items() if value is not None and not (name == "add" and not len(value))]
     for name in present:
         if method not in INPUTS[name]:
@@ -134,7 +134,7 @@ def check_inputs(method: str, given: Mapping[str, Any]) -> None:
 def _of_triples(
     method: str, facts: Facts, parts: tuple[Facts | None, Facts | None], options: dict[str, Any], budget: Any
 ) -> KnowledgeTensor | HornRules:
-    """Fit a model of triples; without model selection if ``budget`` is False or there are few facts."""
+    """Fit a link prediction model, with hyperparameter selection if a budget is given and there are enough facts."""
     held_out, true = parts
     if method == "rules":
         return HornRules(**options).fit(facts, validation=held_out)
@@ -145,7 +145,7 @@ def _of_triples(
 
 
 def like(part: str | Path | Facts | None, facts: Facts) -> Facts | None:
-    """Read facts with the names of other facts; triples with unknown names are left out and counted."""
+    """Read facts with the entity and relation ids of other facts, skipping facts with unknown names."""
     if part is None or isinstance(part, Facts):
         return part
     return read_facts(part, entities=facts.entities, relations=facts.relations, unknown="skip")
