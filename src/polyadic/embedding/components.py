@@ -33,11 +33,9 @@ def components(
 ) -> list[Component]:
     r"""Describe each dimension of an embedding by its most characteristic words.
 
-    These are the words with the largest :math:`|u_{wr}| n_w^\gamma`.
-
-    The largest values alone belong to rare words, whose neighbours are all of one kind. Without word counts, words are
-    ranked by value. The columns of non-negative sparse vectors can be interpreted; those of other models are mixtures
-    of many topics. Columns of zeros are skipped.
+    These are the words with the largest :math:`|u_{wr}| n_w^\gamma`. The largest values alone belong to rare words,
+    whose neighbours are all of one kind. Without word counts, words are ranked by value. The columns of non-negative
+    sparse vectors can be interpreted; those of other models are mixtures of many topics. Columns of zeros are skipped.
 
     Parameters
     ----------

@@ -130,9 +130,7 @@ class Embedding:
     def to_gensim(self) -> Any:
         """Convert to ``gensim.models.KeyedVectors``, with words, vectors and counts.
 
-        Needs the extra ``gensim``.
-
-        The number of components is lost; a warning says so.
+        Needs the extra ``gensim``. The number of components is lost; a warning says so.
 
         Raises
         ------
@@ -173,10 +171,8 @@ class Embedding:
     def to_spacy(self) -> Any:
         """Convert to ``spacy.vectors.Vectors``, which can be assigned to ``nlp.vocab.vectors``.
 
-        Needs the extra ``spacy``.
-
-        Vectors are float32. If no word begins with a capital, each word is also found capitalized and in upper case.
-        The number of components is lost; a warning says so.
+        Needs the extra ``spacy``. Vectors are float32. If no word begins with a capital, each word is also found
+        capitalized and in upper case. The number of components is lost; a warning says so.
 
         Raises
         ------

@@ -243,10 +243,8 @@ def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
 class DerivedNegatives:
     """Sampler of negatives for facts derived by rules, with new negatives in each epoch.
 
-    Derived cells in ``derived`` include observed ones.
-
-    Without them a rule is satisfied by a conclusion that holds of all pairs. There are ``n_negatives`` for each derived
-    cell that is not observed; none of them is itself derived.
+    ``derived`` contains observed facts, too. Without sampled negatives a rule is satisfied by a conclusion that holds
+    of all pairs. There are ``n_negatives`` for each derived cell that is not observed; none of them is itself derived.
     """
 
     def __init__(self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float) -> None:

@@ -293,10 +293,8 @@ class HornRules(LinkPredictor):
     def predict_proba(self, subjects: Any, relations: Any, objects: Any) -> NDArray[np.float64]:
         r"""Return the probabilities of triples under the noisy-or model, shape (m,).
 
-        For a triple of score m the probability is :math:`1 - e^{-m}`.
-
-        Rules are not independent, so that noisy-or is overconfident. For the probability of an answer among all
-        entities, see :meth:`calibrate`.
+        For a triple of score m the probability is :math:`1 - e^{-m}`. Rules are not independent, so that noisy-or is
+        overconfident. For the probability of an answer among all entities, see :meth:`calibrate`.
 
         Parameters
         ----------

@@ -253,11 +253,10 @@ def _distinct(keys, low, high):
 def _joining_paths(graph, subjects, objects, first, head, max_length, steps, keys, mark):
     """Numba kernel: list the relation paths between subject and object of each triple.
 
-    Entities are not repeated on a path, and a path is listed once per triple.
-
-    A path of relations b, c and d has the key ``((b + 1) W + c + 1) W + d + 1``, where W is the number of relations
-    plus 1; shorter paths have -1 after their end. Returns, when ``keys`` is full, the first fact not processed, the
-    number of keys, and the remaining steps of the search for paths of three.
+    Entities are not repeated on a path, and a path is listed once per triple. A path of relations b, c and d has the
+    key ``((b + 1) W + c + 1) W + d + 1``, where W is the number of relations plus 1; shorter paths have -1 after their
+    end. Returns, when ``keys`` is full, the first fact not processed, the number of keys, and the remaining steps of
+    the search for paths of three.
     """
     W = len(graph.of)
     half = (W - 1) // 2

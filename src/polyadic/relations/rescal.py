@@ -292,7 +292,7 @@ def guarded(
 def relation_factors(
     slices: Sequence[Any], A: NDArray[Any], *, ridge_R: float = 0.0
 ) -> tuple[NDArray[np.float64], float]:
-    r"""Return the optimal relation matrices given the entity factors A, and the change of the squared error.
+    r"""Return the optimal relation matrices given the entity factors A, and the resulting change in squared error.
 
     The matrices have minimum norm; the change is :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`.
     """

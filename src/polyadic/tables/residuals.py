@@ -65,10 +65,8 @@ def g_test(N: csr_array) -> Residual:
 def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0) -> Residual:
     r"""Return shifted positive PMI, :math:`\max(\log X - \log Y - \log k, 0)`, with 0 for empty cells.
 
-    Skip-gram with :math:`k` negative samples factorizes this matrix.
-
-    It is 0 in empty cells (Levy and Goldberg, 2014). With ``smoothing`` :math:`\alpha` the margin of a column is
-    :math:`c^\alpha / \sum c^\alpha`.
+    Skip-gram with :math:`k` negative samples factorizes this matrix (Levy and Goldberg, 2014). With ``smoothing``
+    :math:`\alpha` the margin of a column is :math:`c^\alpha / \sum c^\alpha`.
     """
     r, c, n = margins(N)
     powers = c ** check_number("smoothing", smoothing, above=True)

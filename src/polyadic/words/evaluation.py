@@ -153,8 +153,6 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple
 
     Returns a row per measure that all models have, and the reason for each test that could not be run.
 
-    Returns a row per measure that all models have, and the names of the parts without a result, with the reason.
-
     >>> pairs = {"toy": [("sun", "star", 9.0), ("star", "ice", 2.0), ("sun", "ice", 1.0)]}
     >>> good = Embedding(["sun", "star", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
     >>> poor = Embedding(["ice", "sun", "star"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])

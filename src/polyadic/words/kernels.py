@@ -150,10 +150,9 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
     """Numba kernel: update GloVe vectors and biases with AdaGrad, in both directions of each cell.
 
-    The loss is ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last.
-
-    ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared
-    updates. Returns the sum of the losses before the updates.
+    The loss is ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last. ``U`` is (2, V, R), words and
+    contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared updates. Returns the sum of the
+    losses before the updates.
     """
     rank = U.shape[2]
     one = U.dtype.type(1)
@@ -259,10 +258,9 @@ def _log_likelihood(x, m, floor):
 def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first, last, phi):
     """Numba kernel: add the contributions of entries to the multiplicative Poisson update of one mode.
 
-    Adds ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``.
-
-    Row ``d`` of ``indices`` (order, n) indexes rows ``U[i] = T[i, 0]`` from ``offsets[d]`` on; ``phi`` has only the
-    rows of the target. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
+    Adds ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``. Row ``d`` of
+    ``indices`` (order, n) indexes rows ``U[i] = T[i, 0]`` from ``offsets[d]`` on; ``phi`` has only the rows of the
+    target. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
     """
     rank, leaf = T.shape[2], indices.shape[0] - 1
     others, w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
@@ -550,9 +548,8 @@ def _add_to_middle(indices, at, ranks, U, e, dk, dU):
 def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
     """Numba kernel: contract the entries of each root with the factor rows of the middle and leaf modes.
 
-    Writes ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on.
-
-    ``starts[f]`` is the first entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
+    Writes ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on. ``starts[f]`` is the first
+    entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
     """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
@@ -575,9 +572,8 @@ def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
 def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C, A, dU):
     """Numba kernel: add the gradients of the middle and leaf factor rows of a Tucker model to ``dU``.
 
-    Adds ``sum_e derivatives_e dm_e/dU``, and writes ``A`` as :func:`_core_fibres`.
-
-    ``C[b]`` is the core contracted with the row of a root. The gradient of that row is ``sum (core * A[b])``.
+    Adds ``sum_e derivatives_e dm_e/dU``, and writes ``A`` as :func:`_core_fibres`. ``C[b]`` is the core contracted with
+    the row of a root. The gradient of that row is ``sum (core * A[b])``.
     """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]

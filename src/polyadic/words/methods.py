@@ -158,9 +158,8 @@ BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
 class Training:
     """Settings for training word vectors, except those of the model.
 
-    See :func:`~polyadic.words.training.train`.
-
-    A tuple of values has one value per order; the command line writes it as ``5/10``.
+    See :func:`~polyadic.words.training.train`. A tuple of values has one value per order; the command line writes it as
+    ``5/10``.
 
     Parameters
     ----------

@@ -291,9 +291,8 @@ class WordSenses:
     def divide(self, positions: NDArray[np.int64], words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
         """Cluster the occurrences of one or more words into senses, treating several words as one.
 
-        Returns the index of the sense of each occurrence.
-
-        This separates two words again that were merged into one, as in pseudo-word evaluation.
+        Returns the index of the sense of each occurrence. This separates two words again that were merged into one, as
+        in pseudo-word evaluation.
 
         Parameters
         ----------

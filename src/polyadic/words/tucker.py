@@ -230,11 +230,9 @@ def hooi(
 ) -> Iterator[Sweep]:
     """Fit a Tucker decomposition by higher-order orthogonal iteration, updating each factor matrix once per sweep.
 
-    The norm of the core is maximized over orthonormal factors.
-
-    Weights of entries are not used. ``slots`` names the factor of each mode; by default one per mode, or one for all
-    modes of symmetric entries. A sweep has the core as its last factor, and half the squared error over all cells,
-    which never increases; sweeps end when no step decreases it.
+    The norm of the core is maximized over orthonormal factors. Weights of entries are not used. ``slots`` names the
+    factor of each mode; by default one per mode, or one for all modes of symmetric entries. A sweep has the core as its
+    last factor, and half the squared error over all cells, which never increases; sweeps end when no step decreases it.
     """
     tensor = _Tensor(entries, slots, threads)
     if set(tensor.slots) != set(range(len(start))):
