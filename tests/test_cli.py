@@ -425,7 +425,7 @@ def test_online_training(text, tmp_path):
         "--set",
         "batch=64",
     )
-    assert "--set learning_rate is an option only of solver online" in sentence(
+    assert "--set learning_rate can be used only with the solver online" in sentence(
         invoke("train", text, "--out", tmp_path / "b", *CP_SN, "--set", "learning_rate=0.01")
     )
     model = METHODS["cp-sn"].make(
@@ -472,7 +472,7 @@ def test_products_without_themes_are_warned_of(vectors, tmp_path):
     """Where vectors have negative numbers their products mean little."""
     assert "warning" not in invoke("phrase", vectors, "apollo", "moon").stderr
     Embedding(["a", "b", "c"], [[1.0, -1.0], [1.0, 0.5], [0.5, 0.5]]).save(tmp_path / "dense")
-    assert "have no themes" in invoke("phrase", tmp_path / "dense", "a", "b").stderr
+    assert "have no non-negative components" in invoke("phrase", tmp_path / "dense", "a", "b").stderr
 
 
 @pytest.mark.filterwarnings("default")
@@ -537,7 +537,10 @@ def test_options_without_effect_are_refused(text, tmp_path):
     """A corpus is for lines."""
     succeed("train", text, "--out", tmp_path / "v", *SMALL)
     done = invoke("components", tmp_path / "v", "--corpus", tmp_path)
-    assert (done.exit_code, done.stderr) == (1, "polyadic: --corpus is used only with --lines; pass both or neither\n")
+    assert (done.exit_code, done.stderr) == (
+        1,
+        "polyadic: --corpus can be used only with --lines; set --lines, or leave out --corpus\n",
+    )
 
 
 def test_lemmas_are_words_of_a_corpus(text, tmp_path):
@@ -1126,4 +1129,4 @@ def test_a_product_of_nothing_is_told(tmp_path):
     Embedding(["sun", "law", "sea"], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).save(tmp_path / "vectors")
     done = invoke("phrase", tmp_path / "vectors", "sun", "law")
     assert done.exit_code == 0
-    assert "have no theme in common" in done.stderr
+    assert "have no component in common" in done.stderr

@@ -362,7 +362,7 @@ def _header(path: Path, text: bytes, kind: str) -> tuple[int, int]:
     if sizes is None:
         shown = text[:60].decode("latin-1").rstrip()
         raise InputError(
-            f"{path}, line 1: {kind} files begin with the number of words and of dimensions; found {shown!r}"
+            f"{path}, line 1: {kind} files begin with the number of words and the number of dimensions; found {shown!r}"
         )
     return sizes
 

@@ -199,8 +199,7 @@ class Embedding:
         if self.components is not self:
             warnings.warn(
                 f"only the last {self.components.rank} of {self.rank} columns are non-negative components, which other"
-                " tools do not distinguish: their phrases and senses would use all columns; use the saved folder for"
-                " those",
+                " formats cannot store; for phrases and senses use an embedding saved in the format of polyadic",
                 stacklevel=3,
             )
 

@@ -103,7 +103,9 @@ class TupleClassifier(Model):
         truth = np.asarray(y, float)
         if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
             raise InputError(
-                f"y must contain one truth value for each of the {len(numbers)} tuples; got shape {truth.shape}", "y"
+                f"y must contain one label (True or False) for each of the {len(numbers)} tuples; got shape"
+                f" {truth.shape}",
+                "y",
             )
         rng, fitted = np.random.default_rng(self.seed), []
         problem = _TupleObjective(known, numbers, truth, L2(self.ridge))
@@ -171,5 +173,5 @@ def _numbers(X: ArrayLike, sizes: list[int]) -> NDArray[np.int64]:
             f"tuples must be an integer array of shape (n, {len(sizes)}); got {numbers.dtype} of shape {numbers.shape}"
         )
     if numbers.size and ((numbers < 0).any() or (numbers >= sizes).any()):
-        raise InputError(f"word numbers must be non-negative and below {sizes}, position by position")
+        raise InputError(f"word indices must be at least 0 and below the number of words in each position, {sizes}")
     return numbers.astype(np.int64)

@@ -135,7 +135,8 @@ class TransitiveVerbs(Model):
         for name, numbers, size in zip(("subjects", "verbs", "objects"), map(np.asarray, given), sizes, strict=True):
             if numbers.ndim != 1 or len(numbers) != len(np.asarray(given[0])):
                 raise InputError(
-                    f"subjects, verbs and objects must be lists of the same length; {name} have shape {numbers.shape}"
+                    f"subjects, verbs and objects must be one-dimensional and of equal length; {name} have shape"
+                    f" {numbers.shape}"
                 )
             if numbers.size and (numbers.dtype.kind not in "iu" or not 0 <= numbers.min() <= numbers.max() < size):
                 raise InputError(f"{name} must be whole numbers from 0 to {size - 1}")
@@ -148,7 +149,7 @@ def associations(counts: Entries, *, weight: Weight = "total") -> NDArray[np.flo
     check_choice("weight", weight, get_args(Weight))
     c = np.asarray(counts.values, float)
     if not (np.isfinite(c).all() and (c > 0).all()):
-        raise InputError("counts of clauses must be above zero")
+        raise InputError("clause counts must be positive and finite")
     if weight == "count":
         return c
     if weight == "log":

@@ -104,7 +104,7 @@ def triples_by(
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
         raise InputError(
-            f"{what} is numbered differently from the model; read it with the model's entities and relations"
+            f"{what} uses other entity or relation ids than the model; read it with the model's entities and relations"
         )
     return facts.triples
 
@@ -137,7 +137,7 @@ def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None
             relations[r] += 1
     if not out.any():
         raise InputError(
-            f"{len(triples):,} facts are too few to hold any out, since each entity and relation must keep at least one"
+            f"no fact can be held out of {len(triples):,}, because each entity and relation must keep at least one fact"
         )
     return out
 
@@ -240,7 +240,8 @@ def _numbered(
                 if x not in known
             )
             raise InputError(
-                f"{where}: there is no {what} {name!r}; correct it, or pass unknown='skip' to skip it", "unknown"
+                f"{where}: there is no {what} {name!r}; correct the name, or set unknown to skip to leave the fact out",
+                "unknown",
             )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)
 
@@ -269,9 +270,9 @@ def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> ND
         raise InputError(f"{entity} names must be text or whole numbers, without missing values")
     if known is None:
         if names.dtype.kind == "U":
-            raise InputError(f"{entity} numbers must be from 0 to {size - 1}; got {names[0].item()!r}")
+            raise InputError(f"{entity} ids must be from 0 to {size - 1}; got {names[0].item()!r}")
         if len(names) and not 0 <= names.min() <= names.max() < size:
-            raise InputError(f"{entity} numbers must be from 0 to {size - 1}; got {names.min()} to {names.max()}")
+            raise InputError(f"{entity} ids must be from 0 to {size - 1}; got {names.min()} to {names.max()}")
         return names
     if len(names) and (names.dtype.kind == "U") != (known.dtype.kind == "U"):
         kind = "text" if known.dtype.kind == "U" else "numbers"

@@ -285,13 +285,15 @@ class KnowledgeTensor(LinkPredictor):
         n, K = self._sizes
         if not isinstance(X, Facts):
             if self.entities_ is not None:
-                raise InputError("this model has entity names; pass facts by name")
+                raise InputError("this model identifies entities by name; pass facts with names instead of integer ids")
             given = np.asarray(X)
             most = int(given.max(initial=0)) + 1 if given.dtype.kind in "iu" else n
             triples, names = checked_triples("facts", given, max(n, most), K), None
         else:
             if self.entities_ is None or self.relations_ is None:
-                raise InputError("this model has entity numbers, not names; pass an array of facts")
+                raise InputError(
+                    "this model identifies entities by integer ids, not names; pass facts as an integer array"
+                )
             names = [*dict.fromkeys([*self.entities_, *X.entities])]
             number = {name: at for at, name in enumerate(names)}
             at = np.array([number[name] for name in X.entities], np.int64)
@@ -353,7 +355,7 @@ class KnowledgeTensor(LinkPredictor):
         """Return a function that computes the negative mean reciprocal rank of the validation triples."""
         facts = true = triples_by("validation", validation, names=names, sizes=sizes)
         if not len(facts):
-            raise InputError("validation has no facts; leave it out", "validation")
+            raise InputError("validation contains no facts; leave it out", "validation")
         if known is not None:
             true = np.concatenate([facts, triples_by("known", known, names=names, sizes=sizes)])
         if len(facts) > MAX_VALIDATION:

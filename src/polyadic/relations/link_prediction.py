@@ -94,7 +94,7 @@ class LinkPredictor(Model):
         learned = {*map(tuple, self.facts_.tolist())}
         asked = asked[[tuple(fact) not in learned for fact in asked.tolist()]]
         if not len(asked):
-            raise InputError("cannot calibrate: all facts are training facts")
+            raise InputError("calibration requires held-out facts, but all facts are training facts")
         asked = rng.permutation(asked)[: max(1, min(MAX_CALIBRATION_FACTS, MAX_SCORES // n))]
         rows, right = [], []
         for hidden, known in ((2, 0), (0, 2)):
@@ -238,7 +238,9 @@ class LinkPredictor(Model):
         X = by_name(X)
         if isinstance(X, Facts):
             if self.entities_ is None or self.relations_ is None:
-                raise InputError("this model has entity numbers, not names; pass an array of facts")
+                raise InputError(
+                    "this model identifies entities by integer ids, not names; pass facts as an integer array"
+                )
             known = {"entities": self.entities_, "relations": self.relations_}
             facts = facts_of(X.named(), **known, unknown="skip").triples
             number = len(X.triples)
@@ -336,7 +338,8 @@ def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> ND
 def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     if len({len(column) for column in columns}) > 1:
         raise InputError(
-            f"all parts of a triple must have the same length; got {' and '.join(str(len(c)) for c in columns)}"
+            "subjects, relations and objects must have the same length; got"
+            f" {' and '.join(str(len(c)) for c in columns)}"
         )
     return columns
 
@@ -391,7 +394,7 @@ def complete(
     """
     parts: list[Any] = [subject, relation, object]
     if parts.count(None) != 1:
-        raise InputError("give exactly two of subject, relation and object")
+        raise InputError("specify exactly two of subject, relation and object")
     check_int("k", k, low=1)
     hidden = parts.index(None)
     ask: Any = (model.subjects, model.relations, model.objects)[hidden]

@@ -176,7 +176,9 @@ class RESCAL(Model):
         known = _numbers(f"{what}s", ends, len(self.entity_factors_))
         k = _numbers("relations", relations, len(self.relation_factors_))
         if len(known) != len(k):
-            raise InputError(f"each {what} requires a relation; got {len(known)} {what}s and {len(k)} relations")
+            raise InputError(
+                f"{what}s and relations must have the same length; got {len(known)} {what}s and {len(k)} relations"
+            )
         return known, k
 
 
@@ -216,8 +218,8 @@ def _slices_of_entries(X: Entries) -> list[Any]:
         raise InputError(f"X must be non-symmetric Entries of shape (n, K, n); got shape {X.shape}")
     if X.unlisted != "zero" or X.weights is not None:
         raise InputError(
-            "RESCAL treats every unobserved triple as zero and weights all triples equally; leave out weights and"
-            " 'missing'"
+            "RESCAL treats unobserved triples as zeros and weights all triples equally; use entries without weights"
+            " and without missing values"
         )
     n, K, _ = X.shape
     subjects, relations, objects = X.indices.T

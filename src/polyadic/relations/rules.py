@@ -110,8 +110,10 @@ class _Reader:
         while (at := BLANKS.match(line, at).end()) < len(line) and line[at] != "#":  # type: ignore[union-attr] # it fits
             match = TOKEN.match(line, at)
             if not match:
-                what = "this quote is not closed, or has a backslash that stands alone" if line[at] == '"' else ""
-                what = what or f"a predicate with {line[at]!r} in its name stands between quotes"
+                what = (
+                    "the quoted name is not closed, or contains an invalid escape sequence" if line[at] == '"' else ""
+                )
+                what = what or f"a predicate name that contains {line[at]!r} must be quoted"
                 raise InputError(f"{SourceLocation(self.file, self.number, at + 1)}: {what}")
             kind = str(match.lastgroup)
             text = re.sub(r"\\(.)", r"\1", match[kind]) if kind == "quoted" else match[kind]
@@ -190,7 +192,7 @@ class _Reader:
 
 def _known(path: str | os.PathLike[str], rules: list[Rule], predicates: Collection[str] | None) -> list[Rule]:
     if not rules:
-        raise InputError(f"{path} has no rules")
+        raise InputError(f"{path} contains no rules")
     if predicates is not None:
         check_predicates(rules, predicates)
     return rules

@@ -276,7 +276,10 @@ def _check_request(
     """Raise InputError if the command-line options contradict each other."""
     asked = any(name is not None for name in parts)
     if (facts is not None) + (unseen is not None) + asked != 1:
-        raise InputError("give exactly one of these: a file of facts, parts of a fact, or unseen", "unseen")
+        raise InputError(
+            "specify exactly one of a file of facts, a fact to complete (subject, relation, object), or unseen",
+            "unseen",
+        )
     if known and not asked:
         raise InputError("known can be used only with a fact to complete; leave it out otherwise", "known")
     if skip and facts is None:
@@ -284,7 +287,7 @@ def _check_request(
     if why and unseen is not None:
         raise InputError("why cannot be combined with unseen, whose pairs are not in the model", "why", "unseen")
     if rules is not None and not why:
-        raise InputError("rules can be used only with why; give both or neither", "rules", "why")
+        raise InputError("rules can be used only with why; set why, or leave out rules", "rules", "why")
 
 
 @TASK.verb(
@@ -303,7 +306,9 @@ def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, An
     """
     _check_names(model)
     if _is_of_triples(model):
-        raise InputError("similar predicates need a universal schema; this model scores triples")
+        raise InputError(
+            "similar predicates can be listed only for a universal schema; this is a link prediction model"
+        )
     nearest = model.most_similar(predicate, n=top)
     return {"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
 
@@ -413,10 +418,11 @@ def patterns(
     pairs = Counter(pattern for *_, pattern in facts)
     kept = [fact for fact in facts if pairs[fact[2]] >= min_count]
     if not facts:
-        raise InputError(f"{', '.join(sources)}: no sentence contains two names")
+        raise InputError(f"{', '.join(sources)}: no sentence contains two named entities")
     if not kept:
         raise InputError(
-            f"{', '.join(sources)}: no pattern has at least {min_count} pairs; lower min_count", "min_count"
+            f"{', '.join(sources)}: no pattern connects at least {min_count} pairs of entities; lower min_count",
+            "min_count",
         )
     with whole_file(out) as draft:
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
@@ -560,7 +566,9 @@ def _predicates(model: Any, path: Path, top: int) -> Table:
     from polyadic.relations.schema import read_schema
 
     if _is_of_triples(model):
-        raise InputError("unseen needs a universal schema; this model has no vectors of new entities", "unseen")
+        raise InputError(
+            "unseen requires a universal schema; this model cannot predict facts about new entities", "unseen"
+        )
     new = read_schema(path)
     rows: list[tuple[Any, ...]] = []
     for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):
@@ -601,7 +609,7 @@ def _explain(
 
     if isinstance(model, HornRules):
         if rules is not None:
-            raise InputError(f"the model has rules of its own; leave {rules} out")
+            raise InputError(f"the model already contains rules; leave out {rules}")
         for line in lines:
             asked = [str({**given, **line}[name]) for name in ("subject", "relation", "object")]
             line["rules"] = [_mined_reason(*part) for part in model.explain(*asked, k=why).parts[:why]]
@@ -655,7 +663,7 @@ def _ranks(model: Any, test: Path, known: list[Path], unknown: Any, *, relations
     names = {"entities": model.entities_, "relations": model.relations_}
     facts = read_facts(test, **names, unknown=unknown)
     if not len(facts):
-        raise InputError(f"{test} has no fact with known entities and relations")
+        raise InputError(f"{test} contains no fact whose entities and relation are known to the model")
     others = [read_facts(path, **names, unknown="skip").triples for path in known]
     ranks = model.evaluate(facts, known=np.concatenate(others) if others else None, relations=relations)
     result: dict[str, Any] = {"facts": len(facts), "skipped": facts.skipped, "mrr": ranks.mean_reciprocal_rank}
@@ -669,7 +677,7 @@ def _average_precision(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
     """Return the mean average precision of a universal schema on test facts."""
     facts, usable = _cells(model, test, unknown)
     if not usable:
-        raise InputError(f"{test} has no fact with a known pair and predicate")
+        raise InputError(f"{test} contains no fact whose entity pair and predicate are known to the model")
     ranked = model.evaluate(usable)
     result = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(usable), "predicates": len(ranked.relations)}
     return result | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}

@@ -105,7 +105,7 @@ def train_facts(
     check_choice("method", method, (*METHODS,))
     settings = {field.name for field in dataclasses.fields(METHODS[method].estimator) if field.init} - {"form"}
     if unknown := sorted({*options} - settings):
-        raise InputError(f"unknown setting {unknown[0]} of {method}; choose from {', '.join(sorted(settings))}")
+        raise InputError(f"unknown setting {unknown[0]} of method {method}; choose from {', '.join(sorted(settings))}")
     inputs = {"validation": validation, "known": known, "rules": rules, "regime": regime, "add": add}
     check_inputs(method, inputs)
     if method == "universal":
@@ -115,7 +115,9 @@ def train_facts(
     facts = source if isinstance(source, Facts) else read_facts(_path(source))
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
-        raise InputError("every validation fact has an entity or relation without training facts")
+        raise InputError(
+            "no validation fact can be used: each contains an entity or relation that has no training facts"
+        )
     return _of_triples(method, facts, (held_out, true), options, budget if choose else False)
 
 
@@ -128,7 +130,7 @@ def check_inputs(method: str, given: Mapping[str, Any]) -> None:
             raise InputError(f"{name} is not used by method {method}, only by {users}; leave it out", name, "method")
     for name, needed in (("regime", "rules"), ("add", "rules"), ("known", "validation")):
         if name in present and needed not in present:
-            raise InputError(f"{name} needs {needed}; give both or neither", name, needed)
+            raise InputError(f"{name} requires {needed}; set {needed}, or leave out {name}", name, needed)
 
 
 def _of_triples(

@@ -287,9 +287,9 @@ class UniversalSchema(SchemaModel):
         self.check()
         del y
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
-            raise InputError("the schema has no observed cell: no predicate is known to hold of any pair")
+            raise InputError("the schema contains no facts: no predicate is known to hold for any pair")
         if not (counts[counts > 0] < len(schema.pairs)).any():
-            raise InputError("every predicate holds of every pair, so no negatives can be sampled")
+            raise InputError("every predicate holds for every pair, so no negatives can be sampled")
         rng = np.random.default_rng(self.seed)
         form = PairForm(
             schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
@@ -437,7 +437,9 @@ class UniversalSchema(SchemaModel):
         check_int("n", n, low=1)
         vectors = np.column_stack([self.terms_.V, self.terms_.D1, self.terms_.D2]).astype(float)
         if not vectors.shape[1]:
-            raise InputError("a model with features='N' has no vectors; train one with the feature F or E", "features")
+            raise InputError(
+                "a model with features='N' has no vectors; train a model whose features include F or E", "features"
+            )
         at = self.schema_.column(predicate)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
         cosines = vectors @ vectors[at]

@@ -60,7 +60,8 @@ def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
     (_, i), (_, j) = (np.unique(np.asarray(each), return_inverse=True) for each in (x, y))
     if i.shape != j.shape or not len(i):
         raise InputError(
-            f"both variables must have the same positive number of observations; got shapes {i.shape} and {j.shape}"
+            f"both variables must have the same number of observations, at least one; got shapes {i.shape}"
+            f" and {j.shape}"
         )
     table = np.zeros((i.max() + 1, j.max() + 1), np.int64)
     np.add.at(table, (i, j), 1)
@@ -77,7 +78,8 @@ def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"]
     N = csr_array(table if issparse(table) else np.asarray(table, float)).astype(float)
     if max(N.shape) > MAX_CATEGORIES:
         raise InputError(
-            f"the covariance needs all singular values, so at most {MAX_CATEGORIES:,} categories; got {N.shape}"
+            f"the covariance supports at most {MAX_CATEGORIES:,} categories per variable; got a table of"
+            f" shape {N.shape}"
         )
     check_counts(N.data)
     A = linear(N)

@@ -114,7 +114,7 @@ def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: flo
     column_sums = np.asarray(expected.sum(axis=0)).ravel() + beta * beta * c
     total = row_sums.sum()
     if min(row_sums.min(), column_sums.min()) < -1e-12 * total:
-        raise InputError("the scores make the margin of a word negative; lower their weight or raise beta")
+        raise InputError("the similarity scores make the margin of a word negative; lower the scores or raise beta")
     S = ((listed - expected) / total).tocsr().astype(N.dtype)
     low = beta * beta / total
     return Residual(S, -low * r[:, None], c[:, None], row_sums / total, column_sums / total)

@@ -189,7 +189,7 @@ def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str
     count, n = float(read.counts[i, j]), float(read.counts.sum())
     expected = n * float(model.row_masses_[i] * model.column_masses_[j])
     if not expected:
-        raise InputError(f"there is nothing to compare: {row!r} or {column!r} has no observations")
+        raise InputError(f"the cell cannot be explained, because {row!r} or {column!r} has no observations")
     times = count / expected
     rest = round(times - reason.value, 6) + 0.0  # which is never -0
     facts = {"row": row, "column": column, "count": count, "expected": round(expected, 6), "times": round(times, 6)}

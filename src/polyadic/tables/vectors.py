@@ -131,7 +131,8 @@ class CorrespondenceVectors(Model):
         """
         if len(self.vectors_) != len(words):
             raise InputError(
-                f"each of the {len(self.vectors_):,} vectors ({self.side}) must have one word; got {len(words):,}."
+                f"words must contain one word for each of the {len(self.vectors_):,} vectors ({self.side}); got"
+                f" {len(words):,}."
                 " Vectors of positional contexts stand for a word at a position and cannot be"
                 " labelled by words"
             )

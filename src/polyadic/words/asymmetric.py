@@ -137,8 +137,9 @@ class AsymmetricCP(TensorModel):
         if self.vectors == "all":
             if len({len(u) for u in scaled}) > 1:
                 raise InputError(
-                    f"vectors='all' requires the same vocabulary in all modes; got {[len(u) for u in scaled]} rows:"
-                    " use 'words' or 'contexts'",
+                    "vectors='all' requires the same vocabulary in all modes; the modes have"
+                    f" {[len(u) for u in scaled]}"
+                    " rows; set vectors to 'words' or 'contexts'",
                     "vectors",
                 )
             return np.concatenate(scaled, axis=1)
@@ -225,16 +226,18 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
         raise InputError("als supports only a single CP term with squared loss; use quasi_newton for other models")
     order = term.entries.order
     if order < 2 or term.slots != tuple(range(order)):
-        raise InputError(f"als requires at least two modes and slots 0, 1, ... in order; got {term.slots}")
+        raise InputError(
+            f"als requires at least two modes, each with its own factor (slots 0, 1, ...); got slots {term.slots}"
+        )
     if term.importance:
-        raise InputError("als gives every zero the same weight; use quasi_newton or stochastic for importance weights")
+        raise InputError("als does not support importance weights of zeros; use quasi_newton or stochastic instead")
     if term.weight == 0 or term.zero_weight != 1:
         raise InputError(
-            f"als requires a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}",
+            f"als requires zero_weight 1 and a positive term weight; got {term.zero_weight:g} and {term.weight:g}",
             "zero_weight",
         )
     if term.entries.weights is not None and (term.entries.weights != 1).any():
-        raise InputError("als gives every cell the same weight; use entries without weights, or quasi_newton")
+        raise InputError("als does not support weights of entries; remove the weights, or use quasi_newton")
     if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
         raise InputError(f"als requires L2 penalties of the same strength; got {', '.join(map(repr, penalties))}")
     return term, penalties[0].strength

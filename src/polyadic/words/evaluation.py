@@ -165,7 +165,7 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple
         raise InputError(f"a comparison requires at least two models; got {len(models)}")
     shared = set.intersection(*(set(model.words) for model in models.values()))
     if not shared:
-        raise InputError(f"{', '.join(models)} have no word in common")
+        raise InputError(f"the vocabularies of {', '.join(models)} have no word in common")
     each = [evaluate(_only(model, shared), tests) for model in models.values()]
     named = [{figure.name: figure for figure in figures} for figures, _ in each]
     left_out = {name: why for _, missing in reversed(each) for name, why in missing.items()}
@@ -203,7 +203,9 @@ def _by_set(
 def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Figure]:
     figure = similarity(embedding, pairs).figure(f"similarity {name}")
     if np.isnan(figure.value):
-        raise InputError(f"the vocabulary of {len(embedding):,} words does not cover two pairs with different scores")
+        raise InputError(
+            f"the vocabulary of {len(embedding):,} words must cover at least two word pairs with different scores"
+        )
     return [figure]
 
 

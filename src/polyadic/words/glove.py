@@ -118,9 +118,9 @@ class GloVe(WordModel):
 
 def _refuse_other_than_counts(entries: Entries) -> None:
     if entries.order != 2 or not entries.symmetric:
-        raise InputError("GloVe requires symmetric counts of pairs, such as count(corpus, order=2).entries", "order")
+        raise InputError("GloVe requires symmetric co-occurrence counts of word pairs (order 2)", "order")
     if entries.weights is not None:
-        raise InputError("GloVe weights counts itself; use the entries of count, not of ppmi")
+        raise InputError("GloVe applies its own weights; use raw co-occurrence counts, not weighted or PPMI entries")
     if not len(entries):
         raise InputError("there are no entries to factorize; lower min_count", "min_count")
     if entries.values.min() <= 0:

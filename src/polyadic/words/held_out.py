@@ -89,7 +89,7 @@ def gaps(
     if not len(new):
         raise InputError(
             f"no tuple of {order} words occurs at least {min_count} times in the held-out text and never in the"
-            " training text"
+            " training text; use more text, or lower min_count"
         )
     new = rng.permutation(new)[:size]
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
@@ -197,7 +197,9 @@ def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[PhraseCase]:
         if len(others) >= MIN_OWN_WORDS:
             cases.append(PhraseCase(title, mine, tuple(others)))
     if not cases:
-        raise InputError("no held-out article has a title of two known words, one of which is in another title")
+        raise InputError(
+            "no held-out article has a title of two known words that shares a word with another title; use more text"
+        )
     return cases
 
 

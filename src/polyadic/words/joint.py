@@ -149,11 +149,12 @@ class JointCP(TensorModel):
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(
-                f"joint factorization requires pairs, followed by larger tuples; got entries of orders {orders}"
+                "joint factorization requires entries of order 2, followed by entries of higher orders;"
+                f" got orders {orders}"
             )
         size, themes = lists[0].shape[0], self._themes
         if self.start is None and self.rank >= size + themes:  # before an evaluation, which takes minutes here
-            what = f"the {size:,} words and the {themes:,} themes"
+            what = f"the sum of {size:,} words and {themes:,} themes"
             raise InputError(f"rank must be below {size + themes:,}, {what}; got {self.rank:,}", "rank")
         scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights

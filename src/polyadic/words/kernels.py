@@ -489,7 +489,7 @@ def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
 def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
     if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
         raise ValueError(
-            f"indices of mode {mode} must be row numbers of its factor, from 0 to {size - 1}; got {column.min()} to"
+            f"indices of mode {mode} must be row indices of its factor, from 0 to {size - 1}; got {column.min()} to"
             f" {column.max()}"
         )
 

@@ -237,7 +237,10 @@ class WordSenses:
             raise InputError(f"{word!r} is not in the vocabulary of the corpus")
         positions = np.flatnonzero(np.asarray(self.corpus.ids) == number)
         if len(positions) < MIN_OCCURRENCES:
-            raise InputError(f"{word!r} occurs {len(positions)} times; its senses need at least {MIN_OCCURRENCES}")
+            raise InputError(
+                f"{word!r} is too rare to find its senses: at least {MIN_OCCURRENCES} occurrences are required;"
+                f" got {len(positions)}"
+            )
         chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MAX_OCCURRENCES])
         X, Y = self._contexts(self._around(chosen), [number])
         labels, agreement = _agreed(X, Y, seed)
@@ -453,9 +456,9 @@ def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
         arrays = load(file.read_bytes())
         A, mean, fit, check = (arrays[name] for name in ("map", "mean", "fit", "check"))
         if check.tobytes() != _digest(A.tobytes(), mean.tobytes(), fit.tobytes()):
-            raise ValueError("its checksum does not match")  # noqa: TRY301 # handled with the other errors
+            raise ValueError("the checksum does not match")  # noqa: TRY301 # handled with the other errors
     except (SafetensorError, KeyError, ValueError) as error:
-        raise InputError(f"{file} is damaged: {error}; delete it so that it is computed again") from None
+        raise InputError(f"{file} is damaged: {error}; delete the file, and it will be recomputed") from None
     return A, mean, float(fit[0])
 
 

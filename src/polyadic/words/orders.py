@@ -100,7 +100,7 @@ def symmetric_terms(
             )
     sizes = [entries.squares() for entries in lists]
     if not all(sizes):
-        raise InputError("every listed entry is zero or has weight zero: there is nothing to factorize")
+        raise InputError("all entries are zero or have zero weight, so there is nothing to factorize")
     terms = []
     for x, size, weight in zip(lists, sizes, weights, strict=True):
         z = _zero_weight(x, loss) if zero_weight is None else zero_weight
@@ -143,7 +143,7 @@ def given_start(given: NDArray[Any], size: int, *, rank: int, rng: np.random.Gen
     if given.ndim != 2 or given.shape[0] != size or not 0 < given.shape[1] <= rank:
         raise InputError(f"start must have {size} rows, one per word, and 1 to {rank} columns; got shape {given.shape}")
     if not np.isfinite(given).all():
-        raise InputError("start must be finite")
+        raise InputError("start must be finite; remove infinite and NaN values")
     more = rng.standard_normal((size, rank - given.shape[1])) * (0.1 * given.std())
     return np.hstack([given, more]).astype(np.float32)
 

@@ -174,7 +174,7 @@ class PoissonCP(WordModel):
         if any(len(A) != len(words) for A in chosen):
             raise InputError(
                 f"words must be the vocabulary of the mode; got {len(words)} words for modes with"
-                f" {[len(A) for A in chosen]} rows; select one with mode=",
+                f" {[len(A) for A in chosen]} rows; set mode to select one of the modes",
                 "words",
             )
         return np.mean(chosen, axis=0, dtype=float)
@@ -339,7 +339,8 @@ def _checked(objective: Objective) -> Term:
         )
     if term.zero_weight != 1 or term.entries.weights is not None or term.importance:
         raise InputError(
-            "CP-APR gives every cell weight 1; use zero_weight=1 and no weights, or quasi_newton", "zero_weight"
+            "CP-APR does not support weights; use zero_weight=1 and entries without weights, or quasi_newton",
+            "zero_weight",
         )
     if any(penalty != NonNegative() for penalty in penalties):
         raise InputError(

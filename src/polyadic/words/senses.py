@@ -61,7 +61,9 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
     phrases = unit_rows(embedding.unit[near] * unit_rows(u[None]))
     near, phrases = near[phrases.any(axis=1)], phrases[phrases.any(axis=1)]
     if len(near) < check_int("number", number, low=1):
-        raise InputError(f"{word!r} shares a theme with only {len(near)} words, too few for {number} senses")
+        raise InputError(
+            f"{word!r} shares components with only {len(near)} words, too few for {number} senses; lower number"
+        )
     labels = _clusters(phrases, number, seed)
     clusters = []
     for label in range(labels.max() + 1):

@@ -60,19 +60,19 @@ COUNTING = Task("counting", "Count tuples of words, and plan large runs.")
 Vectors = Annotated[
     Path, Metavar("VECTORS"), Help("Folder made by polyadic train, or a word2vec, GloVe or fastText file.")
 ]
-Words = Annotated[list[str], Metavar("WORD..."), Help("Words; - reads them from standard input.")]
+Words = Annotated[list[str], Metavar("WORD..."), Help("Words to look up; - reads words from standard input.")]
 Top = Annotated[Count, Help("Number of words to list.")]
 TextOfVectors = Annotated[
     Path,
     Metavar("CORPUS"),
-    Help("Corpus in which the words occur, best made with --keep-text (default: that of the vectors, if it was kept)."),
+    Help("Corpus that contains the words, preferably made with --keep-text (default: the training corpus, if kept)."),
 ]
 Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]
 Window = Annotated[
     Literal["span", "centred", "chunk"],
-    Help("Words within a span of WIDTH + 1; within WIDTH of one of them; or in the same chunk of 2 WIDTH + 1."),
+    Help("Words in a span of WIDTH + 1 words, within WIDTH of a central word, or in a chunk of 2 WIDTH + 1 words."),
 ]
-Width = Annotated[int, Within(1, 1000), Help("Width of the window.")]
+Width = Annotated[int, Within(1, 1000), Help("Width of the window in words.")]
 
 
 def given(words: list[str]) -> list[str]:
@@ -193,7 +193,7 @@ def entry_weights(text: str) -> str | tuple[float, float]:
             f"weights must be log, count, uniform or two numbers such as 100,0.75; got {text!r}", "weights"
         ) from None
     if not (0 < largest < math.inf and 0 <= power < math.inf):
-        raise InputError(f"weights X,A must have X > 0 and A >= 0; got {text!r}", "weights")
+        raise InputError(f"GloVe weights X,A require X > 0 and A >= 0; got {text!r}", "weights")
     return largest, power
 
 
@@ -291,7 +291,7 @@ def components(
     from polyadic.embedding import components_of, read_vectors
 
     if corpus is not None and not lines:
-        raise InputError("corpus is used only with lines; pass both or neither", "corpus", "lines")
+        raise InputError("corpus can be used only with lines; set lines, or leave out corpus", "corpus", "lines")
     embedding = read_vectors(vectors)
     text = text_of(embedding, corpus).lines if lines else None
     if words:
@@ -469,7 +469,7 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     assigned = [next(numbers) if at is not None else -1 for at in places]
     absent = places.count(None)
     if absent:
-        errors.say(f"{absent:,} of {len(texts):,} lines do not contain {word!r}", "warning")
+        errors.say(f"{word!r} does not occur in {absent:,} of {len(texts):,} lines", "warning")
     senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
     rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(assigned, texts, strict=True)]
     return {"word": word, "senses": senses, "lines": rows}
@@ -524,7 +524,7 @@ def phrase(
     else:
         if not embedding.has_nonnegative_components:
             errors.say(
-                "these vectors have no themes (non-negative components), which are needed to find what words have in"
+                "these vectors have no non-negative components, which are required to find what words have in"
                 " common; the words nearest to the sum of the vectors are shown instead. The methods jcp and cp-sn"
                 " learn such components",
                 "warning",
@@ -541,7 +541,7 @@ def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> 
         answers = embedding.neighbours(*words, top=top)
         if embedding.has_nonnegative_components and not embedding.product(*words).any():
             errors.say(
-                f"{' and '.join(words)} have no theme in common; the words nearest to the sum of their vectors"
+                f"{' and '.join(words)} have no component in common; the words nearest to the sum of their vectors"
                 " are shown instead",
                 "warning",
             )
@@ -596,7 +596,9 @@ def _opened(folder: Path) -> Counts:
 
     counted = Counts.open(folder)
     if counted.entries.order != 3:
-        raise InputError(f"--counts must have order 3; {folder} contains tuples of {counted.entries.order}")
+        raise InputError(
+            f"--counts must be counts of triples (order 3); {folder} contains counts of order {counted.entries.order}"
+        )
     return counted
 
 
@@ -627,7 +629,10 @@ Kind = (
     | None
 )
 Data = Annotated[Folder, Help("Folder of published test sets (default: $POLYADIC_DATA).")] | None
-Made = Annotated[Folder, Help("Folder of tests made from held-out text: gaps.tsv, phrases.tsv, names.tsv.")] | None
+Made = (
+    Annotated[Folder, Help("Folder of test files generated from held-out text: gaps.tsv, phrases.tsv, names.tsv.")]
+    | None
+)
 Pairs = (
     Annotated[list[str], Repeated(), Metavar("FILE"), Help("File of your own word pairs with scores; can be repeated.")]
     | None
