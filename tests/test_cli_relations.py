@@ -122,7 +122,7 @@ def test_what_names_nothing_that_is_known(triples):
     train, out = triples / "train.tsv", triples / "model"
     other = written(triples / "other.tsv", [("Oslo", "in", "Norway")])
     quick = ["--rank", 2, "--max-iter", 2]
-    assert "without training facts" in refused("train", train, "--out", out, *quick, "--validation", other)
+    assert "no validation fact can be used" in refused("train", train, "--out", out, *quick, "--validation", other)
     assert not out.exists()
     run("train", train, "--out", out, *quick)
     assert "--known can be used only with a fact to complete" in refused("predict", out, train, "--known")
@@ -211,7 +211,7 @@ def test_rules(schema):
     rules.write_text('", head of"(x, y) => employs(x, y)\n')
     out = ["--out", schema / "model", "--method", "universal", "--rank", 4]
     assert "no predicate 'employs'" in refused("train", facts, *out, "--rules", rules)
-    assert "--add needs --rules" in refused("train", facts, *out, "--add", "employs")
+    assert "--add requires --rules" in refused("train", facts, *out, "--add", "employs")
     made = as_json("train", facts, *out, "--rules", rules, "--add", "employs")
     assert made["rules"] == 1
     likely = as_json("predict", schema / "model", "--relation", "employs", "-n", 5)["predictions"]

@@ -342,7 +342,7 @@ def test_scaled_one_hot_vectors_give_correspondence_analysis():
         (lambda: categorical_covariance(FISHER, scaled="yes"), "scaled"),
         (
             lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(FISHER.T),
-            "must have 4 rows, as the fitted table",
+            "must have 4 rows, like the fitted table",
         ),
         (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(-FISHER), "no negative"),
         (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform(FISHER.T), "4 features"),

@@ -102,7 +102,7 @@ vectors do, too.
 
 
 class _Source(NamedTuple):
-    """Open file of word vectors, with its decoder and progress bar."""
+    """Word vector file opened for reading, with a decoder and a progress bar."""
 
     path: Path
     stream: BinaryIO

@@ -99,7 +99,7 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Return triples as integer ids; raise InputError unless the ids are those of the model."""
+    """Return triples as an integer array; raise InputError if they use other ids than the model."""
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
@@ -240,7 +240,7 @@ def _numbered(
                 if x not in known
             )
             raise InputError(
-                f"{where}: there is no {what} {name!r}; correct the name, or set unknown to skip to leave the fact out",
+                f"{where}: there is no {what} {name!r}; correct the name, or set unknown='skip' to leave the fact out",
                 "unknown",
             )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)
@@ -264,7 +264,7 @@ def as_names(values: Any) -> Array | None:
 
 
 def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> NDArray[np.int64]:
-    """Return the integer ids of entities; integer ids are validated if the names are unknown."""
+    """Convert names of entities to integer ids, or validate given ids if the entities have no names."""
     names = as_names(given)
     if names is None:
         raise InputError(f"{entity} names must be text or whole numbers, without missing values")

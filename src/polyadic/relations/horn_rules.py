@@ -50,7 +50,7 @@ MAX_CONFIDENCE = 1 - 1e-7
 
 
 class HornRule(NamedTuple):
-    """Horn rule with the number of entity pairs that satisfy the premise, and the premise and conclusion together."""
+    """Horn rule with the numbers of entity pairs that satisfy the premise, and both premise and conclusion."""
 
     formula: Implies
     tried: int
@@ -61,7 +61,7 @@ class HornRule(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Rule that derives a fact, with the known facts that satisfy the premise."""
+    """Rule that derives a fact, with examples of known facts that satisfy the premise."""
 
     rule: HornRule
     groundings: list[list[tuple[int | str, int | str, int | str]]]
@@ -234,7 +234,7 @@ class HornRules(LinkPredictor):
         return np.concatenate(pairs), np.concatenate(counts)
 
     def _prepare(self, graph: Graph) -> None:
-        """Build the index of weighted rules by conclusion."""
+        """Build an index from conclusions to weighted rules."""
         K = self.shape_[1]
         paths = self.paths_.astype(np.int64)
         backwards = np.where(paths >= 0, (paths + K) % (2 * K), -1)

@@ -157,7 +157,7 @@ def path_counts(
 def property_counts(
     graph: Graph, *, support: int, confidence: float, smoothing: float
 ) -> Iterator[tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]]:
-    """Yield batches of frequent property pairs (premise, conclusion, number of entities) with the progress made."""
+    """Yield batches of frequent pairs of properties with their counts, and the fraction of work done."""
     last, first = len(graph.bounds) - 1, 0
     count = np.zeros(len(graph.relation), np.int64)
     size = CHUNK
@@ -441,7 +441,7 @@ def _conclude(y, kind, weight, rule, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _follow(graph, rules, i, start, end, kind, best, by, found):
-    """Numba kernel: apply the rules with premise ``i`` and a conclusion from ``start`` up to ``end``."""
+    """Numba kernel: apply the rules with premise ``i`` and conclusions from ``start`` up to ``end``."""
     low = _find(rules.head, rules.rows[i], rules.rows[i + 1], start)
     for p in range(low, _find(rules.head, low, rules.rows[i + 1], end)):
         _conclude(graph.entity[graph.listed[rules.head[p]]], kind, rules.weight[p], p, best, by, found)

@@ -676,7 +676,7 @@ class _TripleDescent:
         return np.concatenate([named, more]), np.repeat([1.0, rest / drawn], [len(named), drawn])
 
     def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any], blocks: int) -> float:
-        """Add the gradient of the weighted penalty of each row in place, and return the penalty."""
+        """Add the gradient of the weighted row penalties in place, and return the total penalty."""
         strength = np.float32(self.plan.strength)
         if self.plan.penalty != "N3":
             gradient += (2 * strength) * weights[:, None] * x

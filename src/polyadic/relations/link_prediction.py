@@ -114,7 +114,7 @@ class LinkPredictor(Model):
         return self
 
     def _answers(self, asked: NDArray[np.int64], hidden: int) -> Iterator[NDArray[np.int64]]:
-        """Yield the known training answers to the question that hides one end of each triple."""
+        """Yield, for each triple with one end hidden, the entities that complete it in the training data."""
         given = [part for part in range(3) if part != hidden]
         order = np.lexsort(self.facts_[:, given].T)
         keys, width = self.facts_[order][:, given[::-1]], np.int64(max(self._sizes[0], 1 << 20))

@@ -46,7 +46,7 @@ class Mention(NamedTuple):
 
 
 def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
-    """Find the entity mentions of a sentence.
+    """Find the entity mentions in a sentence.
 
     With a ``key``, words with the same value of this key in the MISC column, such as ``Entity=Acme_Corporation``, are a
     mention of the entity of that name (underscores for spaces). Without, a mention is a run of words of one proper

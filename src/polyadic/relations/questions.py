@@ -151,7 +151,7 @@ class PairForm:
         return CellTerms(products, np.concatenate(owners), np.concatenate(weights))
 
     def _neighbours(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the indices of the neighbour weights that contribute to each cell, with the index of that cell."""
+        """Return the neighbour weights that contribute to each cell, as arrays of cell indices and weight indices."""
         starts = self.known.indptr.astype(np.int64)
         first, sizes = starts[cells[:, 0]], np.diff(starts)[cells[:, 0]]
         owners = np.repeat(np.arange(len(cells)), sizes)

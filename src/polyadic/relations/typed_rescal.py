@@ -268,7 +268,7 @@ def _best(M: Array, G: Array, H: Array, ridge: float) -> Array:
 
 
 def _alike(domains: Sequence[Domain], n: int) -> tuple[csr_array, NDArray[np.int64]]:
-    """Group entities that can occur in the same positions; return the group matrix and each entity's group."""
+    """Group entities by their possible relations; return the domains of each group and the group of each entity."""
     places = [part for domain in domains for part in domain]
     columns = np.repeat(np.arange(len(places)), [len(part) for part in places])
     member = csr_array((np.ones(len(columns)), (np.concatenate(places), columns)), shape=(n, len(places)))

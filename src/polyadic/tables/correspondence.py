@@ -305,7 +305,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         turned = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float).T.tocsr()
         turned.sum_duplicates()
         if turned.shape[1] != len(self.row_masses_):
-            raise InputError(f"X must have {len(self.row_masses_)} rows, as the fitted table; got {turned.shape[1]}")
+            raise InputError(f"X must have {len(self.row_masses_)} rows, like the fitted table; got {turned.shape[1]}")
         check_counts(turned.data)
         turned.data **= self.count_exponent
         return self._place(turned, self.row_standard_coordinates_)

@@ -48,7 +48,7 @@ class Residual(NamedTuple):
 
 
 def linear(N: csr_array) -> Residual:
-    """Return the linear residual of a table from independence, :math:`X - Y`, whose double centring is exact."""
+    """Return the difference between the observed and expected relative frequencies of a table, :math:`X - Y`."""
     r, c, n = margins(N)
     return Residual(with_values(N, N.data / N.dtype.type(n)), -r[:, None], c[:, None], r, c)
 
@@ -254,10 +254,10 @@ def inverse(masses: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def categorical_kernel(alpha: float = 1.0) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    r"""Return the kernel of kernel PCA for categorical data, :math:`e^{-\alpha |e_i - e_j|^2}` (printed with a plus).
+    r"""Return the kernel used by kernel PCA for categorical data, :math:`e^{-\alpha |e_i - e_j|^2}`.
 
-    It is :math:`(1 - a) E + a\, 1 1^\top` with :math:`a = e^{-2 \alpha}`. Since the columns of :math:`X - Y` sum to
-    zero, its effect on them is a multiplication by :math:`1 - a`.
+    The exponent is printed with a plus. The kernel is :math:`(1 - a) E + a\, 1 1^\top` with :math:`a = e^{-2 \alpha}`.
+    Since the columns of :math:`X - Y` sum to zero, its effect on them is a multiplication by :math:`1 - a`.
     """
     return partial(_categorical, np.exp(-2 * check_number("alpha", alpha, above=True)))
 

@@ -160,7 +160,7 @@ class AsymmetricCP(TensorModel):
 
 
 def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
-    """Scale the factor columns to unit length and return the component weights, in decreasing order of weight."""
+    """Return factor matrices with unit-length columns and the component weights, in decreasing order of weight."""
     lengths = [np.linalg.norm(u.astype(float), axis=0) for u in factors]
     weights = np.prod(lengths, axis=0)
     order = np.argsort(-weights, kind="stable")
@@ -287,7 +287,7 @@ def _orthonormal(u: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
-    """Solve ``V H = M`` for V; directions in which ``H`` is singular keep the values of the matrix ``u``."""
+    """Solve ``V H = M`` for V; if ``H`` is singular, its null directions keep the values of ``u``."""
     from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 
     lengths = np.sqrt(np.maximum(H.diagonal(), 0))

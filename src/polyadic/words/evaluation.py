@@ -139,7 +139,7 @@ def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figu
 
 
 class Row(NamedTuple):
-    """One measure for several models on the same test cases, with differences from the first model."""
+    """Test scores of several models on the same cases, with differences from the first model."""
 
     name: str
     used: int

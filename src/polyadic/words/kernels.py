@@ -236,7 +236,7 @@ def cp_poisson(
 
 @njit(cache=True, nogil=True)
 def _fibre_end(indices, start, last):
-    """Return the end of the fibre that begins at entry ``start``."""
+    """Return the end of the tensor fibre that begins at entry ``start``."""
     e = start + 1
     while e < last:
         for d in range(indices.shape[0] - 1):
@@ -248,7 +248,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _log_likelihood(x, m, floor):
-    """Return ``x log m``, extended linearly (by its tangent) below ``floor``."""
+    """Return ``x log m``, replaced by its tangent where ``m`` is below ``floor``."""
     if m < floor:
         return x * (math.log(floor) + (m - floor) / floor)
     return x * math.log(m)

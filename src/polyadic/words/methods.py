@@ -156,7 +156,7 @@ BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """Settings for training word vectors, except those of the model.
+    """Settings for training word vectors, except for the settings of the model.
 
     See :func:`~polyadic.words.training.train`. A tuple of values has one value per order; the command line writes it as
     ``5/10``.

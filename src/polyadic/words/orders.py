@@ -158,7 +158,7 @@ def zero_unlisted(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray[n
 
 
 def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | None = None) -> NDArray[np.float32]:
-    """Scale initial factors to minimize the total loss of all terms.
+    """Scale the initial factors to minimize the total loss of all terms.
 
     Predictions of order n scale with :math:`t^n` if ``u`` scales with t, so a squared loss is
     :math:`f(0) - b t^n + c t^{2n}`, and one gradient gives b and c. Other losses are evaluated during the search.

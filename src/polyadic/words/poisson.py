@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class PoissonCP(WordModel):
-    r"""Non-negative CP decomposition of counts: a mixture of components, each a distribution over words in every mode.
+    r"""Non-negative CP decomposition of counts: a mixture of components with a word distribution in every mode.
 
     .. math:: x_e \sim \mathrm{Poisson}(m_e), \qquad m_e = \sum_r \lambda_r \prod_d A^{(d)}_{e_d r}, \qquad
               \lambda, A \ge 0, \quad \sum_i A^{(d)}_{ir} = 1
@@ -326,7 +326,7 @@ def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
 
 
 def _checked(objective: Objective) -> Term:
-    """Return the only term of an objective; raise InputError if CP-APR cannot fit it."""
+    """Return the single term of an objective; raise InputError if CP-APR cannot fit the objective."""
     terms, penalties = objective.terms, objective.penalties
     if len(terms) != 1 or not (isinstance(terms[0].form, CP) and isinstance(terms[0].loss, Poisson)):
         raise InputError("CP-APR supports only a single CP term with Poisson loss; use quasi_newton for other models")

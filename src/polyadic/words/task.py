@@ -70,7 +70,9 @@ TextOfVectors = Annotated[
 Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]
 Window = Annotated[
     Literal["span", "centred", "chunk"],
-    Help("Words in a span of WIDTH + 1 words, within WIDTH of a central word, or in a chunk of 2 WIDTH + 1 words."),
+    Help(
+        "Window type: a span of WIDTH + 1 words, WIDTH words on each side of a central word, or chunks of 2 WIDTH + 1 words."
+    ),
 ]
 Width = Annotated[int, Within(1, 1000), Help("Width of the window in words.")]
 
