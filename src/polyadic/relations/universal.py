@@ -438,7 +438,7 @@ class UniversalSchema(SchemaModel):
         vectors = np.column_stack([self.terms_.V, self.terms_.D1, self.terms_.D2]).astype(float)
         if not vectors.shape[1]:
             raise InputError(
-                "a model with features='N' has no vectors; train a model whose features include F or E", "features"
+                "a model with features='N' has no vectors; train a model with factors (F) or entities (E)", "features"
             )
         at = self.schema_.column(predicate)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)

@@ -48,7 +48,10 @@ class Residual(NamedTuple):
 
 
 def linear(N: csr_array) -> Residual:
-    """Return the difference between the observed and expected relative frequencies of a table, :math:`X - Y`."""
+    """Return the difference between the observed and expected relative frequencies of a table, :math:`X - Y`.
+
+    The double centring of this residual is exact.
+    """
     r, c, n = margins(N)
     return Residual(with_values(N, N.data / N.dtype.type(n)), -r[:, None], c[:, None], r, c)
 

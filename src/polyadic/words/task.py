@@ -70,9 +70,7 @@ TextOfVectors = Annotated[
 Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]
 Window = Annotated[
     Literal["span", "centred", "chunk"],
-    Help(
-        "Window type: a span of WIDTH + 1 words, WIDTH words on each side of a central word, or chunks of 2 WIDTH + 1 words."
-    ),
+    Help("Window: a span of WIDTH + 1 words, WIDTH words on each side of a word, or a chunk of 2 WIDTH + 1 words."),
 ]
 Width = Annotated[int, Within(1, 1000), Help("Width of the window in words.")]
 
