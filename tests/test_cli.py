@@ -425,7 +425,7 @@ def test_online_training(text, tmp_path):
         "--set",
         "batch=64",
     )
-    assert "--set learning_rate is an option only of solver online" in sentence(
+    assert "--set learning_rate can be used only with the solver online" in sentence(
         invoke("train", text, "--out", tmp_path / "b", *CP_SN, "--set", "learning_rate=0.01")
     )
     model = METHODS["cp-sn"].make(
@@ -537,7 +537,10 @@ def test_options_without_effect_are_refused(text, tmp_path):
     """A corpus is for lines."""
     succeed("train", text, "--out", tmp_path / "v", *SMALL)
     done = invoke("components", tmp_path / "v", "--corpus", tmp_path)
-    assert (done.exit_code, done.stderr) == (1, "polyadic: --corpus is used only with --lines; pass both or neither\n")
+    assert (done.exit_code, done.stderr) == (
+        1,
+        "polyadic: --corpus can be used only with --lines; set --lines, or leave out --corpus\n",
+    )
 
 
 def test_lemmas_are_words_of_a_corpus(text, tmp_path):

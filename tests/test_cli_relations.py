@@ -99,11 +99,13 @@ def test_bad_triples(triples):
     assert json.loads(done.stdout)["skipped"] == 1
     assert "two of subject" in refused("predict", out, "--subject", "town0")
     assert "no subject 'Oslo'" in refused("predict", out, "--subject", "Oslo", "--relation", "lies_in")
-    assert "exactly one of these" in refused("predict", out)
-    assert "--unseen needs a universal schema" in refused("predict", out, "--unseen", train)
+    assert "specify exactly one of a file of facts" in refused("predict", out)
+    assert "--unseen requires a universal schema" in refused("predict", out, "--unseen", train)
     assert "universal schema" in refused("similar", out, "lies_in")
     x = ["train", train, "--out", triples / "x"]
-    assert "--set known needs --validation; give both or neither" in refused(*x, "--set", f"known={train}")
+    assert "--set known requires --validation; set --validation, or leave out --set known" in refused(
+        *x, "--set", f"known={train}"
+    )
     assert "--set features is not used by --method complex, only by universal" in refused(*x, "--set", "features=N")
     assert "got 'form=CP'" in refused(*x, "--set", "form=CP")
     assert "budget is not used by --method rules" in refused(*x, "--method", "rules", "--set", "budget=9")
@@ -120,7 +122,7 @@ def test_what_names_nothing_that_is_known(triples):
     train, out = triples / "train.tsv", triples / "model"
     other = written(triples / "other.tsv", [("Oslo", "in", "Norway")])
     quick = ["--rank", 2, "--max-iter", 2]
-    assert "without training facts" in refused("train", train, "--out", out, *quick, "--validation", other)
+    assert "no validation fact can be used" in refused("train", train, "--out", out, *quick, "--validation", other)
     assert not out.exists()
     run("train", train, "--out", out, *quick)
     assert "--known can be used only with a fact to complete" in refused("predict", out, train, "--known")
@@ -209,7 +211,7 @@ def test_rules(schema):
     rules.write_text('", head of"(x, y) => employs(x, y)\n')
     out = ["--out", schema / "model", "--method", "universal", "--rank", 4]
     assert "no predicate 'employs'" in refused("train", facts, *out, "--rules", rules)
-    assert "--add needs --rules" in refused("train", facts, *out, "--add", "employs")
+    assert "--add requires --rules" in refused("train", facts, *out, "--add", "employs")
     made = as_json("train", facts, *out, "--rules", rules, "--add", "employs")
     assert made["rules"] == 1
     likely = as_json("predict", schema / "model", "--relation", "employs", "-n", 5)["predictions"]
@@ -316,9 +318,9 @@ def test_patterns(tmp_path):
     lines = [line.split("\t") for line in out.read_text().splitlines()]
     assert told["facts"] == len(lines)
     assert ["Ann", "Acme"] in [line[:2] for line in lines]
-    assert "no pattern has at least 9 pairs; lower --min-count" in refused(
+    assert "no pattern connects at least 9 pairs of entities; lower --min-count" in refused(
         "patterns", parsed, "--out", out, "--min-count", 9
     )
     parsed.write_text("")
-    assert "no sentence contains two names" in refused("patterns", parsed, "--out", out)
+    assert "no sentence contains two named entities" in refused("patterns", parsed, "--out", out)
     assert len(out.read_text().splitlines()) == len(lines)

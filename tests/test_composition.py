@@ -185,10 +185,10 @@ def test_verbs_refuse_what_does_not_fit():
     X = clauses(np.random.default_rng(2))
     refuses("one row of factors for each noun", TransitiveVerbs().fit, X, nouns=np.ones((5, 2)))
     refuses("nouns must be finite", TransitiveVerbs().fit, X, nouns=np.full((6, 2), np.nan))
-    refuses("above zero", associations, Entries(np.zeros((1, 2), int), np.array([-1.0]), (1, 1)))
+    refuses("must be positive", associations, Entries(np.zeros((1, 2), int), np.array([-1.0]), (1, 1)))
     model = TransitiveVerbs().fit(X, nouns=np.ones((6, 2)))
     refuses("verbs must be whole numbers from 0 to 3", model.predict, [0], [4], [0])
-    refuses("the same length", model.predict, [0], [1, 2], [0])
+    refuses("of equal length", model.predict, [0], [1, 2], [0])
 
 
 def test_areas_and_correlations_are_those_of_other_libraries():

@@ -203,10 +203,10 @@ def test_joint_goes_on_where_it_stopped():
         ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got shape \(30, 5\)"),
         ({"start": -np.ones((30, 6))}, slice(None), "the last 3 must be non-negative"),
         ({"start": np.ones((29, 6))}, slice(None), "start must have 30 rows, one per word"),
-        ({"n_nonnegative": 6}, slice(None), "n_nonnegative"),
-        ({"rank": 60}, slice(None), "rank must be below 60, the 30 words and the 30 non-negative components; got 60"),
-        ({}, slice(1), r"requires pairs, followed by larger tuples; got entries of orders \[2\]"),
-        ({}, slice(None, None, -1), r"got entries of orders \[3, 2\]"),
+        ({"components": 6}, slice(None), "components"),
+        ({"rank": 60}, slice(None), "rank must be below 60, the sum of 30 words and 30 components; got 60"),
+        ({}, slice(1), r"requires entries of order 2, followed by entries of higher orders; got orders \[2\]"),
+        ({}, slice(None, None, -1), r"got orders \[3, 2\]"),
         ({"order_weights": [1.0]}, slice(None), "order_weights must contain one weight per list"),
     ],
 )
@@ -229,7 +229,7 @@ LISTED = Entries(np.array([[1, 0]]), np.ones(1), (2, 2), symmetric=True)
         (PPMISVD(2), some_entries(), "entries of order 2; got order 3"),
         (PPMISVD(20), some_entries(order=2), "rank must be below 20, the smaller side of the matrix; got 20"),
         (NNSE(2), some_entries(), "NNSE requires a symmetric matrix"),
-        (GloVe(2), some_entries(), "symmetric counts of pairs"),
+        (GloVe(2), some_entries(), "symmetric co-occurrence counts"),
     ],
 )
 def test_entries_that_cannot_be_used_are_refused(model, entries, message):

@@ -269,8 +269,8 @@ SYMMETRIC = Entries.collect([[0, 1, 2], [1, 2, 3]], [1.0, 2.0], 4)
             {},
             "a separate factor for each mode, .* use quasi_newton with the Poiss",
         ),
-        (objective(X, zero_weight=0.5), None, {}, "gives every cell weight 1; use zero_weight=1 and no weights"),
-        (objective(replace(X, weights=np.ones(len(X)))), None, {}, "gives every cell weight 1; use zero_weight=1"),
+        (objective(X, zero_weight=0.5), None, {}, "does not support weights; use zero_weight=1"),
+        (objective(replace(X, weights=np.ones(len(X)))), None, {}, "does not support weights; use zero_weight=1"),
         (objective(X, penalty=L2()), None, {}, r"requires the penalty NonNegative\(\) for each factor"),
         (objective(X, penalty=NonNegative(0.1)), None, {}, r"requires the penalty NonNegative\(\) for each factor"),
         (objective(replace(X, values=-X.values)), None, {}, "counts must not be negative; entry .* is -"),
@@ -336,7 +336,7 @@ def test_modes_of_different_vocabularies():
     likeliest = [best[0][0] for best in model.components(words, top=1, mode=1)]
     assert likeliest == [words[k] for k in model.factors_[1].argmax(axis=0)]
     for ask in (model.components, model.embedding):
-        with pytest.raises(InputError, match=r"got 10 words for modes with \[12, 10, 11\] rows; select one with mode="):
+        with pytest.raises(InputError, match=r"got 10 words for modes with \[12, 10, 11\] rows; set mode"):
             ask(words)
         with pytest.raises(InputError, match="mode must be a whole number from 0 to 2; got 3"):
             ask(words, mode=3)
@@ -350,7 +350,7 @@ def test_modes_of_different_vocabularies():
         ({"rank": 10**12}, SYMMETRIC, "2 counts, 4 x 4 x 4, and rank .* MiB are free; lower the rank"),
         ({}, replace(SYMMETRIC, values=np.zeros(2)), "there are no counts to factorize"),
         ({}, replace(SYMMETRIC, values=np.array([3.0, -1.0])), "counts must not be negative; entry 1 is -1.0"),
-        ({}, replace(SYMMETRIC, weights=np.ones(2)), "gives every cell weight 1"),
+        ({}, replace(SYMMETRIC, weights=np.ones(2)), "does not support weights"),
         (
             {},
             replace(SYMMETRIC, unobserved="missing"),

@@ -120,12 +120,12 @@ def test_facts_are_learned_by_the_verb_as_by_the_function(case, tmp_path):
     ("wrong", "message"),
     [
         ({"method": "transe"}, "method must be one of 'complex'"),
-        ({"rnak": 3}, "unknown setting rnak of complex; choose from"),
+        ({"rnak": 3}, "unknown setting rnak of method complex; choose from"),
         ({"rules": "rules.txt"}, "rules is not used by method complex, only by universal"),
         ({"method": "universal", "known": "facts.tsv"}, "known is not used by method universal"),
-        ({"method": "universal", "add": ["employs"]}, "add needs rules"),
-        ({"method": "universal", "regime": "joint"}, "regime needs rules"),
-        ({"known": "facts.tsv"}, "known needs validation"),
+        ({"method": "universal", "add": ["employs"]}, "add requires rules"),
+        ({"method": "universal", "regime": "joint"}, "regime requires rules"),
+        ({"known": "facts.tsv"}, "known requires validation"),
     ],
 )
 def test_settings_of_facts_are_refused_before_work(wrong, message):

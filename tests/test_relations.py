@@ -198,15 +198,15 @@ def test_relations_that_make_no_sense_are_refused():
         refuses(message, database.locate, "r", cells)
     refuses("there is no relation 'rates'; relations are r", database.locate, "rates", [])
     numbered = Database({"r": Relation(np.eye(3), ("a", "b"))})
-    refuses("b numbers must be from 0 to 2; got 0 to 3", numbered.locate, "r", [(0, 0), (0, 3)])
-    refuses("a numbers must be from 0 to 2; got 'x'", numbered.locate, "r", [("x", 0)])
+    refuses("b ids must be from 0 to 2; got 0 to 3", numbered.locate, "r", [(0, 0), (0, 3)])
+    refuses("a ids must be from 0 to 2; got 'x'", numbered.locate, "r", [("x", 0)])
     refuses("r: each cell must have 2 entities", numbered.locate, "r", (0, 1))
     refuses("biases must be True or False; got 'no'", Relation, LIKES, ("user", "film"), biases="no")
     for model in MODELS:  # a number beyond one type must not be a row of the next
         fitted = clone(model).fit(numbered)
         for wrong, message in (
-            ([[3, 0]], "a numbers must be from 0 to 2"),
-            ([[0, -1]], "b numbers must"),
+            ([[3, 0]], "a ids must be from 0 to 2"),
+            ([[0, -1]], "b ids must"),
             ([[0]], "shape .n, 2"),
         ):
             refuses(message, fitted.predict_numbered, "r", np.array(wrong))

@@ -67,8 +67,8 @@ def test_a_file_of_rules(tmp_path):
         ("a(x) => b(x, y)", r"column 4: expected ',' and a second variable; found '\)'"),
         ("a(x, y) b(x, y)", "column 9: expected =>, &, | or the end of the line; found 'b'"),
         ("a(x, y) -> b(x, y)", "column 9: expected =>, &, | or the end of the line; found '->'"),
-        ("a(x, y) = b(x, y)", "column 9: a predicate with '=' in its name stands between quotes"),
-        ('a(x, y) => "b(x, y)', "column 12: this quote is not closed"),
+        ("a(x, y) = b(x, y)", "column 9: a predicate name that contains '=' must be quoted"),
+        ('a(x, y) => "b(x, y)', "column 12: the quoted name is not closed"),
         ("a(x, y) =>", "column 11: expected a predicate, '!' or '\\('; found the end of the line"),
         ("a(1, y) => b(x, y)", "column 3: expected a variable; found '1'"),
         ("-1 a(x, y) => b(x, y)", "column 1: the weight of a rule must be a finite number above 0; found -1"),
@@ -147,7 +147,7 @@ def test_what_cannot_be_read(tmp_path):
     file.write_bytes(b"\xff\xfe")
     refuses("cannot be read", read_rules, file)
     file.write_text("# nothing\n")
-    refuses("has no rules", read_rules, file)
+    refuses("contains no rules", read_rules, file)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_what_cannot_be_read(tmp_path):
         ("(" * 100_000, "formulas are nested too deeply"),
         ("!" * 100_000, "formulas are nested too deeply"),
         ("a(x, y) & " * 10_000 + "!", "line 1, column 100002: expected a predicate"),
-        ('"' + "a" * 100_000, "this quote is not closed"),
+        ('"' + "a" * 100_000, "the quoted name is not closed"),
         ("1" * 100_000 + " a(x, y)", "a finite number above 0; found 1{80}$"),
     ],
 )

@@ -301,7 +301,7 @@ def test_joint_refusals(parameters, lists, message):
 def test_useless_entries_are_refused():
     """All zeros, and vocabularies of different sizes, are refused in a sentence."""
     zeros = Entries.collect([[0, 1, 2]], [0.0], 3)
-    with pytest.raises(InputError, match="every listed entry is zero"):
+    with pytest.raises(InputError, match="all entries are zero"):
         SymmetricCP(2).fit(zeros)
     with pytest.raises(InputError, match="entries must have the same vocabulary; got 12 and 20 words"):
         SymmetricCP(2).fit([some_entries(order=2), some_entries(size=20)])

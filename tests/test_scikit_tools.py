@@ -63,7 +63,7 @@ def test_numbered_facts_are_scored_alike():
     assert by_number == pytest.approx(by_name)
     strange = np.array([[len(entities), 0, 0], numbered[1].tolist()])
     assert model.fit(numbered).score(strange) == pytest.approx(model.score(numbered[1:2]) / 2)
-    with pytest.raises(InputError, match="this model has entity numbers"):
+    with pytest.raises(InputError, match="this model identifies entities by integer ids"):
         model.score(facts)
 
 

@@ -144,9 +144,9 @@ ROWS, FACTORS = np.array([[0, 1]]), [np.ones((3, 2)), np.ones((4, 2))]
         (
             tucker_core,
             {"indices": np.array([[0, 4]])},
-            "mode 1 must be row numbers of its factor, from 0 to 3; got 4 to 4",
+            "mode 1 must be row indices of its factor, from 0 to 3; got 4 to 4",
         ),
-        (tucker_core, {"indices": np.array([[0, -1]])}, "indices of mode 1 must be row numbers of its factor"),
+        (tucker_core, {"indices": np.array([[0, -1]])}, "indices of mode 1 must be row indices of its factor"),
         (tucker_core, {"indices": np.array([[0]])}, "indices must have at least two columns"),
         (tucker_core, {"slots": (0, 2)}, "slots must name one of 2 factors for each mode"),
         (tucker_core, {"values": np.ones(2)}, "values must have one element for each of 1 entries; got 2"),
@@ -156,7 +156,7 @@ ROWS, FACTORS = np.array([[0, 1]]), [np.ones((3, 2)), np.ones((4, 2))]
             {"derivatives": np.ones(3)},
             "derivatives must have one element for each of 1 entries; got 3",
         ),
-        (unfolding_gram, {"Q": np.ones((1, 2))}, "mode 1 must be row numbers of its factor, from 0 to 0; got 1 to 1"),
+        (unfolding_gram, {"Q": np.ones((1, 2))}, "mode 1 must be row indices of its factor, from 0 to 0; got 1 to 1"),
         (unfolding_gram, {"values": np.ones(2)}, "values must have one element for each of 1 entries; got 2"),
     ],
 )

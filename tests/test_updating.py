@@ -461,12 +461,12 @@ def test_numbered_entities_are_added():
     for wrong, message in [
         ([[0, 1, 3]], "each relation must be from 0 to 0"),
         (np.zeros((0, 3), int), "no new facts"),
-        (facts_of([("a", "r", "b")]), "has entity numbers, not names; pass an array"),
+        (facts_of([("a", "r", "b")]), "integer ids, not names; pass facts as an integer array"),
     ]:
         refuses(message, model.update, wrong)
     named = KnowledgeTensor(2, max_iter=3, seed=0).fit(facts_of([("a", "r", "b")]))
     refuses("no relation 's'; retrain", named.update, facts_of([("a", "s", "b")]))
-    refuses("has entity names; pass facts by name", named.update, [[0, 0, 1]])
+    refuses("identifies entities by name; pass facts with names", named.update, [[0, 0, 1]])
 
 
 @pytest.mark.parametrize("reciprocal", [True, False])

@@ -180,7 +180,7 @@ def test_what_is_learned_stays_with_the_corpus(space, corpus, vectors, monkeypat
         file.write_bytes(damaged)
         with contextlib.suppress(InputError):
             assert np.array_equal(WordSenses.learn(vectors, corpus, keep=True).map, space.map)
-    with pytest.raises(InputError, match=r"is damaged: .*; delete it so that it is computed again"):
+    with pytest.raises(InputError, match=r"is damaged: .*; delete the file, and it will be recomputed"):
         WordSenses.learn(vectors, corpus, keep=True)
     for path in corpus.path.glob("senses-*"):
         path.unlink()
@@ -191,7 +191,9 @@ def test_too_little_text(corpus, vectors, space):
     small = Corpus.build(["a b c"] * 60 + ["rare b c"] * 10, min_count=1)
     words = Embedding(["a", "b", "c", "rare"], np.eye(4))
     little = WordSenses.learn(words, small)
-    with pytest.raises(InputError, match="'rare' occurs 10 times; its senses need at least 50"):
+    with pytest.raises(
+        InputError, match="'rare' is too rare to find its senses: at least 50 occurrences are required; got 10"
+    ):
         little.senses("rare")
     assert not little.senses("a", known=1).sure
     with pytest.raises(InputError, match="is not in the vocabulary of 303 words"):
@@ -236,7 +238,7 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     shown = run("bank", "--assign", tmp_path / "lines.txt")
     words = " ".join(told["senses"][given[0] - 1]["words"][:4])
     assert shown.stdout.splitlines()[1].split("\t") == [str(given[0]), words, "w00x01 bank w00x02."]
-    assert "1 of 4 lines do not contain 'bank'" in shown.stderr
+    assert "'bank' does not occur in 1 of 4 lines" in shown.stderr
     assert "--assign requires exactly one word" in run("bank", "violin", "--assign", tmp_path / "lines.txt").stderr
     vectors.meta = {}
     vectors.save(tmp_path / "vectors", overwrite=True)

@@ -1,4 +1,4 @@
-"""Word vectors: the Embedding class, its storage format, and the text and binary formats of other tools."""
+"""Word embeddings: the Embedding class, its storage format, and the file formats of other tools."""
 
 from polyadic.embedding.components import Component, components, components_of
 from polyadic.embedding.formats import read_vectors, write_projector, write_vectors

@@ -1,4 +1,4 @@
-"""Interpret the columns of an embedding by their most characteristic words."""
+"""Interpret the dimensions of an embedding by their most characteristic words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Component(NamedTuple):
-    """Column of an embedding and its most characteristic words."""
+    """Dimension of an embedding with its most characteristic words."""
 
     column: int
     share: float
@@ -31,11 +31,11 @@ COMMON = 0.25
 def components(
     embedding: Embedding, columns: Sequence[int] | None = None, *, top: int = 10, common: float = COMMON
 ) -> list[Component]:
-    r"""Describe columns by their most characteristic words: those with the largest :math:`|u_{wr}| n_w^\gamma`.
+    r"""Describe each dimension of an embedding by its most characteristic words.
 
-    The largest values alone belong to rare words, whose neighbours are all of one kind. Without word counts, words are
-    ranked by value. The columns of non-negative sparse vectors can be interpreted; those of other models are mixtures
-    of many topics. Columns of zeros are skipped.
+    These are the words with the largest :math:`|u_{wr}| n_w^\gamma`. The largest values alone belong to rare words,
+    whose neighbours are all of one kind. Without word counts, words are ranked by value. The columns of non-negative
+    sparse vectors can be interpreted; those of other models are mixtures of many topics. Columns of zeros are skipped.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def components(
 
 
 def components_of(embedding: Embedding, *words: str, n_components: int = 5, top: int = 10) -> list[Component]:
-    """Return the components in which a word, or the product of several words, is largest, in descending order.
+    """Return the components in which a word, or the product of several words, has the largest values.
 
     Values are divided by the length of the column, so that a column shared by all words does not always come first.
 

@@ -102,7 +102,7 @@ vectors do, too.
 
 
 class _Source(NamedTuple):
-    """Vector file being read."""
+    """Word vector file opened for reading, with a decoder and a progress bar."""
 
     path: Path
     stream: BinaryIO
@@ -110,7 +110,7 @@ class _Source(NamedTuple):
     advance: Advance
 
     def ticks(self) -> Iterator[None]:
-        """Yield the items, advancing the progress bar by the bytes read since the previous item."""
+        """Advance the progress bar by the number of bytes read, each time the next item is requested."""
         raw = getattr(self.stream, "fileobj", None) or self.stream
         done = 0
         while True:
@@ -121,7 +121,7 @@ class _Source(NamedTuple):
 
 
 class _Rows:
-    """Collect words and vectors; the matrix grows in place."""
+    """Growing matrix that collects words and their vectors."""
 
     def __init__(self, rank: int, duplicates: str) -> None:
         self.index: dict[str, int] = {}
@@ -158,7 +158,7 @@ def read_vectors(
     errors: str = "strict",
     duplicates: str = "raise",
 ) -> Embedding:
-    r"""Read word vectors written by word2vec, GloVe, fastText, gensim, or this library.
+    r"""Read word vectors in word2vec, GloVe or fastText format, or in the format of this library.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def read_vectors(
 
 
 def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a folder for TensorBoard's Embedding Projector: vectors, words with counts, and configuration.
+    """Write word vectors to a folder for the TensorBoard Embedding Projector.
 
     Parameters
     ----------
@@ -234,7 +234,9 @@ def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overw
 
 
 def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format: str) -> None:  # noqa: A002 see above
-    """Write word vectors for other tools as float32; a path that ends in ``.gz`` is gzipped.
+    """Write word vectors to a file in the format of another tool, as float32.
+
+    A path that ends in ``.gz`` is gzipped.
 
     Parameters
     ----------
@@ -304,7 +306,7 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
 
 
 def _lines(source: _Source, first: int) -> Iterator[bytes]:
-    """Yield lines of bounded length, because a small gzipped file may contain an extremely long line."""
+    """Yield the lines of a file; raise InputError if a line is too long."""
     for line, text in enumerate(iter(lambda: source.stream.readline(CHUNK + 1), b""), first):
         if len(text) > CHUNK:
             raise InputError(f"{source.path}, line {line}: a word and its numbers must not exceed {CHUNK:,} bytes")
@@ -333,7 +335,7 @@ def _read_binary(source: _Source, kind: str, limit: int | None, duplicates: str)
 
 
 def _parse(where: str, text: bytes, rank: int) -> tuple[bytes, np.ndarray]:
-    """Split a line into its word and its numbers."""
+    """Parse a line of a text file into a word and its vector."""
     word, _, rest = text.strip().partition(b" ")
     with contextlib.suppress(ValueError, DeprecationWarning):
         # fromstring gives [-1.] for a text without numbers
@@ -360,7 +362,7 @@ def _header(path: Path, text: bytes, kind: str) -> tuple[int, int]:
     if sizes is None:
         shown = text[:60].decode("latin-1").rstrip()
         raise InputError(
-            f"{path}, line 1: {kind} files begin with the number of words and of dimensions; found {shown!r}"
+            f"{path}, line 1: {kind} files begin with the number of words and the number of dimensions; found {shown!r}"
         )
     return sizes
 
@@ -374,7 +376,7 @@ def _two_sizes(text: bytes) -> tuple[int, int] | None:
 
 
 def _numbers_at_the_end(path: Path, text: bytes) -> int:
-    """Return the number of dimensions of a GloVe file: the numbers at the end of its first line."""
+    """Return the number of dimensions of a GloVe file, which is the count of numbers at the end of its first line."""
     fields = text.split()
     rank = next((n for n, field in enumerate(reversed(fields[1:])) if not _is_number(field)), len(fields) - 1)
     if rank == 0:
@@ -393,7 +395,7 @@ def _is_number(field: bytes) -> bool:
 
 
 def _sniff(path: Path, stream: BinaryIO) -> str:
-    """Detect the format from the first bytes."""
+    """Detect the format of a word vector file from its first bytes."""
     start = stream.read(SNIFFED)
     stream.seek(0)
     if start.startswith(FASTTEXT_MODEL):
@@ -409,7 +411,7 @@ def _sniff(path: Path, stream: BinaryIO) -> str:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, decompressed if gzipped; errors name the file."""
+    """Open a file for reading, decompressing gzip; raise InputError if it cannot be read."""
     try:
         with path.open("rb") as raw:
             zipped = raw.read(2) == b"\x1f\x8b"
@@ -483,7 +485,10 @@ def write_static(
     figures: Mapping[str, object] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write a static encoder folder; see :meth:`~polyadic.Embedding.save_pretrained`."""
+    """Write word vectors as a static sentence encoder.
+
+    See :meth:`~polyadic.Embedding.save_pretrained`.
+    """
     from safetensors.numpy import save
 
     if UNKNOWN in embedding.index:
@@ -500,7 +505,10 @@ def write_static(
 
 
 def read_static(path: str | os.PathLike[str]) -> Embedding:
-    """Read the vectors of a static encoder folder; see :meth:`~polyadic.Embedding.from_pretrained`."""
+    """Read the word vectors of a static sentence encoder.
+
+    See :meth:`~polyadic.Embedding.from_pretrained`.
+    """
     from safetensors.numpy import load_file
 
     folder = Path(path)

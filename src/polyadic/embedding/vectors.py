@@ -1,4 +1,4 @@
-"""Word vectors: a vocabulary and a matrix, with nearest neighbours, phrases, analogies, and serialization."""
+"""Word embeddings, with nearest neighbours, phrases, analogies, and serialization."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MUL_EPS = 1e-3  # keeps 3CosMul finite where a candidate is opposite to the word
 
 
 class Embedding:
-    r"""Word vectors: a vector :math:`u_w` for each word :math:`w`.
+    r"""Word embedding that maps each word :math:`w` to a vector :math:`u_w`.
 
     Words are compared by the cosine of their vectors,
 
@@ -87,39 +87,39 @@ class Embedding:
 
     @property
     def rank(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions of the word vectors."""
         return int(self.vectors.shape[1])
 
     @cached_property
     def unit(self) -> np.ndarray:
-        """Vectors normalized to length 1, shape (V, R); zero rows stay zero. Cached."""
+        """Word vectors normalized to unit length, shape (V, R); zero rows stay zero."""
         return unit_rows(self.vectors)
 
     @cached_property
     def components(self) -> Embedding:
-        """Embedding of only the components; the embedding itself if all columns are components."""
+        """Embedding with only the component columns; the embedding itself if all columns are components."""
         if self._n_components is None:
             return self
         return Embedding(self.words, self.vectors[:, -self._n_components :], counts=self.counts, unknown=self.unknown)
 
     @cached_property
     def has_nonnegative_components(self) -> bool:
-        """Whether the components are non-negative, so that products of vectors are meaningful."""
+        """Whether all component columns are non-negative, which is required for products of vectors."""
         return bool(self.components.vectors.min() >= 0)
 
     @cached_property
     def sparsity(self) -> float:
-        """Share of elements that are exactly zero."""
+        """Fraction of vector elements that are exactly zero."""
         return 1 - np.count_nonzero(self.vectors) / self.vectors.size
 
     @property
     def index_to_key(self) -> tuple[str, ...]:
-        """Words, under the name used by gensim's ``KeyedVectors``."""
+        """Vocabulary in row order, under the name used by gensim's ``KeyedVectors``."""
         return self.words
 
     @property
     def key_to_index(self) -> dict[str, int]:
-        """Row of each word, under the name used by gensim's ``KeyedVectors``."""
+        """Row index of each word, under the name used by gensim's ``KeyedVectors``."""
         return self.index
 
     @property
@@ -128,9 +128,9 @@ class Embedding:
         return self.rank
 
     def to_gensim(self) -> Any:
-        """Convert to ``gensim.models.KeyedVectors`` with words, vectors and counts; needs the extra ``gensim``.
+        """Convert to ``gensim.models.KeyedVectors``, with words, vectors and counts.
 
-        The number of components is lost; a warning says so.
+        Needs the extra ``gensim``. The number of components is lost; a warning says so.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class Embedding:
 
     @classmethod
     def from_gensim(cls, keyed: Any) -> Embedding:
-        """Create an embedding from gensim's ``KeyedVectors``, or from a model with an attribute ``wv``.
+        """Create an embedding from gensim's ``KeyedVectors``, or from a gensim model with the attribute ``wv``.
 
         Raises
         ------
@@ -169,10 +169,10 @@ class Embedding:
         return cls(words, np.array(keyed.vectors), counts=counts)
 
     def to_spacy(self) -> Any:
-        """Convert to ``spacy.vectors.Vectors``, for ``nlp.vocab.vectors`` of a pipeline; needs the extra ``spacy``.
+        """Convert to ``spacy.vectors.Vectors``, which can be assigned to ``nlp.vocab.vectors``.
 
-        Vectors are float32. If no word begins with a capital, each word is also found capitalized and in upper case.
-        The number of components is lost; a warning says so.
+        Needs the extra ``spacy``. Vectors are float32. If no word begins with a capital, each word is also found
+        capitalized and in upper case. The number of components is lost; a warning says so.
 
         Raises
         ------
@@ -195,12 +195,11 @@ class Embedding:
         return table
 
     def warn_of_components(self) -> None:
-        """Warn that an export does not store the number of components, unless all columns are components."""
+        """Warn that an exported embedding loses the distinction between component columns and other columns."""
         if self.components is not self:
             warnings.warn(
                 f"only the last {self.components.rank} of {self.rank} columns are non-negative components, which other"
-                " tools do not distinguish: their phrases and senses would use all columns; use the saved folder for"
-                " those",
+                " formats cannot store; for phrases and senses use an embedding saved in the format of polyadic",
                 stacklevel=3,
             )
 
@@ -212,7 +211,7 @@ class Embedding:
 
     @cached_property
     def lowercase(self) -> bool:
-        """Whether no word begins with an upper-case letter."""
+        """Whether no word in the vocabulary begins with an upper-case letter."""
         return not any(word[:1] != word[:1].lower() for word in self.words)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Embedding:
@@ -228,7 +227,7 @@ class Embedding:
         return f"Embedding({len(self):,} words x {self.rank}, {self.vectors.dtype})"
 
     def _repr_html_(self) -> str:
-        """Return HTML for notebooks: the size and the first words with their nearest neighbours."""
+        """Return an HTML representation for notebooks: the size, and the nearest neighbours of the first words."""
         near = [(word, ", ".join(other for other, _ in self.neighbours(word, top=5))) for word in self.words[:SHOWN]]
         rows = "".join(f"<tr><td>{escape(word)}</td><td>{escape(others)}</td></tr>" for word, others in near)
         return f"<p>{escape(repr(self))}</p><table><tr><th>word</th><th>nearest</th></tr>{rows}</table>"
@@ -242,7 +241,7 @@ class Embedding:
         raise self._unknown(word)
 
     def find(self, word: str) -> int | None:
-        """Return the row of a word from a test set, or None if the word is unknown.
+        """Return the row index of a word, or None if the word is unknown.
 
         If the whole vocabulary is in lower case, unknown words are also looked up in lower case.
 
@@ -255,7 +254,10 @@ class Embedding:
         return self.index.get(word.lower()) if row is None and self.lowercase else row
 
     def lookup(self, words: Iterable[str]) -> np.ndarray:
-        """Return the vectors of several words, shape (n, R); the ``unknown`` policy applies to unknown words."""
+        """Return the vectors of several words, shape (n, R).
+
+        The ``unknown`` policy applies to unknown words.
+        """
         if isinstance(words, str):
             raise InputError(f"lookup needs a list of words; for one word use embedding[{words!r}]")
         asked = list(words)
@@ -276,7 +278,7 @@ class Embedding:
         return float(np.clip(a @ b, -1, 1))
 
     def product(self, *words: str) -> np.ndarray:
-        """Return the elementwise product of the words' components, which keeps what all words have in common.
+        """Return the elementwise product of the component vectors of several words, which emphasizes shared components.
 
         Parameters
         ----------
@@ -308,7 +310,7 @@ class Embedding:
         return np.asarray(product)
 
     def phrase(self, *words: str, blend: float = BLEND) -> np.ndarray:
-        r"""Return the vector of a phrase, in which each word has the sense selected by the others.
+        r"""Return the vector of a phrase in which the words disambiguate each other.
 
         .. math:: \frac{g}{\|g\|} + b\, \frac{s}{\|s\|}, \qquad g = \Big(\prod_{k=1}^n \hat u_k\Big)^{1/n}, \quad
                   s = \sum_{k=1}^n \hat u_k
@@ -348,7 +350,7 @@ class Embedding:
     def neighbours(
         self, *query: str | np.ndarray, top: int = 10, exclude: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """Return the words whose vectors have the largest cosine with the query.
+        """Return the nearest neighbours of a word, phrase or vector by cosine similarity.
 
         Parameters
         ----------
@@ -383,7 +385,7 @@ class Embedding:
     def most_similar(
         self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
     ) -> list[tuple[str, float]]:
-        """Return the words nearest to a signed mean of unit vectors, like gensim's ``KeyedVectors.most_similar``.
+        """Return the words nearest to the sum of positive minus negative words, like gensim's ``most_similar``.
 
         Parameters
         ----------
@@ -414,7 +416,7 @@ class Embedding:
         return self._best(np.clip(self.unit @ direction, -1, 1), top, left_out)
 
     def analogy(self, a: str, b: str, c: str, *, top: int = 10, method: str = "add") -> list[tuple[str, float]]:
-        """Return the words that are to ``c`` as ``b`` is to ``a``, excluding these three words.
+        """Solve the analogy "a is to b as c is to x"; return the highest-scoring words, excluding a, b and c.
 
         Parameters
         ----------
@@ -441,7 +443,7 @@ class Embedding:
         return self._best(analogy_scores(*cosines, method=method), top, {a, b, c})
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Save to a folder with ``vectors.safetensors``, ``vocabulary.txt`` and ``meta.json``.
+        """Save the embedding to a folder with ``vectors.safetensors``, ``vocabulary.txt`` and ``meta.json``.
 
         Parameters
         ----------
@@ -475,7 +477,7 @@ class Embedding:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, unknown: str | None = None) -> Embedding:
-        """Load a folder written by :meth:`save`; the vectors are memory-mapped.
+        """Load an embedding from a folder written by :meth:`save`; the vectors are memory-mapped.
 
         Parameters
         ----------
@@ -547,7 +549,7 @@ class Embedding:
 
     @classmethod
     def from_pretrained(cls, path: str | os.PathLike[str]) -> Embedding:
-        """Load the vectors of a folder written by :meth:`save_pretrained`; nothing is downloaded.
+        """Load word vectors from a folder written by :meth:`save_pretrained`; nothing is downloaded.
 
         Raises
         ------
@@ -587,7 +589,9 @@ class Embedding:
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Divide each row by its Euclidean norm; zero rows stay zero. The result is at least float32.
+    """Normalize each row to unit Euclidean length; zero rows stay zero.
+
+    The result is at least float32.
 
     Examples
     --------
@@ -605,7 +609,7 @@ def unit_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str = "add") -> np.ndarray:
-    r"""Score every candidate :math:`x` of "a is to b as c is to x".
+    r"""Score every candidate :math:`x` of the analogy "a is to b as c is to x".
 
     .. math:: \text{add: } \cos(x, b) - \cos(x, a) + \cos(x, c)
               \qquad \text{mul: } \frac{\cos'(x, b) \cos'(x, c)}{\cos'(x, a) + 0.001},
@@ -634,7 +638,7 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
 
 
 def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the words as a tuple, and their rows; raise InputError unless they are distinct strings."""
+    """Return the words as a tuple and an index from words to rows; raise InputError unless they are unique strings."""
     if isinstance(words, str):
         raise InputError(f"words must be a list of words; got the string {words[:40]!r}", "words")
     kept = tuple(words)
@@ -648,7 +652,7 @@ def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]
 
 
 def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
-    """Return a read-only matrix with one row of finite numbers per word."""
+    """Validate word vectors and return a read-only matrix with one row per word."""
     try:
         rows = np.asarray(vectors)
     except ValueError:
@@ -674,7 +678,7 @@ def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
 
 
 def _check_counts(counts: Any, size: int) -> np.ndarray:
-    """Return non-negative integer counts, one per word."""
+    """Validate word counts and return an array of non-negative integers, one per word."""
     array = np.asarray(counts)
     if array.shape != (size,) or array.dtype.kind not in "iu" or (array < 0).any():
         raise InputError(
@@ -687,7 +691,10 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
 def _close_spellings(
     word: str, words: tuple[str, ...], index: dict[str, int], *, max_candidates: int = 20_000
 ) -> list[str]:
-    """Return known words with similar spelling; in large vocabularies, only frequent words with the same initial."""
+    """Return up to three known words with a similar spelling.
+
+    In large vocabularies, only frequent words with the same initial are considered.
+    """
     cases = [w for w in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if w in index]
     alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
     pool = [w for w, _ in zip(alike, range(max_candidates), strict=False)]
@@ -722,7 +729,10 @@ def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:
 
 
 def _map_vectors(path: Path) -> np.ndarray:
-    """Memory-map the tensor of a safetensors file: 8 bytes of header length, a JSON header, the data."""
+    """Memory-map the vectors stored in a safetensors file; raise InputError if it is damaged.
+
+    The file has 8 bytes of header length, a JSON header and the data.
+    """
     damaged = InputError(f"{path} is damaged: expected a single complete safetensors tensor named 'vectors'")
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Binary classification of word tuples by a low-rank tensor over features of each word."""
+"""Binary classification of word tuples by a low-rank tensor model over word features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SPREAD = 0.1
 
 
 class TupleClassifier(Model):
-    r"""Binary classifier of word tuples: a CP tensor over the features of each word, with a constant feature.
+    r"""Binary classifier of word tuples: a CP tensor model over the features of each word.
 
     .. math:: \min_\Theta \sum_n \ell\big(y_n, m_n\big) + \tfrac{\lambda}{2} \sum_d \|\Theta_d\|^2, \qquad
               m_n = \sum_r \prod_d \big[(c, f_{n_d}) \Theta_d\big]_r
@@ -81,7 +81,7 @@ class TupleClassifier(Model):
     callback: Callback = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, features: Sequence[Any]) -> Self:
-        """Fit to labelled tuples.
+        """Fit the classifier to labelled word tuples.
 
         Parameters
         ----------
@@ -103,7 +103,9 @@ class TupleClassifier(Model):
         truth = np.asarray(y, float)
         if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
             raise InputError(
-                f"y must contain one truth value for each of the {len(numbers)} tuples; got shape {truth.shape}", "y"
+                f"y must contain one label (True or False) for each of the {len(numbers)} tuples; got shape"
+                f" {truth.shape}",
+                "y",
             )
         rng, fitted = np.random.default_rng(self.seed), []
         problem = _TupleObjective(known, numbers, truth, L2(self.ridge))
@@ -120,21 +122,21 @@ class TupleClassifier(Model):
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the log-odds of tuples, shape (n,)."""
+        """Return the log-odds of the positive class for each tuple, shape (n,)."""
         return np.asarray(CP()(self.factors_, _numbers(X, [len(u) for u in self.factors_]))[0])
 
     def predict(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Return which tuples have a probability above one half, shape (n,)."""
+        """Predict the label of each tuple: True if the probability is above one half, shape (n,)."""
         return np.asarray(self.decision_function(X) > 0)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the probabilities of False and True, shape (n, 2)."""
+        """Return the probabilities of the classes False and True for each tuple, shape (n, 2)."""
         true = expit(self.decision_function(X))
         return np.stack([1 - true, true], axis=1)
 
 
 class _TupleObjective:
-    """The objective as a function of the feature weights."""
+    """Regularized logistic loss of a tuple classifier as a function of the feature weights."""
 
     def __init__(self, features: list[csr_array], X: NDArray[np.int64], y: NDArray[np.float64], penalty: L2) -> None:
         self.features, self.X, self.y = features, X, y
@@ -171,5 +173,5 @@ def _numbers(X: ArrayLike, sizes: list[int]) -> NDArray[np.int64]:
             f"tuples must be an integer array of shape (n, {len(sizes)}); got {numbers.dtype} of shape {numbers.shape}"
         )
     if numbers.size and ((numbers < 0).any() or (numbers >= sizes).any()):
-        raise InputError(f"word numbers must be non-negative and below {sizes}, position by position")
+        raise InputError(f"word indices must be at least 0 and below the number of words in each position, {sizes}")
     return numbers.astype(np.int64)

@@ -45,34 +45,34 @@ Pullback = Callable[["NDArray[Any]"], tuple["NDArray[Any]", "list[NDArray[Any]]"
 
 
 class Bilinear(ABC):
-    """Base class for forms of the relation matrix :math:`M_r`."""
+    """Base class for bilinear scoring functions, which define the relation matrix :math:`M_r`."""
 
     blocks: ClassVar[int] = 1
     """Elements of a vector that form one number: 2 for complex numbers."""
 
     def width(self, rank: int) -> int:
-        """Return the length of entity vectors."""
+        """Return the length of the entity vectors."""
         return self.blocks * rank
 
     @abstractmethod
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:
-        """Return the shapes of the relation parameters R; the first has one row per relation."""
+        """Return the shapes of the relation parameters; the first array has one row per relation."""
 
     @abstractmethod
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return queries of shape (n, width) for vectors ``a`` and relations ``r``, and their pullback.
+        """Return the query vectors of entity-relation pairs, shape (n, width), and a function that computes gradients.
 
         Backwards, ``a`` are object vectors, and queries are multiplied by subject vectors.
         """
 
 
 class Diagonal(Bilinear):
-    r""":math:`m_{sro} = \sum_d a_{sd} w_{rd} b_{od}`."""
+    r"""Diagonal bilinear form (CP and DistMult): :math:`m_{sro} = \sum_d a_{sd} w_{rd} b_{od}`."""
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
-        """Return the shape of w."""
+        """Return the shape of the relation vectors."""
         return [(relations, rank)]
 
     def query(
@@ -83,7 +83,7 @@ class Diagonal(Bilinear):
         *,
         backwards: bool = False,  # noqa: ARG002 it is the same
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return queries and their pullback."""
+        """Return the query vectors of entity-relation pairs and a function that computes gradients."""
         w = R[0][r]
 
         def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
@@ -93,7 +93,7 @@ class Diagonal(Bilinear):
 
 
 class Complex(Bilinear):
-    r""":math:`m_{sro} = \mathrm{Re} \sum_d a_{sd} w_{rd} \overline{b_{od}}` of complex numbers.
+    r"""Complex bilinear form (ComplEx): :math:`m_{sro} = \mathrm{Re} \sum_d a_{sd} w_{rd} \overline{b_{od}}`.
 
     The first half of a vector holds real parts, the second half imaginary parts. A real w makes a relation symmetric,
     an imaginary w antisymmetric.
@@ -102,13 +102,13 @@ class Complex(Bilinear):
     blocks = 2
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
-        """Return the shape of w."""
+        """Return the shape of the relation vectors, with real and imaginary parts."""
         return [(relations, 2 * rank)]
 
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return queries and their pullback."""
+        """Return the query vectors of entity-relation pairs and a function that computes gradients."""
         w = _conjugate(R[0][r]) if backwards else R[0][r]
 
         def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
@@ -119,16 +119,16 @@ class Complex(Bilinear):
 
 
 class Slices(Bilinear):
-    """One unconstrained matrix per relation."""
+    """Bilinear form with one unconstrained matrix per relation (RESCAL and Tucker2)."""
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
-        """Return the shape of the matrices."""
+        """Return the shape of the relation matrices."""
         return [(relations, rank, rank)]
 
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return queries and their pullback."""
+        """Return the query vectors of entity-relation pairs and a function that computes gradients."""
         kinds, groups = _grouped(r)
         q, pullback = _multiply(a, groups, R[0][kinds], backwards=backwards)
 
@@ -142,16 +142,16 @@ class Slices(Bilinear):
 
 
 class TuckerCore(Bilinear):
-    r""":math:`M_r = \sum_k w_{rk} C_k`: relation matrices are mixtures of the slices of a core tensor."""
+    r"""Bilinear form whose relation matrices are mixtures of core slices (TuckER): :math:`M_r = \sum_k w_{rk} C_k`."""
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:
-        """Return the shapes of w and C."""
+        """Return the shapes of the relation vectors and of the core tensor."""
         return [(relations, relation_rank), (relation_rank, rank, rank)]
 
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return queries and their pullback."""
+        """Return the query vectors of entity-relation pairs and a function that computes gradients."""
         kinds, groups = _grouped(r)
         w, C = R[0][kinds], R[1].reshape(len(R[1]), -1)
         q, pullback = _multiply(a, groups, (w @ C).reshape(-1, *R[1].shape[1:]), backwards=backwards)
@@ -167,7 +167,7 @@ class TuckerCore(Bilinear):
 
 
 def _times(a: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
-    """Multiply complex vectors stored as real and imaginary halves."""
+    """Multiply complex vectors elementwise, stored as real parts followed by imaginary parts."""
     d = a.shape[1] // 2
     product = np.empty_like(a)
     product[:, :d] = a[:, :d] * w[:, :d] - a[:, d:] * w[:, d:]
@@ -182,7 +182,7 @@ def _conjugate(w: NDArray[Any]) -> NDArray[Any]:
 
 
 def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-    """Return the distinct relations, and the positions of each."""
+    """Return the distinct relations and the indices at which each relation occurs."""
     order = np.argsort(r, kind="stable")
     kinds, first = np.unique(r[order], return_index=True)
     return kinds, [order[low:high] for low, high in pairwise([*first.tolist(), len(r)])]
@@ -191,7 +191,7 @@ def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
 def _multiply(
     a: NDArray[Any], groups: list[NDArray[Any]], M: NDArray[Any], *, backwards: bool
 ) -> tuple[NDArray[Any], Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]]:
-    """Multiply the rows of each group by its matrix, or by the transpose."""
+    """Multiply the vectors of each relation by the relation's matrix, or by the transposed matrix."""
 
     def matrices() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         return zip(groups, M.transpose(0, 2, 1) if backwards else M, strict=True)

@@ -1,4 +1,4 @@
-"""Transitive verbs as matrices between the latent factors of subjects and objects (Tucker2 with given nouns)."""
+"""Transitive verbs as matrices that map between the latent factors of subjects and objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Weight = Literal["total", "specific", "log", "count"]
 
 
 class TransitiveVerbs(Model):
-    r"""Transitive verbs as matrices between the latent factors of their subjects and objects.
+    r"""Transitive verb model that represents each verb by a matrix over subject and object factors.
 
     .. math:: V_v = \sum_{s, o} x_{svo}\, n_s n_o^\top, \qquad
               C(s, v, o) = V_v * n_s n_o^\top, \qquad \phi(s, v, o) = \sum C = n_s^\top V_v\, n_o
@@ -106,7 +106,7 @@ class TransitiveVerbs(Model):
         return self
 
     def compose(self, subjects: ArrayLike, verbs: ArrayLike, objects: ArrayLike) -> NDArray[np.float32]:
-        """Return the representations :math:`C` of sentences, shape (m, R, R).
+        """Return the matrix representation :math:`C` of each subject-verb-object sentence, shape (m, R, R).
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class TransitiveVerbs(Model):
         return np.asarray(self.verb_factors_[v] * N[s][:, :, None] * N[o][:, None, :])
 
     def predict(self, subjects: ArrayLike, verbs: ArrayLike, objects: ArrayLike) -> NDArray[np.float32]:
-        r"""Return the plausibilities :math:`\phi` of sentences, shape (m,).
+        r"""Return the plausibility :math:`\phi` of each subject-verb-object sentence, shape (m,).
 
         Parameters
         ----------
@@ -135,7 +135,8 @@ class TransitiveVerbs(Model):
         for name, numbers, size in zip(("subjects", "verbs", "objects"), map(np.asarray, given), sizes, strict=True):
             if numbers.ndim != 1 or len(numbers) != len(np.asarray(given[0])):
                 raise InputError(
-                    f"subjects, verbs and objects must be lists of the same length; {name} have shape {numbers.shape}"
+                    f"subjects, verbs and objects must be one-dimensional and of equal length; {name} have shape"
+                    f" {numbers.shape}"
                 )
             if numbers.size and (numbers.dtype.kind not in "iu" or not 0 <= numbers.min() <= numbers.max() < size):
                 raise InputError(f"{name} must be whole numbers from 0 to {size - 1}")
@@ -144,11 +145,11 @@ class TransitiveVerbs(Model):
 
 
 def associations(counts: Entries, *, weight: Weight = "total") -> NDArray[np.float64]:
-    """Return association weights of tuple counts; marginal probabilities are sums over these counts."""
+    """Return the association weight of each tuple, with marginal probabilities estimated from the given counts."""
     check_choice("weight", weight, get_args(Weight))
     c = np.asarray(counts.values, float)
     if not (np.isfinite(c).all() and (c > 0).all()):
-        raise InputError("counts of clauses must be above zero")
+        raise InputError("clause counts must be positive and finite")
     if weight == "count":
         return c
     if weight == "log":

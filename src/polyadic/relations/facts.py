@@ -1,4 +1,4 @@
-"""Triples of a knowledge graph (facts), their tab-separated files, and the numbering of named entities."""
+"""Triples of a knowledge graph (facts), with integer ids for named entities and relations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Unknown = Literal["error", "skip"]
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Triples of a knowledge graph by number, with the names of entities and relations.
+    """Knowledge graph stored as integer triples, with the names of entities and relations.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class Facts:
         return len(self.triples)
 
     def named(self) -> list[Named]:
-        """Return the triples by name."""
+        """Return the triples as names of subject, relation and object."""
         return [(self.entities[s], self.relations[r], self.entities[o]) for s, r, o in self.triples.tolist()]
 
 
 def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int) -> NDArray[np.int64]:
-    """Return triples as integers, shape (n, 3); raise InputError if they are malformed or out of range."""
+    """Validate triples and return an integer array of shape (n, 3)."""
     array = np.asarray(triples)
     if not array.size:
         return np.zeros((0, 3), np.int64)
@@ -99,24 +99,24 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Return triples numbered as in a model with the given names, if any, and the numbers of entities and relations."""
+    """Return triples as an integer array; raise InputError if they use other ids than the model."""
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
         raise InputError(
-            f"{what} is numbered differently from the model; read it with the model's entities and relations"
+            f"{what} uses other entity or relation ids than the model; read it with the model's entities and relations"
         )
     return facts.triples
 
 
 def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
-    """Return the number of triples that also occur in another array."""
+    """Count the triples that also occur in a second array."""
     known = {tuple(row) for row in others.tolist()}
     return sum(tuple(row) in known for row in facts.tolist())
 
 
 def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None = 0) -> NDArray[np.bool_]:
-    """Select a random share of triples to hold out, such that each entity and relation keeps at least one triple."""
+    """Select random triples to hold out such that each entity and relation keeps at least one triple."""
     entities = np.bincount(triples[:, [0, 2]].ravel())
     relations = np.bincount(triples[:, 1])
     out = np.zeros(len(triples), bool)
@@ -137,7 +137,7 @@ def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None
             relations[r] += 1
     if not out.any():
         raise InputError(
-            f"{len(triples):,} facts are too few to hold any out, since each entity and relation must keep at least one"
+            f"no fact can be held out of {len(triples):,}, because each entity and relation must keep at least one fact"
         )
     return out
 
@@ -149,7 +149,7 @@ def facts_of(
     relations: Sequence[str] | None = None,
     unknown: Unknown = "error",
 ) -> Facts:
-    """Assign numbers to the entities and relations of named triples.
+    """Build a knowledge graph from triples of names by assigning integer ids to entities and relations.
 
     Parameters
     ----------
@@ -240,13 +240,14 @@ def _numbered(
                 if x not in known
             )
             raise InputError(
-                f"{where}: there is no {what} {name!r}; correct it, or pass unknown='skip' to skip it", "unknown"
+                f"{where}: there is no {what} {name!r}; correct the name, or set unknown='skip' to leave the fact out",
+                "unknown",
             )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)
 
 
 def as_names(values: Any) -> Array | None:
-    """Return names as an array of text or of whole numbers; None if they are neither or if some are missing."""
+    """Convert names to an array of strings or integers; return None if a name is missing or of another type."""
     array = np.asarray(values)
     if array.ndim != 1:
         return None
@@ -263,15 +264,15 @@ def as_names(values: Any) -> Array | None:
 
 
 def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> NDArray[np.int64]:
-    """Return the numbers of entities of one type, given by name, or by number where names are unknown."""
+    """Convert names of entities to integer ids, or validate given ids if the entities have no names."""
     names = as_names(given)
     if names is None:
         raise InputError(f"{entity} names must be text or whole numbers, without missing values")
     if known is None:
         if names.dtype.kind == "U":
-            raise InputError(f"{entity} numbers must be from 0 to {size - 1}; got {names[0].item()!r}")
+            raise InputError(f"{entity} ids must be from 0 to {size - 1}; got {names[0].item()!r}")
         if len(names) and not 0 <= names.min() <= names.max() < size:
-            raise InputError(f"{entity} numbers must be from 0 to {size - 1}; got {names.min()} to {names.max()}")
+            raise InputError(f"{entity} ids must be from 0 to {size - 1}; got {names.min()} to {names.max()}")
         return names
     if len(names) and (names.dtype.kind == "U") != (known.dtype.kind == "U"):
         kind = "text" if known.dtype.kind == "U" else "numbers"

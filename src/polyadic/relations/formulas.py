@@ -1,4 +1,4 @@
-"""First-order formulas over predicates of entity pairs, and rules (weighted formulas that hold for all entities)."""
+"""First-order formulas over binary predicates of entities, and weighted logic rules."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SourceLocation(NamedTuple):
 
 @dataclass(frozen=True)
 class Atom:
-    """A predicate with its two variables."""
+    """Atomic formula: a predicate applied to two variables."""
 
     predicate: str
     arguments: tuple[str, str]
@@ -95,7 +95,7 @@ STRENGTH = {Implies: 0, Or: 1, And: 2, Not: 3, Atom: 4}
 
 @dataclass(frozen=True)
 class Rule:
-    """A formula that holds for all entities, with a positive weight of its log-probability.
+    """Weighted first-order rule that should hold for all entities.
 
     >>> bought, owns, sells = Atom("bought", ("x", "y")), Atom("owns", ("x", "y")), Atom("sells", ("y", "x"))
     >>> Rule(Implies(bought, And((owns, Not(sells))))).worlds.astype(int).tolist()
@@ -119,27 +119,27 @@ class Rule:
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
-        """Unique atoms, in order of first occurrence."""
+        """Unique atoms of the rule, in order of first occurrence."""
         return atoms_of(self.formula)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """Unique variables, in order of first occurrence."""
+        """Unique variables of the rule, in order of first occurrence."""
         return tuple(dict.fromkeys(variable for atom in self.atoms for variable in atom.arguments))
 
     @cached_property
     def worlds(self) -> NDArray[np.bool_]:
-        """Truth assignments of the atoms in which the rule holds, shape (worlds, atoms)."""
+        """Truth assignments of the atoms that satisfy the rule, shape (assignments, atoms)."""
         return worlds(self.formula, self.atoms)
 
     @cached_property
     def binding(self) -> tuple[Atom, ...]:
-        """Atoms that must hold for the premise to hold; the search for groundings starts with them."""
+        """Atoms that must be true for the premise of the rule to be true."""
         return _conjuncts(self.formula.premise) if isinstance(self.formula, Implies) else ()
 
     @property
     def conclusions(self) -> tuple[Atom, ...]:
-        """Atoms that hold if the premise does."""
+        """Atoms that follow if the premise of the rule is true."""
         return _conjuncts(self.formula.conclusion) if isinstance(self.formula, Implies) else ()
 
     @property
@@ -148,13 +148,13 @@ class Rule:
 
 
 def worlds(formula: Formula, atoms: tuple[Atom, ...]) -> NDArray[np.bool_]:
-    """Return the truth assignments of atoms in which a formula holds, shape (worlds, atoms)."""
+    """Return all truth assignments of the atoms that satisfy a formula, shape (assignments, atoms)."""
     all_ways = np.array(list(product([False, True], repeat=len(atoms))))
     return all_ways[holds(formula, lambda atom: all_ways[:, atoms.index(atom)])]
 
 
 def holds(formula: Formula, of: Callable[[Atom], NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    """Return where a formula holds, given where its atoms do."""
+    """Evaluate a formula elementwise, given the truth values of its atoms."""
     match formula:
         case Atom():
             return of(formula)
@@ -169,7 +169,7 @@ def holds(formula: Formula, of: Callable[[Atom], NDArray[np.bool_]]) -> NDArray[
 
 
 def check_predicates(rules: Iterable[Rule], predicates: Collection[str]) -> None:
-    """Raise InputError, with a suggestion, if a rule has an unknown predicate."""
+    """Raise InputError if a rule contains an unknown predicate, suggesting a similar name."""
     known = set(predicates)
     for atom in (atom for rule in rules for atom in rule.atoms):
         if atom.predicate not in known:
@@ -179,12 +179,12 @@ def check_predicates(rules: Iterable[Rule], predicates: Collection[str]) -> None
 
 
 def atoms_of(formula: Formula) -> tuple[Atom, ...]:
-    """Return the unique atoms of a formula, in the order of their first occurrence."""
+    """Return the unique atoms of a formula in order of first occurrence."""
     return tuple(dict.fromkeys(_atoms(formula)))
 
 
 def _check_bound(rule: Rule) -> None:
-    """Raise InputError if a variable is unbound."""
+    """Raise InputError if a variable of a rule is unbound."""
     if isinstance(rule.formula, Implies):
         of_premise = {variable for atom in _atoms(rule.formula.premise) for variable in atom.arguments}
         for atom in _atoms(rule.formula.conclusion):
@@ -216,7 +216,7 @@ def _atoms(formula: Formula) -> Iterator[Atom]:
 
 
 def _conjuncts(formula: Formula) -> tuple[Atom, ...]:
-    """Return the atoms of a formula that is an atom or a conjunction; none for other formulas."""
+    """Return the atoms of an atomic formula or a conjunction; return no atoms for other formulas."""
     match formula:
         case Atom():
             return (formula,)

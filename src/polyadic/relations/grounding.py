@@ -1,4 +1,4 @@
-r"""Groundings of rules: bindings of variables, probabilities of formulas, losses, and derived facts.
+r"""Groundings of logic rules: variable bindings, formula probabilities, losses, and derived facts.
 
 A rule with an atom that has all variables is grounded in every pair with an observed cell of such an atom, and in as
 many random pairs, drawn anew in each epoch. Other rules, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
@@ -57,7 +57,7 @@ KnownRows = Callable[[Atom], NDArray[np.int64]]
 
 
 class Places:
-    """Look-up of the rows of pairs by the numbers of their entities."""
+    """Lookup table from the ids of two entities to the row of the entity pair."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.arguments = schema, schema.arguments
@@ -67,14 +67,14 @@ class Places:
         self.keys = keys[self.order]
 
     def rows(self, atom: Atom, bindings: Bindings) -> NDArray[np.int64]:
-        """Return the row of the pair of an atom in each grounding; -1 if there is none."""
+        """Return the row of the entity pair of an atom in each grounding; -1 if the pair is absent."""
         subjects, objects = (bindings[variable] for variable in atom.arguments)
         keys = subjects * self.size + objects
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, self.order[at], -1)
 
     def bound(self, atom: Atom, rows: NDArray[np.int64]) -> Bindings:
-        """Return the bindings of the variables of an atom to the pairs of rows."""
+        """Bind the two variables of an atom to the entity pairs in the given rows."""
         subjects, objects = self.arguments[rows].T
         first, second = atom.arguments
         if first == second:
@@ -82,14 +82,14 @@ class Places:
         return {first: subjects, second: objects}
 
     def every(self, rule: Rule) -> Bindings:
-        """Return the unique bindings of a rule given by the pairs of its atoms that contain all variables."""
+        """Return the unique variable bindings of a rule, from the entity pairs of atoms that contain all variables."""
         rows = np.arange(len(self.arguments))
         tables = [self.bound(atom, rows) for atom in covering(rule)]
         all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
         return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
 
     def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
-        """Return the row of each atom, shape (groundings, atoms), for groundings whose pairs all have rows."""
+        """Return the row of each atom, shape (groundings, atoms), omitting groundings with an absent entity pair."""
         rows = np.column_stack([self.rows(atom, bindings) for atom in rule.atoms])
         return rows[(rows >= 0).all(axis=1)]
 
@@ -100,7 +100,7 @@ def covering(rule: Rule) -> list[Atom]:
 
 
 def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:
-    """Return all bindings of variables under which atoms match known facts."""
+    """Return all variable bindings under which all given atoms are known facts."""
     left = list(atoms)
     bindings = places.bound(left[0], facts(left.pop(0)))
     while left:
@@ -111,7 +111,7 @@ def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:
 
 
 def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
-    """Join two tables of bindings on their common variables."""
+    """Join two tables of variable bindings on their common variables."""
     keys = [np.zeros(len(next(iter(table.values()))), np.int64) for table in (left, right)]
     for variable in set(left) & set(right):
         keys = [key * size + table[variable] for key, table in zip(keys, (left, right), strict=True)]
@@ -128,14 +128,14 @@ def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
 
 
 class Truth(NamedTuple):
-    """Log-probabilities of a formula, shape (n,), and their derivatives, shape (n, atoms)."""
+    """Log-probabilities of a formula, shape (n,), and their derivatives for the log-odds of atoms, shape (n, atoms)."""
 
     logarithms: NDArray[Any]
     derivatives: NDArray[Any]
 
 
 def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
-    """Return the log-probability of a formula in each grounding, and its derivatives.
+    """Return the log-probability of a formula in each grounding, with derivatives for the atoms' log-odds.
 
     ``worlds``, of shape (worlds, atoms), are those in which the formula holds; ``log_odds`` have shape (n, atoms).
     """
@@ -155,7 +155,7 @@ def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[A
 
 
 class GroundingBatch(NamedTuple):
-    """Groundings of rules with the same worlds."""
+    """Batch of groundings whose rules have the same satisfying truth assignments."""
 
     worlds: NDArray[np.bool_]  # shape (worlds, atoms)
     cells: NDArray[np.int64]  # row and column of each atom, shape (n, atoms, 2)
@@ -163,7 +163,7 @@ class GroundingBatch(NamedTuple):
 
 
 class Groundings:
-    r"""Loss of rules over their groundings: :math:`-\sum_g w_g \log [F_g]`.
+    r"""Negative log-likelihood of rules over their groundings: :math:`-\sum_g w_g \log [F_g]`.
 
     ``drawn`` is the number of random pairs per epoch for each of the ``counts`` groundings of a rule with an observed
     cell. Rules with swapped variables need reversed pairs (:meth:`~polyadic.relations.schema.Schema.with_reversed`).
@@ -176,7 +176,7 @@ class Groundings:
         self.counts = [len(rows) for rows in self.known]
 
     def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
-        """Yield all groundings in random order, in ``steps`` batches."""
+        """Yield all groundings in random order, split into ``steps`` batches."""
         groups = self._groups(rng)
         for step in range(steps):
             asked = [_share(group, step, steps) for group in groups]
@@ -184,7 +184,7 @@ class Groundings:
             yield cells, batch_loss(asked)
 
     def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
-        """Return the rows of the atoms of a rule in all groundings with an observed cell."""
+        """Return the rows of a rule's atoms in all groundings with at least one known fact."""
 
         def facts(atom: Atom) -> NDArray[np.int64]:
             return schema.rows_of(atom.predicate)
@@ -195,7 +195,7 @@ class Groundings:
         return np.unique(np.concatenate(rows), axis=0)
 
     def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the rows of the atoms of a rule in random groundings."""
+        """Return the rows of a rule's atoms in randomly sampled groundings."""
         if not (atoms := covering(rule)):
             return np.zeros((0, len(rule.atoms)), np.int64)
         rows = rng.integers(len(self.places.arguments), size=self.drawn * known)
@@ -213,7 +213,7 @@ class Groundings:
 
 
 def batch_loss(asked: Sequence[GroundingBatch]) -> CellLoss:
-    """Return the loss given the log-odds of the groundings' cells, one group after another."""
+    """Return a function that computes the loss of rule groundings from the log-odds of their atoms."""
 
     def judged(log_odds: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         value, slopes, at = 0.0, [np.zeros(0)], 0
@@ -235,16 +235,16 @@ def _shuffled(group: list[GroundingBatch], rng: np.random.Generator) -> Groundin
 
 
 def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
-    """Return the part of a group that belongs to a given step."""
+    """Return the slice of a batch of groundings that belongs to a given step."""
     part = slice(len(group.weights) * step // steps, len(group.weights) * (step + 1) // steps)
     return GroundingBatch(group.worlds, group.cells[part], group.weights[part])
 
 
 class DerivedNegatives:
-    """Negatives sampled for facts that follow from rules, redrawn in each epoch; ``derived`` also has observed facts.
+    """Sampler of negatives for facts derived by rules, with new negatives in each epoch.
 
-    Without them a rule is satisfied by a conclusion that holds of all pairs. There are ``n_negatives`` for each derived
-    cell that is not observed; none of them is itself derived.
+    ``derived`` contains observed facts, too. Without sampled negatives a rule is satisfied by a conclusion that holds
+    of all pairs. There are ``n_negatives`` for each derived cell that is not observed; none of them is itself derived.
     """
 
     def __init__(self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float) -> None:
@@ -257,7 +257,7 @@ class DerivedNegatives:
         self.weight = weight
 
     def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
-        """Yield cells in random order, in ``steps`` batches."""
+        """Yield the sampled negatives in random order, split into ``steps`` batches."""
         columns = rng.permutation(self.columns)
         rows = absent_columns(self.starts, self.rows, columns, number=self.size, rng=rng)
         cells = np.column_stack([rows, columns])[rows >= 0]  # a predicate derived for every pair has no negatives
@@ -276,7 +276,7 @@ Probability = Annotated[float, Within(0, 1, above=True)]
 def chain(
     schema: Schema, rules: Iterable[Rule], *, facts: csr_array | None = None, threshold: float = 0.5
 ) -> csr_array:
-    """Return the probabilities of known facts of a schema and of all facts that rules derive from them.
+    """Infer new facts by forward chaining; return the probabilities of known and derived facts.
 
     Known facts are the cells of the schema, with probability 1, or ``facts``. Only facts and premises of at least the
     threshold count. Facts of pairs without a row are not derived.
@@ -306,7 +306,7 @@ def chain(
 
 
 def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], threshold: float) -> bool:
-    """Add the facts that a rule derives; return whether there are new ones."""
+    """Add the facts derived by one rule to the known facts; return whether any probability increased."""
     assert isinstance(rule.formula, Implies)
     premise = rule.formula.premise
     bindings = _candidates(rule, places, known)
@@ -326,7 +326,7 @@ def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], t
 
 
 def _candidates(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]]) -> Bindings:
-    """Return the bindings of variables under which the premise of a rule may hold."""
+    """Return the variable bindings for which the premise of a rule may be true."""
     if {variable for atom in rule.binding for variable in atom.arguments} == set(rule.variables):
         return joined(rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
     return places.every(rule)

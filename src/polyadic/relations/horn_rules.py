@@ -1,4 +1,4 @@
-"""Horn rules mined from a knowledge graph, for link prediction with explanations."""
+"""Link prediction with explanations, by Horn rules mined from a knowledge graph."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MAX_CONFIDENCE = 1 - 1e-7
 
 
 class HornRule(NamedTuple):
-    """A rule, the number of pairs for which its premise holds, and how many of these satisfy its conclusion."""
+    """Horn rule with the numbers of entity pairs that satisfy the premise, and both premise and conclusion."""
 
     formula: Implies
     tried: int
@@ -61,7 +61,7 @@ class HornRule(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A rule that derives a fact, and the facts of some of its groundings."""
+    """Rule that derives a fact, with examples of known facts that satisfy the premise."""
 
     rule: HornRule
     groundings: list[list[tuple[int | str, int | str, int | str]]]
@@ -191,7 +191,7 @@ class HornRules(LinkPredictor):
         return self
 
     def _mine_paths(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Find paths between the entities of facts, and count the pairs that each path connects."""
+        """Find relation paths between the entities of triples, and count the entity pairs connected by each path."""
         K = self.shape_[1]
         rng = np.random.default_rng(self.seed)
         found = []
@@ -221,7 +221,7 @@ class HornRules(LinkPredictor):
         return every[kept].astype(np.int32), counts[kept]
 
     def _mine_properties(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Find frequent pairs of properties, and count the entities that have both."""
+        """Find frequent pairs of entity properties, and count the entities that have both properties."""
         how: dict[str, Any] = {"support": self.support, "confidence": self.confidence, "smoothing": self.smoothing}
         pairs, counts, number = [], [], 0
         with bar("counting properties", 1.0) as advance:
@@ -234,7 +234,7 @@ class HornRules(LinkPredictor):
         return np.concatenate(pairs), np.concatenate(counts)
 
     def _prepare(self, graph: Graph) -> None:
-        """Index rules by conclusion, with weights; path rules in both directions."""
+        """Build an index from conclusions to weighted rules."""
         K = self.shape_[1]
         paths = self.paths_.astype(np.int64)
         backwards = np.where(paths >= 0, (paths + K) % (2 * K), -1)
@@ -291,10 +291,10 @@ class HornRules(LinkPredictor):
         return scores
 
     def predict_proba(self, subjects: Any, relations: Any, objects: Any) -> NDArray[np.float64]:
-        r"""Return the probabilities of triples under noisy-or, shape (m,): :math:`1 - e^{-m}`, m the score.
+        r"""Return the probabilities of triples under the noisy-or model, shape (m,).
 
-        Rules are not independent, so that noisy-or is overconfident. For the probability of an answer among all
-        entities, see :meth:`calibrate`.
+        For a triple of score m the probability is :math:`1 - e^{-m}`. Rules are not independent, so that noisy-or is
+        overconfident. For the probability of an answer among all entities, see :meth:`calibrate`.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class HornRules(LinkPredictor):
         return [self._path_rule(at) if kind == 0 else self._property_rule(at) for _, kind, at in sorted(found)[:k]]
 
     def explain(self, subject: int | str, relation: int | str, object: int | str, *, k: int = 10) -> Explanation:  # noqa: A002
-        """Attribute a score to the rules that derive the triple, with the triples that satisfy their premises.
+        """Attribute the score of a triple to the rules that derive it and the triples that satisfy their premises.
 
         Parameters
         ----------
@@ -376,7 +376,10 @@ class HornRules(LinkPredictor):
         return Explanation.of(value, [(self._reason(rule, (s, r, o), k), part) for rule, part in parts.items()])
 
     def _counting(self, known: int, relation: int, answer: int) -> list[tuple[tuple[bool, int], float]]:
-        """Return the rules that contribute to an answer (whether path rule, and number), and their weights."""
+        """Return the rules that contribute to the score of an answer, with the weight of each rule.
+
+        A rule is identified by whether it is a path rule, and by its index.
+        """
         best, by = self._reasoner.rules_for(known, relation, answer, k=self.k)
         kinds, places = np.nonzero(best)
         weights = best[kinds, places].astype(float)
@@ -411,7 +414,7 @@ class HornRules(LinkPredictor):
         return Reason(self._property_rule(number), facts)
 
     def _led(self, x: int, r: int) -> NDArray[np.int64]:
-        """Return the targets of the edges of x with a relation."""
+        """Return the entities that a relation connects to entity x."""
         graph = self._reasoner.graph
         g = int(graph.groups[x] + np.searchsorted(graph.relation[graph.groups[x] : graph.groups[x + 1]], r))
         if g == graph.groups[x + 1] or graph.relation[g] != r:
@@ -419,7 +422,7 @@ class HornRules(LinkPredictor):
         return np.asarray(graph.members[graph.bounds[g] : graph.bounds[g + 1]])
 
     def _walks(self, x: int, y: int, path: list[int], walk: list[int]) -> Iterator[list[int]]:
-        """Yield the walks from x to y along a path, without repeated entities."""
+        """Yield all walks from entity x to entity y along a path of relations, without repeated entities."""
         for z in self._led(x, path[0]).tolist():
             if len(path) == 1 and z == y and z not in walk:
                 yield [*walk, z]

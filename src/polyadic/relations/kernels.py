@@ -1,4 +1,4 @@
-"""Mine Horn rules from a graph of facts and rank the answers of questions by them.
+"""Numba kernels for mining Horn rules from a knowledge graph and for ranking candidate answers.
 
 An edge is a triple read in either direction: relation ``r + K`` is the inverse of ``r``. A group is the set of edges of
 one entity and one relation. An edge from x to c is also a property of x, shared by the members of the group of c and
@@ -37,7 +37,7 @@ KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
 
 
 class Graph(NamedTuple):
-    """Edges sorted by entity, relation and target, and their indices."""
+    """Index of the edges of a knowledge graph, sorted by entity, relation and target."""
 
     groups: Any
     """CSR offsets of groups by entity; the groups of an entity are sorted by relation."""
@@ -62,7 +62,7 @@ class Graph(NamedTuple):
 
 
 class RuleIndex(NamedTuple):
-    r"""Rules indexed by conclusion, with weights :math:`-\log(1 - \hat p)` of their confidence."""
+    r"""Index of rules by conclusion, with weights :math:`-\log(1 - \hat p)` computed from the confidence."""
 
     paths: Any
     """CSR offsets of path rules by head relation."""
@@ -83,7 +83,7 @@ class RuleIndex(NamedTuple):
 
 
 def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph:
-    """Return the graph of unique triples, each in both directions."""
+    """Build the graph of unique triples, with an inverse edge for each triple."""
     n, K = entities, relations
     edges = np.concatenate([triples, triples[:, ::-1] + [0, K, 0]])
     edges = edges[np.lexsort(edges.T[[2, 1, 0]])]
@@ -117,7 +117,7 @@ def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph
 def joining_paths(
     graph: Graph, facts: NDArray[np.int64], head: int, *, max_length: int, steps: int, support: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find paths of other edges that connect the entities, shape (n, 2), of at least ``support`` facts of a relation.
+    """Find relation paths that connect subject and object in at least ``support`` triples of a relation.
 
     Paths of three edges are searched during ``steps``. Returns relations, shape (m, 3), with -1 after the end of a
     path, and numbers of facts.
@@ -141,7 +141,7 @@ def joining_paths(
 def path_counts(
     graph: Graph, order: NDArray[np.int64], paths: NDArray[np.int64], heads: list[NDArray[np.int64]], *, max_steps: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the pairs that each path connects, and how many of them are facts of each of its ``heads``.
+    """Count the entity pairs connected by each path, and the pairs that are also triples of each head relation.
 
     ``order`` are groups by relation, those of each relation in the order in which paths start there, until a path has
     taken ``max_steps``; counts are exact if fewer are needed.
@@ -157,7 +157,7 @@ def path_counts(
 def property_counts(
     graph: Graph, *, support: int, confidence: float, smoothing: float
 ) -> Iterator[tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]]:
-    """Yield progress, and the premise, conclusion and number of entities of each frequent pair of properties."""
+    """Yield batches of frequent pairs of properties with their counts, and the fraction of work done."""
     last, first = len(graph.bounds) - 1, 0
     count = np.zeros(len(graph.relation), np.int64)
     size = CHUNK
@@ -174,7 +174,7 @@ def property_counts(
 
 
 class RuleScorer:
-    """Rank the answers to questions by rules; work arrays are reused between calls."""
+    """Scorer of candidate answers by Horn rules, with work arrays that are reused between calls."""
 
     def __init__(self, graph: Graph, rules: RuleIndex) -> None:
         self.graph, self.rules = graph, rules
@@ -182,7 +182,7 @@ class RuleScorer:
         self._room = np.zeros((0, 4, 0), np.float32), np.zeros((0, 4, 0), np.int64)
 
     def scores(self, known: NDArray[Any], relations: NDArray[Any], *, k: int, summed: bool) -> NDArray[np.float64]:
-        """Return the scores of all entities, one row per question, by the k best rules of each kind."""
+        """Return the scores of all entities for each question, from the k best rules of each kind."""
         best, by = self._place(k)
         scores = np.zeros((len(known), len(best)))
         questions = frozen(known, np.int64), frozen(relations, np.int64)
@@ -192,7 +192,7 @@ class RuleScorer:
     def rules_for(
         self, known: int, relation: int, answer: int, *, k: int
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return the weights, shape (4, k), and the numbers of the best rules of each kind for one answer."""
+        """Return the weights, shape (4, k), and the ids of the best rules of each kind for one answer."""
         best, by = self._place(k)
         _conclusions(self.graph, self.rules, known, relation, best, by, self._found)
         counts = best[answer].copy()
@@ -214,7 +214,7 @@ TIE = 1e-5
 
 @njit(cache=True, nogil=True)
 def _find(array, low, high, value):
-    """Return the first position from ``low`` to ``high`` where a sorted array is at least ``value``."""
+    """Return the first index from ``low`` to ``high`` where a sorted array is at least ``value``."""
     while low < high:
         middle = (low + high) // 2
         if array[middle] < value:
@@ -226,7 +226,7 @@ def _find(array, low, high, value):
 
 @njit(cache=True, nogil=True)
 def _span(graph, x, r):
-    """Return the bounds of the edges of x by relation r."""
+    """Return the start and end of the edges of entity x with relation r."""
     last = graph.groups[x + 1]
     g = _find(graph.relation, graph.groups[x], last, r)
     if g < last and graph.relation[g] == r:
@@ -236,7 +236,7 @@ def _span(graph, x, r):
 
 @njit(cache=True, nogil=True)
 def _distinct(keys, low, high):
-    """Sort numbers and remove duplicates; return the new end."""
+    """Sort a slice of integers in place, remove duplicates, and return the new end."""
     if high - low < 2:
         return high
     part = keys[low:high]
@@ -251,11 +251,12 @@ def _distinct(keys, low, high):
 
 @njit(cache=True, nogil=True)
 def _joining_paths(graph, subjects, objects, first, head, max_length, steps, keys, mark):
-    """List the paths between the ends of facts of relation ``head``, without repeated entities, once per fact.
+    """Numba kernel: list the relation paths between subject and object of each triple.
 
-    A path of relations b, c and d has the key ``((b + 1) W + c + 1) W + d + 1``, where W is the number of relations
-    plus 1; shorter paths have -1 after their end. Returns, when ``keys`` is full, the first fact not processed, the
-    number of keys, and the remaining steps of the search for paths of three.
+    Entities are not repeated on a path, and a path is listed once per triple. A path of relations b, c and d has the
+    key ``((b + 1) W + c + 1) W + d + 1``, where W is the number of relations plus 1; shorter paths have -1 after their
+    end. Returns, when ``keys`` is full, the first fact not processed, the number of keys, and the remaining steps of
+    the search for paths of three.
     """
     W = len(graph.of)
     half = (W - 1) // 2
@@ -319,7 +320,7 @@ def _joining_paths(graph, subjects, objects, first, head, max_length, steps, key
 
 @njit(cache=True, nogil=True)
 def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, right):
-    """Count the pairs that each path connects, and how many of them are facts of its head relations.
+    """Numba kernel: count the entity pairs that each path connects, and how many are triples of the head relations.
 
     Entities start paths in a random ``order`` of groups, until a path has taken ``max_steps`` steps. Rules of path i
     have head relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
@@ -373,7 +374,7 @@ def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, righ
 
 @njit(cache=True, nogil=True)
 def _property_counts(graph, first, last, support, confidence, smoothing, count, bodies, heads, rights):
-    """Count the entities that properties ``first`` to ``last`` share with each other property; keep frequent pairs.
+    """Numba kernel: count the entities shared by pairs of properties, and keep the frequent pairs.
 
     Returns the first property not processed for lack of room, and the number of rules written, by position.
     """
@@ -417,7 +418,10 @@ def _property_counts(graph, first, last, support, confidence, smoothing, count, 
 
 @njit(cache=True, nogil=True)
 def _conclude(y, kind, weight, rule, best, by, found):
-    """Insert a rule once among the best of its kind for y; ``found`` counts and lists the answers."""
+    """Numba kernel: insert a rule among the highest-weighted rules of its kind for answer y.
+
+    ``found`` counts and lists the answers.
+    """
     if not (best[y, PATH, 0] or best[y, KNOWN, 0] or best[y, SOUGHT, 0] or best[y, PRIOR, 0]):
         found[0] += 1
         found[found[0]] = y
@@ -437,7 +441,7 @@ def _conclude(y, kind, weight, rule, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _follow(graph, rules, i, start, end, kind, best, by, found):
-    """Apply the rules with premise ``i`` to conclusions from ``start`` up to ``end``."""
+    """Numba kernel: apply the rules with premise ``i`` and conclusions from ``start`` up to ``end``."""
     low = _find(rules.head, rules.rows[i], rules.rows[i + 1], start)
     for p in range(low, _find(rules.head, low, rules.rows[i + 1], end)):
         _conclude(graph.entity[graph.listed[rules.head[p]]], kind, rules.weight[p], p, best, by, found)
@@ -445,7 +449,7 @@ def _follow(graph, rules, i, start, end, kind, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _conclusions(graph, rules, x, r, best, by, found):
-    """Find the k best rules of each kind for each answer of the question (x, r).
+    """Numba kernel: find the k best rules of each kind for every answer to the question (x, r, ?).
 
     ``best`` of shape (entities, 4, k) begins as zeros and gets their weights, descending, and ``by`` their numbers
     among path or property rules; ``found`` gets the number of answers, followed by the answers.
@@ -527,7 +531,10 @@ def _conclusions(graph, rules, x, r, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _score_candidates(graph, rules, known, relations, summed, best, by, found, scores):
-    """Write the aggregated weights of the best rules for every answer of each question; ``best`` is reset to zero."""
+    """Numba kernel: compute the score of every answer to each question from the best rules.
+
+    ``scores`` receives the aggregated weights, and ``best`` is reset to zero.
+    """
     k = by.shape[2]
     every = np.empty(by.shape[1] * k)
     for q in range(len(known)):

@@ -185,7 +185,7 @@ class KnowledgeTensor(LinkPredictor):
         validation: Facts | ArrayLike | None = None,
         known: Facts | ArrayLike | None = None,
     ) -> Self:
-        """Fit to the triples of a knowledge graph.
+        """Fit the model to the triples of a knowledge graph.
 
         Parameters
         ----------
@@ -281,17 +281,19 @@ class KnowledgeTensor(LinkPredictor):
         return descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=fixed)
 
     def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
-        """Return new triples numbered as in the model, and the names of all entities."""
+        """Return new triples as integer ids, and the names of all known and new entities."""
         n, K = self._sizes
         if not isinstance(X, Facts):
             if self.entities_ is not None:
-                raise InputError("this model has entity names; pass facts by name")
+                raise InputError("this model identifies entities by name; pass facts with names instead of integer ids")
             given = np.asarray(X)
             most = int(given.max(initial=0)) + 1 if given.dtype.kind in "iu" else n
             triples, names = checked_triples("facts", given, max(n, most), K), None
         else:
             if self.entities_ is None or self.relations_ is None:
-                raise InputError("this model has entity numbers, not names; pass an array of facts")
+                raise InputError(
+                    "this model identifies entities by integer ids, not names; pass facts as an integer array"
+                )
             names = [*dict.fromkeys([*self.entities_, *X.entities])]
             number = {name: at for at, name in enumerate(names)}
             at = np.array([number[name] for name in X.entities], np.int64)
@@ -311,7 +313,7 @@ class KnowledgeTensor(LinkPredictor):
         validation: Facts | ArrayLike | None = None,
         known: Facts | ArrayLike | None = None,
     ) -> SearchSpace:
-        """Define the search for penalty, strength and rank: mean log-rank of validation triples.
+        """Define the hyperparameter search over penalty, strength and rank, by the mean log-rank of validation triples.
 
         The validation triples are those given, as for :meth:`fit`, or a tenth of the triples such that entities and
         relations keep others. Unobserved true triples that a good model ranks first are common; the log-rank is then
@@ -342,7 +344,7 @@ class KnowledgeTensor(LinkPredictor):
         )
 
     def _place(self, factors: Factors) -> None:
-        """Unpack factors into attributes."""
+        """Store the factors in the attributes of the fitted model."""
         subjects, objects = FORMS[self.form][1]
         self.subject_factors_, self.object_factors_ = factors[subjects], factors[objects]
         self.relation_factors_ = factors[max(subjects, objects) + 1 :]
@@ -350,10 +352,10 @@ class KnowledgeTensor(LinkPredictor):
     def _measure(
         self, validation: Any, known: Any, names: _Names, sizes: tuple[int, int], rng: np.random.Generator
     ) -> Callable[[Factors], float]:
-        """Return a function from factors to the negative mean reciprocal rank of the validation triples."""
+        """Return a function that computes the negative mean reciprocal rank of the validation triples."""
         facts = true = triples_by("validation", validation, names=names, sizes=sizes)
         if not len(facts):
-            raise InputError("validation has no facts; leave it out", "validation")
+            raise InputError("validation contains no facts; leave it out", "validation")
         if known is not None:
             true = np.concatenate([facts, triples_by("known", known, names=names, sizes=sizes)])
         if len(facts) > MAX_VALIDATION:
@@ -366,7 +368,7 @@ class KnowledgeTensor(LinkPredictor):
         return measure
 
     def explain(self, subject: int | str, relation: int | str, object: int | str, *, k: int = 10) -> Explanation:  # noqa: A002
-        r"""Attribute a score to known triples by the change that a gradient step on each would cause.
+        r"""Attribute the score of a triple to known triples, by the effect of a gradient step on each known triple.
 
         A small step along the gradient of the score of a triple g changes the score of the explained triple f in
         proportion to the inner product of both gradients. The contribution of g is relative to that of a step for f
@@ -426,7 +428,7 @@ class KnowledgeTensor(LinkPredictor):
         return Explanation(value, math.nan, [*zip(names, parts[first].tolist(), strict=True)])
 
     def _moved(self, fact: NDArray[np.int64], facts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the inner products of the gradient of the score of a triple with those of other triples.
+        """Return the inner products of the gradient of one triple's score with the gradients of other triples' scores.
 
         A score is linear in each factor: the product is the score with one factor replaced by the gradient.
         """
@@ -455,14 +457,14 @@ class KnowledgeTensor(LinkPredictor):
         return len(self.object_factors_), len(self.relation_factors_[0]) // (2 if self.reciprocal else 1)
 
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
-        """Return the scores of all objects, or of all subjects, for known ends and relations."""
+        """Return the scores of all entities as the missing object or subject of each question."""
         q, sought = self._query(known, r, backwards=backwards)
         return np.asarray(q @ sought.T)
 
     def _query(
         self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return queries and the vectors that they are multiplied by."""
+        """Return the query vector of each question, and the vectors of all candidate entities."""
         ends = self.subject_factors_, self.object_factors_
         if backwards and self.reciprocal:
             r, backwards = r + self._sizes[1], False
@@ -483,7 +485,7 @@ class KnowledgeTensor(LinkPredictor):
 
 
 def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None, rng: np.random.Generator) -> Factors:
-    """Return small random entity factors, followed by the relation parameters of the form.
+    """Initialize the entity factors and the relation parameters with small random numbers.
 
     Relation matrices start symmetric and with unit scale, so that initially likely subjects are likely objects, too.
     """
@@ -496,14 +498,17 @@ def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None,
 
 
 def questions(triples: NDArray[np.int64], K: int, *, reciprocal: bool) -> list[Questions]:
-    """Return the questions for objects and for subjects; with reciprocal relations ``r + K`` both are for objects."""
+    """Group triples into questions for missing objects and for missing subjects.
+
+    With reciprocal relations, relation ``r + K`` is the inverse of r, and all questions are for objects.
+    """
     if reciprocal:
         return [questions_of(np.concatenate([triples, triples[:, ::-1] + [0, K, 0]]))]
     return [questions_of(triples), questions_of(triples, backwards=True)]
 
 
 def _naming(asked: Questions, first: int, rng: np.random.Generator) -> Questions:
-    """Return the questions that involve entities from ``first`` on, and an equal number of other questions.
+    """Select the questions that involve new entities, and an equal number of random other questions.
 
     Without the others, new entities rank too high for unrelated questions.
     """
@@ -521,7 +526,7 @@ EPS = 1e-10
 
 
 class Questions(NamedTuple):
-    """Triples grouped by their known end and relation."""
+    """Triples grouped into link prediction questions with the same known entity and relation."""
 
     known: NDArray[np.int64]
     relations: NDArray[np.int64]
@@ -530,7 +535,7 @@ class Questions(NamedTuple):
     backwards: bool  # whether objects are known and subjects are the answers
 
     def take(self, which: NDArray[Any]) -> Questions:
-        """Return the questions with the given numbers, in that order."""
+        """Return the questions at the given indices."""
         count = np.diff(self.starts)[which]
         starts = np.concatenate([[0], np.cumsum(count)])
         places = np.repeat(self.starts[which] - starts[:-1], count) + np.arange(starts[-1])
@@ -538,7 +543,7 @@ class Questions(NamedTuple):
 
 
 def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questions:
-    """Group triples, shape (n, 3), into questions; duplicates count once."""
+    """Group triples, shape (n, 3), into link prediction questions; duplicates count once."""
     rows = np.unique(facts[:, [2, 1, 0]] if backwards else facts, axis=0)
     new = np.ones(len(rows), bool)
     new[1:] = (rows[1:, :2] != rows[:-1, :2]).any(axis=1)
@@ -547,7 +552,7 @@ def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questi
 
 
 class DescentSettings(NamedTuple):
-    """Settings of the stochastic gradient descent; see :class:`KnowledgeTensor`.
+    """Settings of stochastic gradient descent for knowledge graph embeddings.
 
     The penalty of each triple is of cubed moduli of its three vectors (N3), of their squares (L2), or of squares of the
     query and of the answer's vector (DURA). The learning rate is multiplied by :math:`n^{-1/2}` for n x n matrices.
@@ -572,7 +577,7 @@ def descend_triples(
     threads: int,
     fixed: int = 0,
 ) -> Iterator[Sweep]:
-    """Minimize the loss and penalty of all questions in random batches; an epoch visits each question once.
+    """Minimize the regularized link prediction loss by stochastic gradient descent over batches of questions.
 
     ``start`` has entity factors, of shape (n, width) each, then the relation parameters of the form; ``ends`` are the
     numbers of the subject and the object factor. With ``fixed`` leading entities, relations stay fixed, too. Yields
@@ -592,7 +597,7 @@ def descend_triples(
 
 
 def _batches(questions: Sequence[Questions], batch: int, rng: np.random.Generator) -> Iterator[Questions]:
-    """Yield random batches; each has one direction, and directions are mixed."""
+    """Yield random batches of questions; each batch asks only for objects or only for subjects."""
     parts: list[tuple[Questions, NDArray[Any]]] = []
     for asked in questions:
         order = rng.permutation(len(asked.known))
@@ -603,7 +608,7 @@ def _batches(questions: Sequence[Questions], batch: int, rng: np.random.Generato
 
 @dataclass
 class _TripleDescent:
-    """Factors and the accumulated squared gradients of AdaGrad."""
+    """State of stochastic gradient descent: the factors and AdaGrad's accumulated squared gradients."""
 
     form: Bilinear
     factors: Factors
@@ -619,7 +624,7 @@ class _TripleDescent:
         self.first = max(self.ends) + 1  # number of the first relation parameter
 
     def step(self, asked: Questions, *, move: bool = True) -> float:
-        """Return the objective of questions and update the factors."""
+        """Compute the objective of a batch of questions, and update the factors."""
         given, sought = self.ends[::-1] if asked.backwards else self.ends
         A, B = self.factors[given], self.factors[sought]
         columns, weights = self._candidates(asked, B, tied=given == sought)
@@ -657,7 +662,10 @@ class _TripleDescent:
     def _candidates(
         self, asked: Questions, B: NDArray[Any], *, tied: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """Return the candidate entities and their weights; known ends are included if both ends share a factor."""
+        """Return the candidate entities of a batch, including sampled negatives, and their importance weights.
+
+        Known entities are included if both ends share a factor.
+        """
         named = np.unique(np.concatenate([asked.answers, asked.known]) if tied else asked.answers)
         drawn, rest = self.plan.n_negatives, len(B) - len(named)
         if drawn is None or drawn >= rest:
@@ -668,7 +676,7 @@ class _TripleDescent:
         return np.concatenate([named, more]), np.repeat([1.0, rest / drawn], [len(named), drawn])
 
     def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any], blocks: int) -> float:
-        """Add the gradient of the penalty of rows, each ``weights`` times, and return its value."""
+        """Add the gradient of the weighted row penalties in place, and return the total penalty."""
         strength = np.float32(self.plan.strength)
         if self.plan.penalty != "N3":
             gradient += (2 * strength) * weights[:, None] * x
@@ -681,7 +689,11 @@ class _TripleDescent:
     def _penalise_relations(
         self, R: list[NDArray[Any]], r: NDArray[Any], count: NDArray[Any], dR: list[NDArray[Any]]
     ) -> float:
-        """Penalize the parameters of a relation in proportion to its triples, and shared parameters to all triples."""
+        """Add the penalty gradients of the relation parameters in place, and return the total penalty.
+
+        The parameters of each relation are penalized in proportion to its triples, shared parameters in proportion to
+        all triples.
+        """
         rows = np.bincount(r, weights=count, minlength=len(R[0])).astype(np.float32)
         value = 0.0
         for k, (x, gradient) in enumerate(zip(R, dR, strict=True)):

@@ -1,4 +1,4 @@
-"""Link prediction in knowledge graphs: questions about entities and relations, filtered ranks, and calibration."""
+"""Link prediction in knowledge graphs: queries, filtered ranking evaluation, and calibration."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ MIN_INVERSE_TEMPERATURE = 1e-3
 
 
 class EmptyRelationWarning(UserWarning):
-    """A relation has no triples to learn from."""
+    """Warning that a relation has no training triples."""
 
 
 class LinkPredictor(Model):
-    """Base class for models that score all entities as the missing end of a triple."""
+    """Base class for link prediction models, which score all entities as the missing end of a triple."""
 
     facts_: NDArray[np.int64] = learned()
     entities_: list[str] | None = learned()
@@ -48,15 +48,15 @@ class LinkPredictor(Model):
     @property
     @abstractmethod
     def _sizes(self) -> tuple[int, int]:
-        """Numbers of entities and relations."""
+        """Number of entities and number of relations."""
 
     @abstractmethod
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
-        """Return the scores of all objects, or of all subjects, for known ends and relations."""
+        """Return the scores of all entities as the missing object or subject of each question."""
 
     @abstractmethod
     def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the scores of triples."""
+        """Return the score of each triple."""
 
     def calibrate(self, facts: Facts | ArrayLike) -> Self:
         r"""Calibrate scores on held-out triples by temperature scaling.
@@ -94,7 +94,7 @@ class LinkPredictor(Model):
         learned = {*map(tuple, self.facts_.tolist())}
         asked = asked[[tuple(fact) not in learned for fact in asked.tolist()]]
         if not len(asked):
-            raise InputError("cannot calibrate: all facts are training facts")
+            raise InputError("calibration requires held-out facts, but all facts are training facts")
         asked = rng.permutation(asked)[: max(1, min(MAX_CALIBRATION_FACTS, MAX_SCORES // n))]
         rows, right = [], []
         for hidden, known in ((2, 0), (0, 2)):
@@ -114,7 +114,7 @@ class LinkPredictor(Model):
         return self
 
     def _answers(self, asked: NDArray[np.int64], hidden: int) -> Iterator[NDArray[np.int64]]:
-        """Yield, for each triple, the answers known from training to the question without its hidden end."""
+        """Yield, for each triple with one end hidden, the entities that complete it in the training data."""
         given = [part for part in range(3) if part != hidden]
         order = np.lexsort(self.facts_[:, given].T)
         keys, width = self.facts_[order][:, given[::-1]], np.int64(max(self._sizes[0], 1 << 20))
@@ -123,7 +123,7 @@ class LinkPredictor(Model):
             yield self.facts_[order[low:high], hidden]
 
     def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
-        """Return the scores of all entities as objects, shape (m, n).
+        """Return the scores of all entities as objects of the given subjects and relations, shape (m, n).
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class LinkPredictor(Model):
         return self._ask(*_alike(self._ends("subject", subjects), self._kinds(relations)), backwards=False)
 
     def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
-        """Return the scores of all entities as subjects, shape (m, n).
+        """Return the scores of all entities as subjects of the given relations and objects, shape (m, n).
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class LinkPredictor(Model):
         return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
 
     def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
-        """Return the scores of triples, shape (m,).
+        """Return the score of each triple, shape (m,).
 
         With reciprocal relations, the score is the mean of the scores of the questions for the object and for the
         subject.
@@ -172,7 +172,9 @@ class LinkPredictor(Model):
         return self._triples(*_alike(*given))
 
     def relations(self, subjects: Names, objects: Names) -> NDArray[np.float64]:
-        """Return the scores of all relations between subjects and objects, shape (m, K); see :meth:`predict`.
+        """Return the scores of all relations between each subject and object, shape (m, K).
+
+        The scores are those of :meth:`predict`.
 
         Parameters
         ----------
@@ -196,7 +198,7 @@ class LinkPredictor(Model):
         relations: bool = False,
         memory: int = MEMORY,
     ) -> Ranking:
-        """Rank the true ends of test triples among all entities, filtered by other true triples.
+        """Rank the true entities of test triples among all entities, filtering out other true triples.
 
         Parameters
         ----------
@@ -221,7 +223,7 @@ class LinkPredictor(Model):
         return self._rank(facts, true, relations=relations, memory=memory)
 
     def score(self, X: Facts | ArrayLike, y: object = None) -> float:
-        """Return the mean reciprocal rank of the ends of triples, for scikit-learn model selection.
+        """Return the mean reciprocal rank of test triples, for scikit-learn model selection.
 
         Triples with an unknown entity or relation, as may occur in cross-validation, count as 0.
 
@@ -236,7 +238,9 @@ class LinkPredictor(Model):
         X = by_name(X)
         if isinstance(X, Facts):
             if self.entities_ is None or self.relations_ is None:
-                raise InputError("this model has entity numbers, not names; pass an array of facts")
+                raise InputError(
+                    "this model identifies entities by integer ids, not names; pass facts as an integer array"
+                )
             known = {"entities": self.entities_, "relations": self.relations_}
             facts = facts_of(X.named(), **known, unknown="skip").triples
             number = len(X.triples)
@@ -261,7 +265,7 @@ class LinkPredictor(Model):
         )
 
     def number_of(self, what: Literal["entity", "relation"], name: int | str) -> int:
-        """Return the number of an entity or a relation.
+        """Return the integer id of an entity or relation.
 
         Parameters
         ----------
@@ -296,7 +300,7 @@ def by_name(X: Facts | ArrayLike) -> Any:
 
 
 def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
-    """Return the unique triples and the numbers of entities and relations; raise InputError for malformed triples."""
+    """Validate training triples; return the unique triples and the numbers of entities and relations."""
     if isinstance(X, Facts):
         triples, sizes = X.triples, (len(X.entities), len(X.relations))
     else:
@@ -325,7 +329,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
 
 
 def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:
-    """Convert names to numbers; return numbers unchanged if they are in range."""
+    """Convert names of entities or relations to integer ids; validate and return given ids."""
     array = as_names(given)
     by_name = names is not None and array is not None and array.dtype.kind == "U"
     return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)
@@ -334,13 +338,14 @@ def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> ND
 def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     if len({len(column) for column in columns}) > 1:
         raise InputError(
-            f"all parts of a triple must have the same length; got {' and '.join(str(len(c)) for c in columns)}"
+            "subjects, relations and objects must have the same length; got"
+            f" {' and '.join(str(len(c)) for c in columns)}"
         )
     return columns
 
 
 class Completed(NamedTuple):
-    """A candidate for the missing part, the score of the triple and, if the model is calibrated, its probability."""
+    """Candidate for the missing part of a triple, with its score and, if the model is calibrated, its probability."""
 
     name: int | str
     score: float
@@ -356,7 +361,7 @@ def complete(
     k: int = 10,
     known: bool = False,
 ) -> list[Completed]:
-    """Return the k best candidates for the missing part of a triple, in descending order of score.
+    """Return the k highest-scoring candidates for the missing part of a triple.
 
     For mined rules, only candidates that a rule derives are returned.
 
@@ -389,7 +394,7 @@ def complete(
     """
     parts: list[Any] = [subject, relation, object]
     if parts.count(None) != 1:
-        raise InputError("give exactly two of subject, relation and object")
+        raise InputError("specify exactly two of subject, relation and object")
     check_int("k", k, low=1)
     hidden = parts.index(None)
     ask: Any = (model.subjects, model.relations, model.objects)[hidden]
@@ -407,7 +412,7 @@ def complete(
 
 
 def _learned(model: LinkPredictor, parts: list[Any], hidden: int) -> Any:
-    """Return the candidates that complete training triples."""
+    """Return the ids that complete a partial triple to a training triple."""
     same = np.ones(len(model.facts_), bool)
     for at, name in enumerate(parts):
         if at != hidden:

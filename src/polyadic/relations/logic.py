@@ -1,4 +1,4 @@
-"""Factorization of a universal schema with injected logic rules."""
+"""Universal schema factorization with injected logic rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Regime = Literal["mf", "inference", "post", "pre", "joint"]
 
 
 class InjectedLogic(SchemaModel):
-    r"""Universal schema trained on facts and logic rules.
+    r"""Universal schema trained jointly on facts and logic rules.
 
     .. math:: \min\ \ell(\text{observed cells and sampled negatives}) - \sum_{F} w_F \sum_{g} \log [F_g]
 
@@ -94,7 +94,7 @@ class InjectedLogic(SchemaModel):
     threshold: Probability = 0.5
 
     def check(self) -> None:
-        """Raise InputError if a setting of either model is out of range, or if required rules are missing."""
+        """Raise InputError if a setting is out of range, or if the regime requires rules and none are given."""
         super().check()
         if self.model is not None:
             self.model.check()
@@ -102,7 +102,7 @@ class InjectedLogic(SchemaModel):
             raise InputError(f"regime={self.regime!r} requires rules", "regime")
 
     def fit(self, schema: Schema, y: Any = None) -> Self:
-        """Fit to a schema.
+        """Fit the model to a universal schema.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class InjectedLogic(SchemaModel):
         return np.maximum(likely, self.derived_[*cells.T]) if hasattr(self, "derived_") else likely
 
     def column_probabilities(self, columns: ArrayLike) -> NDArray[Any]:
-        """Return the probabilities of some predicates for all pairs, shape (pairs, columns).
+        """Return the probabilities of the given predicates for all entity pairs, shape (pairs, columns).
 
         Parameters
         ----------
@@ -166,12 +166,12 @@ class InjectedLogic(SchemaModel):
         return np.maximum(likely, self.derived_[:, at].toarray()) if hasattr(self, "derived_") else likely
 
     def _with_facts(self, facts: csr_array) -> Schema:
-        """Return the schema with other facts."""
+        """Return a copy of the training schema with the given facts."""
         facts.sort_indices()
         return Schema(self.schema_.pairs, self.schema_.predicates, facts)
 
     def _predicted(self, rules: Sequence[Rule]) -> csr_array:
-        """Return the predictions above the threshold, for predicates of rules."""
+        """Return the predicted probabilities above the threshold, for all predicates that occur in rules."""
         from scipy.sparse import csr_array
 
         columns = np.unique([self.schema_.column(atom.predicate) for rule in rules for atom in rule.atoms])
@@ -181,5 +181,5 @@ class InjectedLogic(SchemaModel):
 
 
 def _swaps(rule: Rule) -> bool:
-    """Return whether a rule has atoms for a pair and for its reverse."""
+    """Return whether a rule relates an entity pair to the reversed pair."""
     return any(a.arguments[::-1] == b.arguments != a.arguments for a in rule.atoms for b in rule.atoms)

@@ -1,4 +1,4 @@
-"""Patterns between two entity mentions of a sentence: the dependency path, and the words between them.
+"""Patterns between two entity mentions in a sentence: the dependency path, and the words in between.
 
 For *Marc Goldman, president of Farmland Dairies, said* the pair (Marc Goldman, Farmland Dairies) has the patterns::
 
@@ -37,7 +37,7 @@ MARKED_BY_CASE = {"obl", "nmod"}
 
 
 class Mention(NamedTuple):
-    """Words of a sentence that name an entity: the first and last, from 0, inclusive, and their syntactic head."""
+    """Entity mention in a sentence: its name, the indices of its first and last word, and its syntactic head."""
 
     name: str
     first: int
@@ -46,7 +46,7 @@ class Mention(NamedTuple):
 
 
 def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
-    """Find the entity mentions of a sentence.
+    """Find the entity mentions in a sentence.
 
     With a ``key``, words with the same value of this key in the MISC column, such as ``Entity=Acme_Corporation``, are a
     mention of the entity of that name (underscores for spaces). Without, a mention is a run of words of one proper
@@ -65,7 +65,7 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
 
 
 def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: int = 8) -> Iterator[Triple]:
-    """Yield the subject, object and pattern of each pair of entities in a sentence; see :func:`pattern_triples`.
+    """Yield the subject, object and pattern of each pair of entities in a sentence.
 
     Adjacent mentions have no word pattern.
     """
@@ -84,7 +84,7 @@ def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: 
 def pattern_triples(
     trees: Iterable[Tree], *, key: str | None = None, max_path: int = 5, max_gap: int = 8
 ) -> Iterator[Triple]:
-    """Yield the patterns between entities of all sentences, for :func:`~polyadic.schema_of`.
+    """Yield the subject, object and pattern of each pair of entities in all sentences.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def pattern_triples(
 
 
 def _names(tree: Tree) -> list[str]:
-    """Return for each word the number of the proper noun whose name includes it; empty for other words."""
+    """Return an identifier of the proper name that each word belongs to; empty for other words."""
     heads = tree.heads.tolist()
 
     def fits(word: int) -> bool:
@@ -136,18 +136,18 @@ def _names(tree: Tree) -> list[str]:
 
 
 def _value(misc: str, key: str) -> str:
-    """Return the value of a key in the MISC column; empty if absent."""
+    """Return the value of a key in the MISC column of a CoNLL-U file; empty if absent."""
     pairs = (field.partition("=") for field in misc.split("|"))
     return next((value for name, _, value in pairs if name == key), "")
 
 
 def _head(tree: Tree, first: int, last: int) -> int:
-    """Return the first word of a mention whose head is outside the mention."""
+    """Return the first word of a mention whose syntactic head is outside the mention."""
     return next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
 
 
 def _path(tree: Tree, start: int, end: int, max_length: int) -> str:
-    """Return the path between two words; empty if it is too long or does not exist."""
+    """Return the dependency path between two words; empty if it is too long or does not exist."""
     up, down = _ancestors(tree, start), _ancestors(tree, end)
     meeting = next((word for word in up if word in down), None)
     if meeting is None:
@@ -163,7 +163,7 @@ def _path(tree: Tree, start: int, end: int, max_length: int) -> str:
 
 
 def _ancestors(tree: Tree, word: int) -> list[int]:
-    """Return a word and its ancestors up to the root."""
+    """Return a word and its ancestors in the dependency tree, up to the root."""
     above = [word]
     while (head := int(tree.heads[above[-1]]) - 1) >= 0:
         above.append(head)
@@ -171,7 +171,7 @@ def _ancestors(tree: Tree, word: int) -> list[int]:
 
 
 def _relation(tree: Tree, word: int) -> str:
-    """Return the relation of a word to its head, with its case marker."""
+    """Return the dependency relation of a word to its head, with the case marker appended."""
     relation = tree.relations[word]
     if relation.split(":")[0] not in MARKED_BY_CASE or ":" in relation:
         return relation
@@ -181,6 +181,6 @@ def _relation(tree: Tree, word: int) -> str:
 
 
 def _lemma(tree: Tree, word: int) -> str:
-    """Return the lemma of a word, or its form if the file has no lemma."""
+    """Return the lemma of a word in lower case, or the word form if no lemma is given."""
     lemma = tree.lemmas[word]
     return (tree.forms[word] if lemma == "_" else lemma).lower()

@@ -1,4 +1,4 @@
-r"""Log-odds that predicates hold for pairs of entities, and stochastic gradient descent on their losses.
+r"""Log-odds of predicates for entity pairs, trained by stochastic gradient descent.
 
 With :math:`r = (s, o)` a pair and :math:`c` a predicate,
 
@@ -57,7 +57,7 @@ CELLS = 4096
 
 
 class CellTerms(NamedTuple):
-    """Terms that make up the log-odds of cells."""
+    """Indices of the parameters that contribute to the log-odds of a batch of cells."""
 
     products: list[NDArray[np.int64]]  # two rows of the table of vectors per cell, shape (n, 2), for each product
     owners: NDArray[np.int64]  # cells, from 0, that weights are added to
@@ -65,21 +65,24 @@ class CellTerms(NamedTuple):
 
 
 class Source(Protocol):
-    """Source of batches of cells and their losses."""
+    """Protocol of data sources that yield batches of cells and a loss for each batch."""
 
     def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
-        """Yield exactly ``steps`` batches: cells of shape (n, 2) and their loss; together they form one epoch."""
+        """Yield ``steps`` batches that make up one epoch: cells of shape (n, 2), and a loss function for each batch."""
 
 
 class Ridges(NamedTuple):
-    r"""Penalty strengths :math:`\lambda` of vectors and of weights, applied at each occurrence."""
+    r"""L2 penalty strengths :math:`\lambda` of vectors and of scalar weights."""
 
     vectors: float
     weights: float
 
 
 class Terms(NamedTuple):
-    """Parameters of the log-odds; terms that a model lacks are arrays without columns, or zeros."""
+    """Parameters of the log-odds of a universal schema.
+
+    Terms that a model lacks are arrays without columns, or zeros.
+    """
 
     U: Array  # shape (pairs, R)
     V: Array  # shape (predicates, R)
@@ -91,7 +94,7 @@ class Terms(NamedTuple):
     b: Array  # shape (predicates,)
 
     def cells(self, cells: NDArray[np.int64], known: csr_array, arguments: NDArray[np.int64]) -> Array:
-        """Return the log-odds of cells, shape (n, 2), of the rows of ``known`` and ``arguments``."""
+        """Return the log-odds of the given cells, shape (n, 2), of a matrix of entity pairs by predicates."""
         r, c = cells.T
         subjects, objects = arguments[r].T
         products = ((self.U[r], self.V[c]), (self.T[subjects], self.D1[c]), (self.T[objects], self.D2[c]))
@@ -101,7 +104,7 @@ class Terms(NamedTuple):
         return m
 
     def matrix(self, rows: Array, known: csr_array, arguments: NDArray[np.int64], columns: Array) -> Array:
-        """Return the log-odds of given rows and columns."""
+        """Return the matrix of log-odds for the given rows and columns."""
         subjects, objects = arguments[rows].T
         m = self.U[rows] @ self.V[columns].T + self.a[rows, None] + self.b[columns]
         m += self.T[subjects] @ self.D1[columns].T + self.T[objects] @ self.D2[columns].T
@@ -109,7 +112,7 @@ class Terms(NamedTuple):
 
 
 class PairForm:
-    """Log-odds with some of the features N, F and E, for :func:`~polyadic.relations.questions.descend_questions`.
+    """Log-odds of a universal schema with neighbour, factor and entity features, for stochastic gradient descent.
 
     The table of vectors stacks U, V, T, D1 and D2; the table of weights stacks W, b (``columns``) and a (``rows``).
     """
@@ -126,7 +129,7 @@ class PairForm:
         self.weights = np.cumsum([0, len(self.together), predicates * columns, pairs * rows]).tolist()
 
     def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
-        """Return the terms of the log-odds of cells, shape (n, 2)."""
+        """Return the parameter indices that contribute to the log-odds of each cell."""
         r, c = cells.T
         u, v, t, d1, d2, _ = self.vectors
         _, b, a, end = self.weights
@@ -148,7 +151,7 @@ class PairForm:
         return CellTerms(products, np.concatenate(owners), np.concatenate(weights))
 
     def _neighbours(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the weights of known predicates in each cell's sum: the number of the cell, from 0, and the weight."""
+        """Return the neighbour weights that contribute to each cell, as arrays of cell indices and weight indices."""
         starts = self.known.indptr.astype(np.int64)
         first, sizes = starts[cells[:, 0]], np.diff(starts)[cells[:, 0]]
         owners = np.repeat(np.arange(len(cells)), sizes)
@@ -159,7 +162,7 @@ class PairForm:
         return owners[seen], places[seen]
 
     def terms(self, vectors: Array, weights: Array) -> Terms:
-        """Unpack the tables into terms."""
+        """Split the tables of vectors and weights into the named parameters."""
         from scipy.sparse import csr_array
 
         P = self.predicates
@@ -174,14 +177,14 @@ class PairForm:
 
 
 def co_occurring(known: csr_array) -> NDArray[np.int64]:
-    """Return ``c * predicates + c'`` of ordered pairs of predicates that co-occur in some pair of entities, sorted."""
+    """Return the sorted keys ``c * predicates + c'`` of all ordered pairs of predicates that co-occur."""
     both = (known.T @ known).tocoo()
     apart = both.row != both.col
     return np.sort(both.row[apart].astype(np.int64) * known.shape[1] + both.col[apart])
 
 
 class SampledNegatives:
-    r"""Observed cells (positives), each with negatives sampled from the unobserved cells of its column.
+    r"""Sampler that pairs each observed cell with negatives from the unobserved cells of the same column.
 
     Negatives are sampled anew in each epoch, uniformly from the rows without the column. In the logistic loss each cell
     has a term of its own; in ``"bpr"`` the positive is compared with the negative:
@@ -198,7 +201,7 @@ class SampledNegatives:
         self.loss, self.n_negatives, self.weight = loss, n_negatives, weight
 
     def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
-        """Yield all observed cells in random order, in ``steps`` batches."""
+        """Yield all observed cells with sampled negatives in random order, split into ``steps`` batches."""
         order = rng.permutation(len(self.cells))
         bounds = np.linspace(0, len(order), steps + 1).astype(np.int64)
         for first, last in pairwise(bounds.tolist()):
@@ -212,13 +215,13 @@ class SampledNegatives:
                 yield np.concatenate([listed, drawn[here]]), self._cells(len(listed))
 
     def _beside(self, listed: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Sample negatives from the columns of observed cells; row -1 where none exists."""
+        """Sample negatives from the columns of observed cells; the row is -1 if a column has no negatives."""
         columns = np.tile(listed[:, 1], self.n_negatives)
         rows = kernels.absent_columns(self.starts, self.cells[:, 0], columns, number=self.shape[0], rng=rng)
         return np.column_stack([rows, columns])
 
     def _cells(self, listed: int) -> CellLoss:
-        """Return the loss of cells; the first ones are positive, the others negative."""
+        """Return a function that computes the logistic loss of positive cells followed by negative cells."""
 
         def judge(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
             x = (np.arange(len(m)) < listed).astype(m.dtype)
@@ -229,7 +232,7 @@ class SampledNegatives:
 
 
 def _pairs(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
-    """Return the BPR loss: each cell of the first half should score higher than its counterpart in the second half."""
+    """Return the Bayesian personalized ranking (BPR) loss of positives (first half) over negatives (second half)."""
     better, worse = np.split(m, 2)
     ones = np.ones_like(better)
     slopes = Logistic().grad(ones, better - worse)
@@ -246,7 +249,7 @@ def descend_questions(
     rule: Adagrad | Adam = Adagrad(0.1),  # noqa: B008 frozen
     ridges: Ridges = Ridges(0.01, 0.01),  # noqa: B008 frozen
 ) -> Iterator[Sweep]:
-    """Minimize the losses of all sources by stochastic gradient descent, one sweep of ``steps`` per epoch.
+    """Minimize the losses of all data sources by stochastic gradient descent, with ``steps`` updates per epoch.
 
     ``start`` are tables of vectors, shape (vectors, rank), and weights, shape (weights, 1). The objective is the loss
     of one epoch of batches drawn at the start, or of a part of them, scaled up.
@@ -260,7 +263,7 @@ def descend_questions(
 
 
 class _Table:
-    """Rows of a factor, their gradient, and the state of the update rule."""
+    """Parameter table with gradients and optimizer state."""
 
     def __init__(self, rows: NDArray[Any], rule: Adagrad | Adam, ridge: float) -> None:
         layers = 2 + rule.layers
@@ -276,7 +279,7 @@ class _Table:
         self.penalties = kernels.RowPenalties(none + kind(2 * ridge), none, np.zeros(len(rows), bool))
 
     def move(self, indices: NDArray[np.int64]) -> None:
-        """Update the rows with a gradient; the penalty counts each occurrence."""
+        """Update the rows that have a gradient, applying the L2 penalty once per occurrence."""
         rows, counts = np.unique(indices, return_counts=True)
         touched = kernels.Touched(rows, counts.astype(self.T.dtype))
         if self.ridge:
@@ -284,13 +287,13 @@ class _Table:
         self.rule.move(touched, self.penalties, self.T, self.state, pace=self.pace, rank=self.rank)
 
     def penalty(self, indices: NDArray[np.int64]) -> float:
-        """Return the penalties of rows, once for each occurrence."""
+        """Return the total L2 penalty of rows, counting each occurrence."""
         rows, counts = np.unique(indices, return_counts=True)
         return self.ridge * float(counts @ np.square(self.rows[rows], dtype=float).sum(axis=1))
 
 
 class _CellDescent:
-    """Both parameter tables, with their updates."""
+    """Stochastic gradient descent on the vectors and weights of a universal schema."""
 
     def __init__(self, form: PairForm, start: Factors, rule: Adagrad | Adam, ridges: Ridges) -> None:
         needed = sum((4 + rule.layers) * factor.nbytes for factor in start)
@@ -300,7 +303,7 @@ class _CellDescent:
         self.tables = [_Table(factor, rule, ridge) for factor, ridge in zip(start, ridges, strict=True)]
 
     def log_odds(self, parts: CellTerms, n: int) -> NDArray[Any]:
-        """Return the log-odds of n cells."""
+        """Return the log-odds of each cell in a batch, shape (n,)."""
         vectors, weights = self.tables
         m = np.bincount(parts.owners, weights.rows[parts.weights, 0], n).astype(vectors.T.dtype)
         for product in parts.products:
@@ -308,7 +311,7 @@ class _CellDescent:
         return m
 
     def value(self, cells: NDArray[np.int64], judge: CellLoss) -> float:
-        """Return the loss of cells plus their penalty."""
+        """Return the loss of a batch of cells plus the penalty."""
         parts = self.form(cells)
         vectors, weights = self.tables
         value = judge(self.log_odds(parts, len(cells)))[0]
@@ -317,7 +320,7 @@ class _CellDescent:
         return value + weights.penalty(parts.weights)
 
     def step(self, asked: list[tuple[NDArray[np.int64], CellLoss]]) -> None:
-        """Compute the gradients for one batch of each source, and update the rows involved."""
+        """Compute the gradient on one batch from each data source, and update the parameters involved."""
         cells = np.concatenate([batch for batch, _ in asked])
         parts, (vectors, weights) = self.form(cells), self.tables
         bounds = np.cumsum([len(batch) for batch, _ in asked])[:-1]
@@ -334,7 +337,7 @@ class _CellDescent:
 
 
 class _EpochLoss:
-    """Loss of one epoch, or of some of its batches: the objective of a descent."""
+    """Training loss estimated on a fixed sample of the batches of one epoch."""
 
     def __init__(self, descent: _CellDescent, sources: Sequence[Source], steps: int, rng: np.random.Generator) -> None:
         self.descent = descent
@@ -345,5 +348,5 @@ class _EpochLoss:
         self.scale = steps / kept
 
     def __call__(self) -> float:
-        """Return the loss at the current parameters."""
+        """Return the training loss at the current parameters."""
         return self.scale * sum(self.descent.value(*question) for question in self.questions)

@@ -1,4 +1,4 @@
-r"""RESCAL: factorization of many relations between entities of one type, with one factor for subjects and objects.
+r"""RESCAL: factorization of multi-relational data with one shared factor for subjects and objects.
 
 .. math:: \min_{A, R} \tfrac12 \sum_k \|X_k - A R_k A^\top\|_F^2
           + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class RESCAL(Model):
-    r"""RESCAL: one vector per entity and one matrix per relation; triples score :math:`a_s^\top R_k\, a_o`.
+    r"""RESCAL: one vector per entity and one matrix per relation, with triple scores :math:`a_s^\top R_k\, a_o`.
 
     .. math:: \min_{A, R} \tfrac12 \sum_k \|X_k - A R_k A^\top\|_F^2
               + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
@@ -90,7 +90,7 @@ class RESCAL(Model):
     callback: Callback = None
 
     def fit(self, X: Entries | Sequence[Any], y: object = None) -> Self:
-        """Fit to all triples, observed or not.
+        """Fit the model to all triples; unobserved triples are zeros.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class RESCAL(Model):
         return self
 
     def predict(self, subjects: ArrayLike, relations: ArrayLike, objects: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of triples, shape (m,).
+        """Return the score of each triple, shape (m,).
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class RESCAL(Model):
         return np.asarray((queries * self.entity_factors_[o]).sum(axis=1))
 
     def objects(self, subjects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of all objects for pairs of subject and relation, shape (m, n).
+        """Return the scores of all entities as objects of the given subjects and relations, shape (m, n).
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class RESCAL(Model):
         return self._ask(*self._pairs("subject", subjects, relations), backwards=False)
 
     def subjects(self, objects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of all subjects for pairs of object and relation, shape (m, n).
+        """Return the scores of all entities as subjects of the given relations and objects, shape (m, n).
 
         Parameters
         ----------
@@ -176,7 +176,9 @@ class RESCAL(Model):
         known = _numbers(f"{what}s", ends, len(self.entity_factors_))
         k = _numbers("relations", relations, len(self.relation_factors_))
         if len(known) != len(k):
-            raise InputError(f"each {what} requires a relation; got {len(known)} {what}s and {len(k)} relations")
+            raise InputError(
+                f"{what}s and relations must have the same length; got {len(known)} {what}s and {len(k)} relations"
+            )
         return known, k
 
 
@@ -192,7 +194,7 @@ def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:
 
 
 def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
-    """Return a sparse matrix of subjects by objects for each relation."""
+    """Convert triples to a list with one sparse adjacency matrix (subjects by objects) per relation."""
     from scipy.sparse import csr_array, issparse
 
     if isinstance(X, Entries):
@@ -216,8 +218,8 @@ def _slices_of_entries(X: Entries) -> list[Any]:
         raise InputError(f"X must be non-symmetric Entries of shape (n, K, n); got shape {X.shape}")
     if X.unobserved != "zero" or X.weights is not None:
         raise InputError(
-            "RESCAL treats every unobserved triple as zero and weights all triples equally; leave out weights and"
-            " 'missing'"
+            "RESCAL treats unobserved triples as zeros and weights all triples equally; use entries without weights"
+            " and without missing values"
         )
     n, K, _ = X.shape
     subjects, relations, objects = X.indices.T
@@ -232,7 +234,7 @@ MAX_HALVINGS = 40
 
 
 def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -> NDArray[np.float64]:
-    r"""Return the eigenvectors of :math:`\sum_k X_k + X_k^\top` with the largest eigenvalues in magnitude.
+    r"""Initialize entity factors by the leading eigenvectors of :math:`\sum_k X_k + X_k^\top`.
 
     The rank is at most ``n - 1``. The seed is that of the Lanczos method; small problems are decomposed exactly.
     """
@@ -243,7 +245,7 @@ def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -
 def rescal(
     slices: Sequence[Any], start: NDArray[Any], *, ridge_A: float = 0.0, ridge_R: float = 0.0
 ) -> Iterator[Sweep]:
-    r"""Alternate between updating A of shape (n, R) and solving for all R of shape (K, R, R); yield both per sweep.
+    r"""Alternate between updating entity factors A (n, R) and solving for relation matrices (K, R, R).
 
     The published update of A keeps the A on the other side of each relation fixed,
 
@@ -269,7 +271,7 @@ def guarded(
     reach: Callable[[NDArray[np.float64]], Sweep],
     step: Callable[..., NDArray[np.float64]],
 ) -> Iterator[Sweep]:
-    """Update A by full or shortened steps that never increase the objective.
+    """Update the entity factors A by full or shortened steps that never increase the objective.
 
     ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep. Ends when no
     fraction of a step decreases the objective.
@@ -292,7 +294,10 @@ def guarded(
 def relation_factors(
     slices: Sequence[Any], A: NDArray[Any], *, ridge_R: float = 0.0
 ) -> tuple[NDArray[np.float64], float]:
-    r"""Return the optimal R given A, of minimum norm, and :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`."""
+    r"""Return the optimal relation matrices given the entity factors A, and the resulting change in squared error.
+
+    The matrices have minimum norm; the change is :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`.
+    """
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     Z = np.stack([U.T @ (X @ U) for X in slices])
     W = np.outer(s, s)
@@ -303,7 +308,7 @@ def relation_factors(
 
 
 def _step(slices: Sequence[Any], A: NDArray[Any], R: NDArray[Any], ridge_A: float) -> NDArray[Any]:
-    """Return the difference between the published update of A and A; zeros if its matrix is singular."""
+    """Return the update step of the entity factors A; zeros if the normal equations are singular."""
     gram = A.T @ A
     right = -ridge_A * A
     H = ridge_A * np.eye(A.shape[1])

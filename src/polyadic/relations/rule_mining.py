@@ -1,4 +1,4 @@
-"""Mine implications between two predicates from facts, and count how often rules hold in facts."""
+"""Mine implications between two predicates from facts, and count how often rules hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Mined(NamedTuple):
-    """A mined rule, its confidence and its support."""
+    """Mined rule with its confidence and support."""
 
     rule: Rule
     confidence: float
@@ -29,7 +29,7 @@ class Mined(NamedTuple):
 
 
 def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) -> list[Mined]:
-    r"""Mine implications between two predicates, with confidence and support, in descending order of confidence.
+    r"""Mine implications between two predicates, in descending order of confidence.
 
     The implications are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and
     :math:`a(x, y) \Rightarrow a(y, x)`. Confidence is the share of facts of :math:`a` whose conclusion is a fact;
@@ -82,14 +82,14 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
 
 
 class RuleCounts(NamedTuple):
-    """Number of groundings whose premise is known to hold, and how many of these have a known conclusion."""
+    """Number of groundings whose premise is true, and number of these whose conclusion is also true."""
 
     premises: int
     right: int
 
 
 def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
-    """Count the groundings of a rule in a schema whose premise holds, and how many of these have a true conclusion.
+    """Count the groundings of a rule with a true premise, and those with a true premise and conclusion.
 
     Unobserved facts count as false. A rule that is not an implication has no premise: all pairs are counted.
     """
@@ -102,7 +102,7 @@ def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
 
 
 class Derivation(NamedTuple):
-    """A rule that derives a fact, its counts, and the facts of each grounding."""
+    """Rule that derives a fact, with the rule's counts and the premise facts of each derivation."""
 
     rule: Rule
     counts: RuleCounts
@@ -138,7 +138,7 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str
 
 
 def _grounded(rule: Rule, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:
-    """Return the bindings under which the premise may hold, and a function that tests which atoms hold."""
+    """Return variable bindings for which the premise may be true, and a function that evaluates atoms."""
     places = Places(schema)
 
     def facts(atom: Atom) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-r"""Text format of rules over the predicates of entity pairs.
+r"""Text format for logic rules over predicates of entity pairs.
 
 A file has one rule per line; ``#`` begins a comment::
 
@@ -48,7 +48,7 @@ MAX_DEPTH = 50
 
 
 def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | None = None) -> list[Rule]:
-    """Read rules from a file.
+    """Read logic rules from a text file with one rule per line.
 
     Parameters
     ----------
@@ -71,7 +71,9 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
 
 
 def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
-    """Parse one rule; errors are those of :func:`read_rules`, with ``rule`` as the file name.
+    """Parse a logic rule from a string.
+
+    Errors are those of :func:`read_rules`, with ``rule`` as the file name.
 
     >>> print(parse_rule('2 (a(x,y)) & !(b(y,x) | c(x,y)) => "d e"(x,y)'))
     2.0 a(x, y) & !(b(y, x) | c(x, y)) => "d e"(x, y)
@@ -87,7 +89,7 @@ class _Token(NamedTuple):
 
 
 class _Reader:
-    """Recursive-descent parser for a line."""
+    """Recursive-descent parser for one line of a rules file."""
 
     def __init__(self, line: str, file: str, number: int) -> None:
         self.file, self.number = file, number
@@ -108,8 +110,10 @@ class _Reader:
         while (at := BLANKS.match(line, at).end()) < len(line) and line[at] != "#":  # type: ignore[union-attr] # it fits
             match = TOKEN.match(line, at)
             if not match:
-                what = "this quote is not closed, or has a backslash that stands alone" if line[at] == '"' else ""
-                what = what or f"a predicate with {line[at]!r} in its name stands between quotes"
+                what = (
+                    "the quoted name is not closed, or contains an invalid escape sequence" if line[at] == '"' else ""
+                )
+                what = what or f"a predicate name that contains {line[at]!r} must be quoted"
                 raise InputError(f"{SourceLocation(self.file, self.number, at + 1)}: {what}")
             kind = str(match.lastgroup)
             text = re.sub(r"\\(.)", r"\1", match[kind]) if kind == "quoted" else match[kind]
@@ -188,7 +192,7 @@ class _Reader:
 
 def _known(path: str | os.PathLike[str], rules: list[Rule], predicates: Collection[str] | None) -> list[Rule]:
     if not rules:
-        raise InputError(f"{path} has no rules")
+        raise InputError(f"{path} contains no rules")
     if predicates is not None:
         check_predicates(rules, predicates)
     return rules

@@ -1,4 +1,4 @@
-"""Universal schema data: pairs of entities and the predicates known to hold for them, from text and tables."""
+"""Universal schema data: a matrix of entity pairs by predicates from text and knowledge bases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """Boolean matrix of entity pairs by predicates: the predicates known to hold for each pair.
+    """Boolean matrix of entity pairs by predicates, with ones for known facts.
 
     A predicate is a relation of a knowledge base, or a pattern of words between two mentions in a text. Pairs are
     ordered: (subject, object).
@@ -72,57 +72,60 @@ class Schema:
             raise InputError("pairs and predicates must be unique; remove the duplicates")
 
     def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
-        """Return the row of a pair; raise InputError if it does not exist."""
+        """Return the row index of an entity pair; raise InputError if the pair is unknown."""
         if (row := self._rows.get((subject, object))) is None:
             raise InputError(f"there is no pair ({subject!r}, {object!r})")
         return row
 
     def column(self, name: str) -> int:
-        """Return the column of a predicate; raise InputError if it does not exist."""
+        """Return the column index of a predicate; raise InputError if the predicate is unknown."""
         if (column := self._columns.get(name)) is None:
             raise InputError(f"there is no predicate {name!r}")
         return column
 
     def rows_of(self, name: str) -> NDArray[np.int64]:
-        """Return the rows of pairs for which a predicate is known to hold, in ascending order."""
+        """Return the sorted row indices of the entity pairs for which a predicate is known to hold."""
         column = self.column(name)
         return self._by_column.indices[slice(*self._by_column.indptr[column : column + 2])].astype(np.int64)
 
     def triples(self) -> Iterator[Triple]:
-        """Yield subject, object and predicate of each cell."""
+        """Yield the subject, object and predicate of each known fact."""
         rows, columns = self.indices.T.tolist()
         for i, j in zip(rows, columns, strict=True):
             yield *self.pairs[i], self.predicates[j]
 
     @cached_property
     def indices(self) -> NDArray[np.int64]:
-        """Row and column of each cell, shape (cells, 2), in row-major order."""
+        """Row and column indices of the nonzero cells, shape (cells, 2), in row-major order."""
         rows = np.repeat(np.arange(len(self.pairs)), np.diff(self.cells.indptr))
         return np.column_stack([rows, self.cells.indices]).astype(np.int64)
 
     @cached_property
     def entities(self) -> list[str]:
-        """Names of entities, in order of first occurrence in the pairs."""
+        """Names of all entities, in order of first occurrence in the pairs."""
         return list(dict.fromkeys(name for pair in self.pairs for name in pair))
 
     @cached_property
     def arguments(self) -> NDArray[np.int64]:
-        """Numbers of subject and object of each pair, shape (pairs, 2)."""
+        """Entity ids of the subject and object of each pair, shape (pairs, 2)."""
         number = {name: at for at, name in enumerate(self.entities)}
         return np.array([(number[s], number[o]) for s, o in self.pairs], np.int64).reshape(-1, 2)
 
     @cached_property
     def reversed_rows(self) -> NDArray[np.int64]:
-        """For each row, the row of (object, subject); -1 if it does not exist."""
+        """Row index of the reversed pair (object, subject) of each pair; -1 if the reversed pair is absent."""
         return np.array([self._rows.get((o, s), -1) for s, o in self.pairs], np.int64)
 
     def with_reversed(self) -> Schema:
-        """Return a schema with an empty row for each missing reversed pair; existing rows keep their numbers."""
+        """Return a schema with an empty row added for each missing reversed pair.
+
+        Existing rows keep their indices.
+        """
         missing = [(o, s) for (s, o), at in zip(self.pairs, self.reversed_rows, strict=True) if at < 0]
         return self._of(self.indices, [*self.pairs, *missing])
 
     def only(self, chosen: ArrayLike) -> Schema:
-        """Return a schema with some of the cells, but all pairs and predicates.
+        """Return a schema with only the selected cells, but all pairs and predicates.
 
         Parameters
         ----------
@@ -223,7 +226,7 @@ def _triples(path: str | os.PathLike[str]) -> Iterator[Triple]:
 
 
 def _ones(indices: NDArray[np.int64], shape: tuple[int, int]) -> csr_array:
-    """Return a matrix of ones at cells, which may be duplicates."""
+    """Return a sparse matrix with ones at the given indices, ignoring duplicates."""
     from scipy.sparse import csr_array
 
     cells = csr_array((np.ones(len(indices)), (indices[:, 0], indices[:, 1])), shape=shape)

@@ -60,7 +60,7 @@ def train(
     budget: Amount | None = None,
     force: bool = False,
 ) -> Saved:
-    """Fit a model to facts.
+    """Train a link prediction model or a universal schema on a file of facts.
 
     The tensor methods (complex, cp, distmult, rescal, tucker2, tucker, tucker3) and rules read triples and predict a
     missing subject, relation or object. Strength and rank of a tensor method that are not given are selected on
@@ -131,7 +131,7 @@ def train(
 
 
 def _triple_figures(model: Any, facts: Facts, validation: Facts | None) -> dict[str, Any]:
-    """Summarize a fitted model of triples."""
+    """Return summary statistics of a link prediction model."""
     from polyadic.relations.horn_rules import HornRules
 
     mined = isinstance(model, HornRules)
@@ -146,7 +146,7 @@ def _triple_figures(model: Any, facts: Facts, validation: Facts | None) -> dict[
 
 
 def _schema_figures(model: Any, rules: Path | None) -> dict[str, Any]:
-    """Summarize a fitted universal schema."""
+    """Return summary statistics of a fitted universal schema."""
     from polyadic.relations.rules import read_rules
 
     schema = model.schema_
@@ -159,7 +159,7 @@ def _epochs(model: Any) -> dict[str, Any]:
 
 
 class Predictions(dict[str, Any]):
-    """Predictions, the headings of their table, the number of reasons to print, and remarks to print."""
+    """Predictions with table headings, the number of reasons to print, and notes for the user."""
 
     headings: Sequence[str] = ()
     why: int = 0
@@ -167,7 +167,7 @@ class Predictions(dict[str, Any]):
 
 
 def _print_predictions(result: Predictions) -> None:
-    """Print predictions with their reasons."""
+    """Print predictions with the reasons for each prediction."""
     from polyadic.interface import output
     from polyadic.interface.errors import say
 
@@ -181,7 +181,7 @@ def _print_predictions(result: Predictions) -> None:
 
 
 def _derivation_line(found: dict[str, Any], limit: int) -> str:
-    """Write a rule that derives a fact, its counts, and the facts of its groundings."""
+    """Format a rule that derives a fact, with its counts and the supporting facts."""
     groundings = [" & ".join(" ".join(fact.values()) for fact in facts) for facts in found["groundings"]]
     more = [f"{len(groundings) - limit:,} more"] if len(groundings) > limit else []
     facts = ", ".join([*groundings[:limit], *more])
@@ -207,7 +207,7 @@ def predict(
     why: Natural = 0,
     rules: File | None = None,
 ) -> Predictions:
-    """Complete a fact, score the facts of a file, or predict the predicates of new pairs.
+    """Complete a fact, score the facts in a file, or predict the predicates of new entity pairs.
 
     Two of --subject, --relation and --object ask for the third; a universal schema needs --relation alone, for the most
     probable pairs, or --subject and --object, for the most probable predicates.
@@ -273,10 +273,13 @@ def _check_request(
     why: int,
     rules: Path | None,
 ) -> None:
-    """Raise InputError if options contradict each other."""
+    """Raise InputError if the command-line options contradict each other."""
     asked = any(name is not None for name in parts)
     if (facts is not None) + (unseen is not None) + asked != 1:
-        raise InputError("give exactly one of these: a file of facts, parts of a fact, or unseen", "unseen")
+        raise InputError(
+            "specify exactly one of a file of facts, a fact to complete (subject, relation, object), or unseen",
+            "unseen",
+        )
     if known and not asked:
         raise InputError("known can be used only with a fact to complete; leave it out otherwise", "known")
     if skip and facts is None:
@@ -284,7 +287,7 @@ def _check_request(
     if why and unseen is not None:
         raise InputError("why cannot be combined with unseen, whose pairs are not in the model", "why", "unseen")
     if rules is not None and not why:
-        raise InputError("rules can be used only with why; give both or neither", "rules", "why")
+        raise InputError("rules can be used only with why; set why, or leave out rules", "rules", "why")
 
 
 @TASK.verb(
@@ -292,7 +295,7 @@ def _check_request(
     "\n\npolyadic relations similar schema borders"
 )
 def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, Any]:
-    """List the predicates of a universal schema whose vectors are most similar to that of a given one.
+    """List the predicates of a universal schema that are most similar to a given predicate.
 
     Parameters
     ----------
@@ -303,7 +306,9 @@ def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, An
     """
     _check_names(model)
     if _is_of_triples(model):
-        raise InputError("similar predicates need a universal schema; this model scores triples")
+        raise InputError(
+            "similar predicates can be listed only for a universal schema; this is a link prediction model"
+        )
     nearest = model.most_similar(predicate, n=top)
     return {"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
 
@@ -317,7 +322,7 @@ def evaluate(
     unknown: Unknown = "error",
     rank_relations: bool = False,
 ) -> dict[str, Any]:
-    """Rank the entities that complete test facts among all entities that do not complete other known facts.
+    """Evaluate link prediction by the filtered rank of the entities in test facts.
 
     A universal schema ranks pairs for each predicate of the test facts; all other pairs count as false, except those of
     the training data.
@@ -342,7 +347,7 @@ def evaluate(
 
 @TASK.verb(example="polyadic relations add tensor test.tsv --out tensor --force")
 def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, force: bool = False) -> Saved:
-    """Add new entities to a tensor model, given their facts; existing parameters do not change.
+    """Add new entities to a tensor model from facts about them; existing parameters do not change.
 
     New facts between known entities count as known from now on and change nothing else; train again to learn from them.
 
@@ -380,7 +385,7 @@ def patterns(
     key: Annotated[str | None, Metavar("KEY")] = None,
     min_count: Count = 1,
 ) -> Saved:
-    """Extract facts for a universal schema from parsed text: the paths and words between two names in a sentence.
+    """Extract facts for a universal schema from parsed text: paths and words between two names in a sentence.
 
     Parameters
     ----------
@@ -413,10 +418,11 @@ def patterns(
     pairs = Counter(pattern for *_, pattern in facts)
     kept = [fact for fact in facts if pairs[fact[2]] >= min_count]
     if not facts:
-        raise InputError(f"{', '.join(sources)}: no sentence contains two names")
+        raise InputError(f"{', '.join(sources)}: no sentence contains two named entities")
     if not kept:
         raise InputError(
-            f"{', '.join(sources)}: no pattern has at least {min_count} pairs; lower min_count", "min_count"
+            f"{', '.join(sources)}: no pattern connects at least {min_count} pairs of entities; lower min_count",
+            "min_count",
         )
     with whole_file(out) as draft:
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
@@ -431,7 +437,7 @@ def patterns(
 
 @RULES.verb(example="polyadic relations rules check rules.txt --facts pairs.tsv")
 def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> dict[str, Any]:
-    """Check a file of rules: report the first error, and count how often the rules hold in facts.
+    """Check the syntax of a file of rules, and count how often each rule holds in a file of facts.
 
     Parameters
     ----------
@@ -466,7 +472,7 @@ def _line(rule: Any) -> int:
 
 
 def _print_mined(result: dict[str, Any]) -> None:
-    """Print rules in the format of a rules file."""
+    """Print mined rules in the format of a rules file."""
     from polyadic.interface import output
 
     lines = (
@@ -500,20 +506,20 @@ def mine(facts: File, *, confidence: Share = 0.8, support: Count = 10) -> dict[s
 
 
 def _is_of_triples(model: Any) -> bool:
-    """Return whether a model scores triples; otherwise it is a universal schema."""
+    """Return whether a model is a link prediction model (True) or a universal schema (False)."""
     from polyadic.relations.link_prediction import LinkPredictor
 
     return isinstance(model, LinkPredictor)
 
 
 def _check_names(model: Any) -> None:
-    """Raise InputError if entities or relations have no names."""
+    """Raise InputError if the entities or relations of a model have no names."""
     if _is_of_triples(model) and (model.entities_ is None or model.relations_ is None):
         raise InputError("the model identifies entities or relations by number, not by name; use it from Python")
 
 
 def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
-    """Complete a triple."""
+    """Return the highest-scoring completions of a partial triple, as a table."""
     from polyadic.relations.link_prediction import complete
 
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
@@ -525,7 +531,7 @@ def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: 
 
 
 def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    """Score the triples of a file; the last value is the number of triples that were skipped."""
+    """Score the triples in a file; return the table and the number of skipped triples."""
     from polyadic.relations.facts import read_facts
 
     facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown)
@@ -538,7 +544,7 @@ def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple
 
 
 def _probabilities(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    """Predict the cells of a universal schema in a file; the last value is the number of facts that were skipped."""
+    """Predict the probabilities of the facts in a file; return the table and the number of skipped facts."""
     facts, usable = _cells(model, path, unknown)
     likely = model.predict([(s, o) for s, o, _ in usable], [p for *_, p in usable]).round(4).tolist()
     rows = [(*fact, probability) for fact, probability in zip(usable, likely, strict=True)]
@@ -546,7 +552,7 @@ def _probabilities(model: Any, path: Path, unknown: Any) -> tuple[list[str], lis
 
 
 def _cells(model: Any, path: Path, unknown: Any) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
-    """Read facts for a universal schema; return all of them, and those with known names."""
+    """Read facts for a universal schema; return all facts, and the facts whose names are known."""
     from polyadic.relations.schema import read_schema
 
     pairs, names = set(model.schema_.pairs), set(model.schema_.predicates)
@@ -556,11 +562,13 @@ def _cells(model: Any, path: Path, unknown: Any) -> tuple[list[tuple[str, str, s
 
 
 def _predicates(model: Any, path: Path, top: int) -> Table:
-    """Predict the predicates of new pairs."""
+    """Predict the most probable predicates of new entity pairs, as a table."""
     from polyadic.relations.schema import read_schema
 
     if _is_of_triples(model):
-        raise InputError("unseen needs a universal schema; this model has no vectors of new entities", "unseen")
+        raise InputError(
+            "unseen requires a universal schema; this model cannot predict facts about new entities", "unseen"
+        )
     new = read_schema(path)
     rows: list[tuple[Any, ...]] = []
     for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):
@@ -570,7 +578,7 @@ def _predicates(model: Any, path: Path, top: int) -> Table:
 
 
 def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
-    """Predict the pairs of a predicate, or the predicates of a pair."""
+    """Return the most probable entity pairs of a predicate, or the most probable predicates of a pair."""
     subject, relation, object_ = parts
     if relation is not None and subject is None and object_ is None:
         pairs = model.likeliest(relation, n=top, listed=known)
@@ -592,7 +600,7 @@ def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bo
 def _explain(
     model: Any, lines: list[dict[str, Any]], given: dict[str, str | None], why: int, rules: Path | None
 ) -> list[str]:
-    """Add reasons to predictions; return the headings of their columns."""
+    """Add explanations to predictions in place; return the headings of the added columns."""
     from polyadic.interface import output
     from polyadic.relations.horn_rules import HornRules
     from polyadic.relations.rule_mining import derivations
@@ -601,7 +609,7 @@ def _explain(
 
     if isinstance(model, HornRules):
         if rules is not None:
-            raise InputError(f"the model has rules of its own; leave {rules} out")
+            raise InputError(f"the model already contains rules; leave out {rules}")
         for line in lines:
             asked = [str({**given, **line}[name]) for name in ("subject", "relation", "object")]
             line["rules"] = [_mined_reason(*part) for part in model.explain(*asked, k=why).parts[:why]]
@@ -636,7 +644,7 @@ def _explain(
 
 
 def _mined_reason(reason: Any, part: float) -> dict[str, Any]:
-    """Describe a mined rule that derives a fact."""
+    """Return a JSON-serializable description of a mined rule that derives a fact."""
     names = "subject", "relation", "object"
     counts = {"premises": reason.rule.tried, "right": reason.rule.right}
     groundings = [[dict(zip(names, fact, strict=True)) for fact in facts] for facts in reason.groundings]
@@ -647,7 +655,7 @@ def _mined_reason(reason: Any, part: float) -> dict[str, Any]:
 
 
 def _ranks(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:
-    """Evaluate a model of triples by ranks."""
+    """Return ranking metrics of a link prediction model on test facts."""
     import numpy as np
 
     from polyadic.relations.facts import read_facts
@@ -655,7 +663,7 @@ def _ranks(model: Any, test: Path, known: list[Path], unknown: Any, *, relations
     names = {"entities": model.entities_, "relations": model.relations_}
     facts = read_facts(test, **names, unknown=unknown)
     if not len(facts):
-        raise InputError(f"{test} has no fact with known entities and relations")
+        raise InputError(f"{test} contains no fact whose entities and relation are known to the model")
     others = [read_facts(path, **names, unknown="skip").triples for path in known]
     ranks = model.evaluate(facts, known=np.concatenate(others) if others else None, relations=relations)
     result: dict[str, Any] = {"facts": len(facts), "skipped": facts.skipped, "mrr": ranks.mean_reciprocal_rank}
@@ -666,10 +674,10 @@ def _ranks(model: Any, test: Path, known: list[Path], unknown: Any, *, relations
 
 
 def _average_precision(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
-    """Evaluate a universal schema by mean average precision."""
+    """Return the mean average precision of a universal schema on test facts."""
     facts, usable = _cells(model, test, unknown)
     if not usable:
-        raise InputError(f"{test} has no fact with a known pair and predicate")
+        raise InputError(f"{test} contains no fact whose entity pair and predicate are known to the model")
     ranked = model.evaluate(usable)
     result = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(usable), "predicates": len(ranked.relations)}
     return result | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}

@@ -1,4 +1,4 @@
-"""Train a model of a knowledge graph: the pipeline of ``polyadic relations train``."""
+"""Train a model of a knowledge graph: the pipeline behind ``polyadic relations train``."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def train_facts(
     check_choice("method", method, (*METHODS,))
     settings = {field.name for field in dataclasses.fields(METHODS[method].estimator) if field.init} - {"form"}
     if unknown := sorted({*options} - settings):
-        raise InputError(f"unknown setting {unknown[0]} of {method}; choose from {', '.join(sorted(settings))}")
+        raise InputError(f"unknown setting {unknown[0]} of method {method}; choose from {', '.join(sorted(settings))}")
     inputs = {"validation": validation, "known": known, "rules": rules, "regime": regime, "add": add}
     check_inputs(method, inputs)
     if method == "universal":
@@ -115,12 +115,14 @@ def train_facts(
     facts = source if isinstance(source, Facts) else read_facts(_path(source))
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
-        raise InputError("every validation fact has an entity or relation without training facts")
+        raise InputError(
+            "no validation fact can be used: each contains an entity or relation that has no training facts"
+        )
     return _of_triples(method, facts, (held_out, true), options, budget if choose else False)
 
 
 def check_inputs(method: str, given: Mapping[str, Any]) -> None:
-    """Raise InputError if the method does not use an input, or if an input needs another one."""
+    """Raise InputError if the method does not use a given input, or if another required input is missing."""
     present = [name for name, value in given.items() if value is not None and not (name == "add" and not len(value))]
     for name in present:
         if method not in INPUTS[name]:
@@ -128,13 +130,13 @@ def check_inputs(method: str, given: Mapping[str, Any]) -> None:
             raise InputError(f"{name} is not used by method {method}, only by {users}; leave it out", name, "method")
     for name, needed in (("regime", "rules"), ("add", "rules"), ("known", "validation")):
         if name in present and needed not in present:
-            raise InputError(f"{name} needs {needed}; give both or neither", name, needed)
+            raise InputError(f"{name} requires {needed}; set {needed}, or leave out {name}", name, needed)
 
 
 def _of_triples(
     method: str, facts: Facts, parts: tuple[Facts | None, Facts | None], options: dict[str, Any], budget: Any
 ) -> KnowledgeTensor | HornRules:
-    """Fit a model of triples; without model selection if ``budget`` is False or there are few facts."""
+    """Fit a link prediction model, with hyperparameter selection if a budget is given and there are enough facts."""
     held_out, true = parts
     if method == "rules":
         return HornRules(**options).fit(facts, validation=held_out)
@@ -145,7 +147,7 @@ def _of_triples(
 
 
 def like(part: str | Path | Facts | None, facts: Facts) -> Facts | None:
-    """Read facts with the names of other facts; triples with unknown names are left out and counted."""
+    """Read facts with the entity and relation ids of other facts, skipping facts with unknown names."""
     if part is None or isinstance(part, Facts):
         return part
     return read_facts(part, entities=facts.entities, relations=facts.relations, unknown="skip")

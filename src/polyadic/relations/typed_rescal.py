@@ -1,4 +1,4 @@
-r"""RESCAL with typed relations, each between its own sets of entities, and with attributes of entities.
+r"""RESCAL with typed relations, which hold only between certain entities, and with entity attributes.
 
 .. math:: \min_{A, R, V} \tfrac12 \sum_k \|X_k - A_{S_k} R_k A_{O_k}^\top\|_F^2 + \tfrac{\mu}{2} \|D - A V\|_F^2
           + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2 + \tfrac{\lambda_V}{2} \|V\|_F^2
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class TypedRESCAL(RESCAL):
-    r"""RESCAL with typed relations: each relation holds only between entities of its types.
+    r"""RESCAL with typed relations: each relation holds only between entities of certain types.
 
     .. math:: \min_{A, R, V} \tfrac12 \sum_k \|X_k - A_{S_k} R_k A_{O_k}^\top\|_F^2 + \tfrac{\mu}{2} \|D - A V\|_F^2
               + \mathrm{ridges}(A, R, V)
@@ -92,7 +92,7 @@ class TypedRESCAL(RESCAL):
         types: ArrayLike | None = None,
         attributes: Any = None,
     ) -> Self:
-        """Fit to all possible triples.
+        """Fit the model to all triples that the entity types allow.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class TypedRESCAL(RESCAL):
 
 
 def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the possible subjects and objects of each relation."""
+    """Return boolean masks of the possible subjects and objects of each relation."""
     n = slices[0].shape[0]
     kinds = np.arange(n) if types is None else np.unique(np.asarray(types), return_inverse=True)[1]
     if kinds.shape != (n,):
@@ -158,14 +158,14 @@ MEMORY = 64 << 20
 
 
 class Domain(NamedTuple):
-    """Possible subjects and objects of a relation, as sorted unique numbers."""
+    """Possible subjects and objects of a relation, as sorted arrays of entity ids."""
 
     subjects: NDArray[np.int64]
     objects: NDArray[np.int64]
 
 
 class Attributes(NamedTuple):
-    """Sparse table of entities by attributes, with its weight and ridge."""
+    """Sparse matrix of entities by attributes, with its loss weight and ridge strength."""
 
     table: Any
     weight: float = 1.0
@@ -173,7 +173,7 @@ class Attributes(NamedTuple):
 
 
 class RescalRidges(NamedTuple):
-    """Ridges of entities and relations."""
+    """Ridge strengths for entity factors and relation matrices."""
 
     A: float = 0.0
     R: float = 0.0
@@ -190,7 +190,7 @@ def typed_rescal(
     ridges: RescalRidges = NO_RIDGES,
     beside: Attributes | None = None,
 ) -> Iterator[Sweep]:
-    """Alternate between updating A and solving for R and V, shape (rank, attributes) (if any); yield them per sweep.
+    """Alternate between updating entity factors and solving for relation and attribute factors; yield each sweep.
 
     Each row of A is set to its optimum with the other side of every relation fixed, and the step is halved until the
     objective does not increase; see :func:`~polyadic.relations.rescal.rescal`, the special case without types and
@@ -201,7 +201,7 @@ def typed_rescal(
 
 
 class _TypedObjective:
-    """Objective as a function of A, and steps that decrease it."""
+    """Objective of typed RESCAL as a function of the entity factors."""
 
     def __init__(
         self, slices: Sequence[Any], domains: Sequence[Domain], ridges: RescalRidges, beside: Attributes | None, n: int
@@ -216,7 +216,7 @@ class _TypedObjective:
         self.groups, self.group = _alike(domains, n)
 
     def reach(self, A: Array) -> Sweep:
-        """Solve for R and V."""
+        """Solve for the relation and attribute factors, given the entity factors."""
         R = np.empty((len(self.inner), A.shape[1], A.shape[1]))
         error = self.squares + self.ridges.A * float(np.vdot(A, A))
         for k, (x, domain) in enumerate(zip(self.inner, self.domains, strict=True)):
@@ -234,7 +234,7 @@ class _TypedObjective:
         return Sweep([A, R, V], 0.5 * (error + weight * squares + ridge * float(np.vdot(V, V))))
 
     def step(self, A: Array, R: Array, V: Array | None = None) -> Array:
-        """Return the step of each row to its optimum, with the other rows fixed."""
+        """Return the step of each entity vector to its optimum, with all other vectors fixed."""
         right, size = -self.ridges.A * A, A.shape[1]
         shared = self.ridges.A * np.eye(size)
         H = np.empty((2 * len(R), size, size))  # subject and object side of each relation
@@ -268,7 +268,7 @@ def _best(M: Array, G: Array, H: Array, ridge: float) -> Array:
 
 
 def _alike(domains: Sequence[Domain], n: int) -> tuple[csr_array, NDArray[np.int64]]:
-    """Group entities with the same domains; return the domains of each group, and the group of each entity."""
+    """Group entities by their possible relations; return the domains of each group and the group of each entity."""
     places = [part for domain in domains for part in domain]
     columns = np.repeat(np.arange(len(places)), [len(part) for part in places])
     member = csr_array((np.ones(len(columns)), (np.concatenate(places), columns)), shape=(n, len(places)))

@@ -54,7 +54,7 @@ GRADIENT_TOL, MAX_NEWTON_STEPS = 1e-5, 500
 
 
 class ExpectedLoss(NamedTuple):
-    """Expected training loss of a row."""
+    """Expected training loss of one row of a universal schema."""
 
     listed: Array  # number of times that an observed cell takes part in an epoch, shape (predicates,)
     weight: float  # of a sampled negative
@@ -63,7 +63,10 @@ class ExpectedLoss(NamedTuple):
     above: Array  # log-odds that unobserved cells should stay below, likewise
 
     def __call__(self, m: Array, listed: Array) -> tuple[float, Array]:
-        """Return the loss given log-odds, and its derivatives; both have the shape (rows, predicates) of ``listed``."""
+        """Return the loss of a batch of rows and its derivatives with respect to the log-odds.
+
+        The derivatives have the shape (rows, predicates) of ``listed``.
+        """
         weights = np.where(listed, self.listed, self.weight * self.drawn) / self.below.shape[1]
         value, slopes = 0.0, np.zeros_like(m)
         for below, above in zip(self.below.T, self.above.T, strict=True):
@@ -74,7 +77,7 @@ class ExpectedLoss(NamedTuple):
 
 
 def expected(schema: Schema, terms: Terms, model: UniversalSchema, *, rng: np.random.Generator) -> ExpectedLoss:
-    """Return the expected training loss of a row of a schema."""
+    """Estimate the expected training loss of one row of a universal schema."""
     n, counts = len(schema.pairs), np.bincount(schema.indices[:, 1], minlength=len(schema.predicates))
     drawn = np.where(counts < n, model.n_negatives * counts / np.maximum(n - counts, 1), 0.0)
     if model.loss == "logistic":
@@ -99,7 +102,10 @@ def expected(schema: Schema, terms: Terms, model: UniversalSchema, *, rng: np.ra
 def fold_in(
     terms: Terms, known: csr_array, arguments: NDArray[np.int64], model: UniversalSchema, cost: ExpectedLoss
 ) -> Terms:
-    """Return the terms with vectors and biases for new rows, whose entities are ``arguments`` (-1 if unseen)."""
+    """Infer the vectors and biases of new entity pairs with all other parameters fixed (fold-in).
+
+    ``arguments`` contains the entity ids of each new pair, -1 if unseen.
+    """
     rank, row_biases = terms.V.shape[1], model.biases in {"rows", "both"}
     new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
     if not rank and not row_biases:
@@ -119,7 +125,10 @@ def fold_in(
 
 
 def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: ExpectedLoss) -> Array:
-    """Minimize over the vectors of several rows at once; ``ridges`` has their shape."""
+    """Minimize the expected loss over the vectors of several entity pairs at once.
+
+    ``ridges`` has the shape of the vectors.
+    """
     from scipy.optimize import minimize
 
     def objective(flat: Array) -> tuple[float, Array]:
@@ -147,7 +156,7 @@ ROWS = 4096
 
 
 class LikelyPair(NamedTuple):
-    """A pair of entities, and the probability that a predicate holds for it."""
+    """Entity pair with the probability that a predicate holds for it."""
 
     subject: str
     object: str
@@ -155,10 +164,10 @@ class LikelyPair(NamedTuple):
 
 
 class SchemaModel(Model):
-    """Base class for models that predict the predicates of a schema's pairs."""
+    """Base class for models that predict which predicates hold for entity pairs."""
 
     def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
-        """Return the probabilities that predicates hold for pairs, shape (n,).
+        """Return the probability of each predicate for its entity pair, shape (n,).
 
         The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
 
@@ -187,7 +196,7 @@ class SchemaModel(Model):
 
 
 class UniversalSchema(SchemaModel):
-    r"""Universal schema: log-odds that predicates hold for pairs of entities.
+    r"""Universal schema model of the log-odds that predicates hold for entity pairs.
 
     .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c + b_c
 
@@ -261,7 +270,7 @@ class UniversalSchema(SchemaModel):
     callback: Callback = None
 
     def fit(self, schema: Schema, y: Any = None, *, beside: Sequence[Source] = ()) -> Self:
-        """Fit to a schema.
+        """Fit the model to a universal schema.
 
         Parameters
         ----------
@@ -278,9 +287,9 @@ class UniversalSchema(SchemaModel):
         self.check()
         del y
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
-            raise InputError("the schema has no observed cell: no predicate is known to hold of any pair")
+            raise InputError("the schema contains no facts: no predicate is known to hold for any pair")
         if not (counts[counts > 0] < len(schema.pairs)).any():
-            raise InputError("every predicate holds of every pair, so no negatives can be sampled")
+            raise InputError("every predicate holds for every pair, so no negatives can be sampled")
         rng = np.random.default_rng(self.seed)
         form = PairForm(
             schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
@@ -305,7 +314,7 @@ class UniversalSchema(SchemaModel):
         return np.asarray(expit(self.log_odds(cells)))
 
     def log_odds(self, cells: ArrayLike) -> NDArray[Any]:
-        """Return the log-odds of cells of the schema, shape (n,).
+        """Return the log-odds of the given cells of the schema, shape (n,).
 
         Parameters
         ----------
@@ -331,7 +340,7 @@ class UniversalSchema(SchemaModel):
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
 
     def explain(self, pair: tuple[str, str], predicate: str) -> Explanation:
-        """Attribute the log-odds of a predicate to the other known predicates of the pair.
+        """Attribute the log-odds of a predicate to the other known predicates of the same entity pair.
 
         The contributions are the weights :math:`w_{cc'}` of the known predicates of the pair, and the base is the
         contribution of vectors and biases. A model without neighbours has no contributions.
@@ -365,7 +374,7 @@ class UniversalSchema(SchemaModel):
         return Explanation.of(float(self.log_odds([[row, column]])[0]), parts)
 
     def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
-        """Return the log-odds of all pairs for some predicates, shape (pairs, columns).
+        """Return the log-odds of the given predicates for all entity pairs, shape (pairs, columns).
 
         Parameters
         ----------
@@ -388,7 +397,7 @@ class UniversalSchema(SchemaModel):
         return m
 
     def likeliest(self, predicate: str, *, n: int = 10, listed: bool = False) -> list[LikelyPair]:
-        """Return the pairs with the highest probability for a predicate, in descending order.
+        """Return the entity pairs for which a predicate is most probable, in descending order.
 
         Parameters
         ----------
@@ -428,7 +437,9 @@ class UniversalSchema(SchemaModel):
         check_int("n", n, low=1)
         vectors = np.column_stack([self.terms_.V, self.terms_.D1, self.terms_.D2]).astype(float)
         if not vectors.shape[1]:
-            raise InputError("a model with features='N' has no vectors; train one with the feature F or E", "features")
+            raise InputError(
+                "a model with features='N' has no vectors; train a model with factors (F) or entities (E)", "features"
+            )
         at = self.schema_.column(predicate)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
         cosines = vectors @ vectors[at]
@@ -437,7 +448,7 @@ class UniversalSchema(SchemaModel):
         return [(self.schema_.predicates[j], float(cosines[j])) for j in best]
 
     def evaluate(self, test: Iterable[tuple[str, str, str]]) -> Judged:
-        """Rank the test pairs of each predicate against all pairs that lack the predicate in training.
+        """Rank the test pairs of each predicate among all pairs without that predicate in the training data.
 
         Parameters
         ----------
@@ -466,7 +477,7 @@ class UniversalSchema(SchemaModel):
         )
 
     def predict_unseen(self, schema: Schema) -> NDArray[Any]:
-        """Predict the probabilities of all predicates for pairs that are not in the training data (fold-in).
+        """Predict the probabilities of all predicates for new entity pairs (fold-in).
 
         The shape is (pairs, predicates of the model). Vectors of new pairs minimize the expected training loss given
         their known predicates; see :mod:`polyadic.relations.universal`. Unseen entities have zero vectors.
@@ -492,7 +503,7 @@ class UniversalSchema(SchemaModel):
         return likely
 
     def _renumbered(self, schema: Schema) -> tuple[Any, NDArray[np.int64]]:
-        """Return the cells and entities of another schema in the numbering of this model."""
+        """Return another schema's known cells and entity ids, mapped to the indices of this model."""
         from scipy.sparse import csr_array
 
         mine = {name: at for at, name in enumerate(self.schema_.predicates)}
@@ -509,7 +520,7 @@ class UniversalSchema(SchemaModel):
 
 
 def columns_at(columns: ArrayLike, schema: Schema) -> NDArray[np.int64]:
-    """Return column numbers as an array; raise InputError if one is out of range."""
+    """Validate column indices and return them as an integer array."""
     at, number = np.asarray(columns), len(schema.predicates)
     if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= number)):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Correspondence analysis of contingency tables: simple, multiple, and with other residuals and kernels."""
+"""Correspondence analysis of contingency tables: simple, multiple, and kernel correspondence analysis."""
 
 from polyadic.core.lazy import attach
 

@@ -1,4 +1,4 @@
-"""Correspondence analysis of a table of counts, dense or sparse.
+"""Correspondence analysis of dense or sparse contingency tables.
 
 Sparse tables are never made dense. The base classes read tables and return coordinates as embeddings.
 """
@@ -31,7 +31,7 @@ Side = Literal["rows", "columns"]
 
 
 class TableTransformer(Transformer):
-    """Base class for estimators that output the coordinates of the fitted rows."""
+    """Base class for table models whose ``fit_transform`` returns the coordinates of the rows."""
 
     row_coordinates_: NDArray[Any] = learned()
 
@@ -55,7 +55,7 @@ class TableTransformer(Transformer):
 
 
 class TableAnalysis(TableTransformer):
-    """Base class for analyses that map the rows and columns of a table of counts to coordinates.
+    """Base class for models that map the rows and columns of a contingency table to coordinates.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class TableAnalysis(TableTransformer):
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
-        """Return the coordinates as an :class:`~polyadic.embedding.Embedding`.
+        """Return the row or column coordinates as an :class:`~polyadic.embedding.Embedding`.
 
         Parameters
         ----------
@@ -118,14 +118,14 @@ class TableAnalysis(TableTransformer):
         return Embedding(words, self.coordinates(side), counts=counts)
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that input may be sparse and must be non-negative."""
+        """Declare in the scikit-learn tags that the input may be sparse and must be non-negative."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
 
     def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
-        """Decompose a residual under the kernels, with the settings of the model."""
+        """Compute the singular value decomposition of a residual under row and column kernels."""
         axes = decompose(
             A, self.n_components, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
         )
@@ -133,12 +133,12 @@ class TableAnalysis(TableTransformer):
         return axes
 
     def _scale(self) -> NDArray[Any]:
-        """Return the singular values raised to ``power``; 0 for axes that the table does not have."""
+        """Return the singular values raised to ``power``, with zeros for null axes."""
         s = self.singular_values_
         return np.where(s > 0, s**self.power, 0)
 
     def _read(self, X: Any) -> tuple[csr_array, bool]:
-        """Return the counts raised to ``count_exponent``, and whether the table is known to be symmetric."""
+        """Validate a contingency table; return the transformed counts, and whether the table is symmetric."""
         symmetric = False
         named = hasattr(X, "index") and hasattr(X, "columns")  # a DataFrame
         self.row_labels_ = tuple(map(str, X.index)) if named else None
@@ -157,7 +157,7 @@ class TableAnalysis(TableTransformer):
         return _scaled_counts(N, self.count_exponent), symmetric
 
     def _read_more(self, X: Any) -> csr_array:
-        """Read supplementary rows of the fitted table."""
+        """Validate supplementary rows and return the transformed counts."""
         return _scaled_counts(self._validated(X, reset=False), self.count_exponent)
 
     def _validated(self, X: Any, *, reset: bool) -> csr_array:
@@ -172,7 +172,7 @@ class TableAnalysis(TableTransformer):
 
 
 def check_counts(values: NDArray[Any]) -> None:
-    """Raise InputError if a value is negative, infinite or missing."""
+    """Raise InputError if a count is negative, infinite or missing."""
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise InputError("a table of counts must have no negative, infinite or missing values")
 
@@ -197,7 +197,7 @@ def squared_distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[N
 
 
 class CorrespondenceAnalysis(TableAnalysis):
-    r"""Correspondence analysis of a table of counts.
+    r"""Correspondence analysis of a contingency table.
 
     With the relative frequencies :math:`P = N / n` and their margins :math:`r, c`,
 
@@ -244,7 +244,7 @@ class CorrespondenceAnalysis(TableAnalysis):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Analyse a table of counts.
+        """Fit correspondence analysis to a contingency table.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Project supplementary rows onto the fitted axes; shape (m, n_components).
+        """Project supplementary rows onto the principal axes, shape (m, n_components).
 
         A row is placed at the mean of the columns' standard coordinates, weighted by its profile. Rows of the fitted
         table get their own coordinates; a row without observations is placed at the origin.
@@ -289,7 +289,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self._place(self._read_more(X), self.column_standard_coordinates_)
 
     def transform_columns(self, X: Any) -> NDArray[Any]:
-        """Project supplementary columns onto the fitted axes; shape (columns, n_components).
+        """Project supplementary columns onto the principal axes, shape (columns, n_components).
 
         Parameters
         ----------
@@ -305,15 +305,13 @@ class CorrespondenceAnalysis(TableAnalysis):
         turned = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float).T.tocsr()
         turned.sum_duplicates()
         if turned.shape[1] != len(self.row_masses_):
-            raise InputError(
-                f"X must have as many rows as the fitted table, {len(self.row_masses_)}; got {turned.shape[1]}"
-            )
+            raise InputError(f"X must have {len(self.row_masses_)} rows, like the fitted table; got {turned.shape[1]}")
         check_counts(turned.data)
         turned.data **= self.count_exponent
         return self._place(turned, self.row_standard_coordinates_)
 
     def contributions(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each axis's inertia contributed by each row or column.
+        """Return the contribution of each row or column to the inertia of each axis.
 
         Parameters
         ----------
@@ -329,7 +327,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return np.asarray(masses[:, None] * standard**2)
 
     def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each row's or column's inertia explained by each axis.
+        """Return the squared cosines: the share of each point's inertia that is explained by each axis.
 
         Parameters
         ----------
@@ -345,7 +343,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return np.asarray((standard * self.singular_values_) ** 2 * inverse(np.maximum(distances, 0))[:, None])
 
     def quality(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each row's or column's inertia explained by the computed axes together.
+        """Return the share of each point's inertia that is explained by all computed axes together.
 
         Parameters
         ----------
@@ -359,7 +357,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return np.asarray(self.squared_cosines(side).sum(axis=1))
 
     def explain(self, row: str | int, column: str | int) -> Explanation:
-        r"""Decompose the ratio of observed to expected frequency of a cell by axis.
+        r"""Decompose the ratio of observed to expected frequency of a cell into contributions of the axes.
 
         .. math:: \frac{p_{ij}}{r_i c_j} = 1 + \sum_k \frac{f_{ik}\, g_{jk}}{s_k}
 
@@ -392,7 +390,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return Explanation.of(float(1 + parts.sum()), enumerate(parts.tolist(), 1))
 
     def nearest(self, name: str | int, *, side: Side = "rows", n: int = 10) -> list[tuple[Any, float]]:
-        r"""Return the rows or columns with the most similar profiles, with their chi-square distances.
+        r"""Return the rows or columns with the most similar profiles, and their chi-square distances.
 
         .. math:: d_{ii'}^2 = \sum_j \frac{1}{c_j} \Big(\frac{p_{ij}}{r_i} - \frac{p_{i'j}}{r_{i'}}\Big)^2
                   \approx \sum_k (f_{ik} - f_{i'k})^2
@@ -428,7 +426,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return [(labels[k] if labels else k, float(apart[k])) for k in others[:n]]
 
     def _place_of(self, side: Side, name: str | int) -> int:
-        """Return the index of a row or a column."""
+        """Return the index of a row or column, given its label or index."""
         standard, _, _ = self._points(side)
         labels = self.row_labels_ if side == "rows" else self.column_labels_
         known = range(len(standard)) if labels is None else labels

@@ -1,4 +1,4 @@
-"""Contingency tables read from a file, or counted from two columns, two document fields, or a field and words."""
+"""Contingency tables, read from a file or computed by cross-tabulation of records or documents."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ BLOCK = 1 << 22
 
 
 class CrossTable(NamedTuple):
-    """A contingency table of shape (rows, columns) with labels in order of first occurrence."""
+    """Contingency table of shape (rows, columns), with labels in order of first occurrence."""
 
     counts: csr_array
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
     def analyse(self, *, n_components: int | None = None) -> CorrespondenceAnalysis:
-        """Return the labelled correspondence analysis of the table, by default with 5 axes (all if fewer)."""
+        """Fit correspondence analysis with labelled rows and columns; the default is 5 axes, or all if fewer."""
         m, n = self.counts.shape
         if min(m, n) < 2:
             raise InputError(f"a table needs at least two rows and two columns; got {m:,} and {n:,}")
@@ -71,7 +71,7 @@ def cross_table(
     encoding: str | None = None,
     errors: str | None = None,
 ) -> CrossTable:
-    r"""Read a contingency table, or count one from records or a corpus.
+    r"""Read a contingency table from a file, or compute one from records or a corpus.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def cross_table(
 
 
 def _of_counts(file: File, names: list[str], body: Iterator[tuple[int, Sequence[Any]]]) -> CrossTable:
-    """Read a table of counts with labelled rows and columns."""
+    """Parse a table of counts with labelled rows and columns."""
     columns, values = tuple(names[1:]), []
     labels: dict[str, int] = {}
     for number, (label, *cells) in body:
@@ -168,7 +168,7 @@ def _of_records(
 
 
 def _of_corpus(corpus: Corpus, rows: str | None, columns: str | None, words: int) -> CrossTable:
-    """Cross-tabulate two document fields, or a field and words."""
+    """Cross-tabulate two document fields of a corpus, or a document field and the words."""
     known = dict.fromkeys(name for fields in corpus.fields or () for name in fields)
     for what, name in (("rows", rows), ("columns", columns)):
         if name not in known and not (name is None and what == "columns"):
@@ -190,7 +190,7 @@ def _of_corpus(corpus: Corpus, rows: str | None, columns: str | None, words: int
 
 
 def _crossed(first: list[Any], second: list[Any], weights: NDArray[np.float64]) -> CrossTable:
-    """Sum weights by two variables; records with a missing value in either are left out."""
+    """Cross-tabulate two variables with weights, leaving out records with missing values."""
     (rows, i), (columns, j) = _numbered(first), _numbered(second)
     known = (i >= 0) & (j >= 0)
     if not known.any():
@@ -206,7 +206,7 @@ def _numbered(values: list[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 
 
 def _number(file: File, row: int, name: str, cell: Any) -> float:
-    """Parse a count; an empty cell is 0."""
+    """Parse a count from a table cell; empty cells are 0."""
     cell = cell.strip() if isinstance(cell, str) else cell
     if cell is None or cell == "":
         return 0.0

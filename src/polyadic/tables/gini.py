@@ -38,14 +38,17 @@ MAX_CATEGORIES = 2000
 
 
 class Covariance(NamedTuple):
-    """Covariance of two categorical variables, and the rotation, shape (rows, columns), that maximizes it."""
+    """Covariance of two categorical variables, with the rotation matrix (rows, columns) that maximizes it."""
 
     value: float
     rotation: NDArray[np.float64]
 
 
 def gini_index(categories: ArrayLike) -> float:
-    """Return half the share of unequal pairs of observations, including pairs of an observation with itself."""
+    """Return the Gini index: half the probability that two random observations belong to different categories.
+
+    Pairs include an observation with itself.
+    """
     counts = np.unique(np.asarray(categories), return_counts=True)[1]
     if not len(counts):
         raise InputError("the Gini index needs at least one observation")
@@ -53,11 +56,12 @@ def gini_index(categories: ArrayLike) -> float:
 
 
 def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
-    """Return the contingency table of two variables, with categories in sorted order."""
+    """Return the contingency table of two categorical variables, with categories in sorted order."""
     (_, i), (_, j) = (np.unique(np.asarray(each), return_inverse=True) for each in (x, y))
     if i.shape != j.shape or not len(i):
         raise InputError(
-            f"both variables must have the same positive number of observations; got shapes {i.shape} and {j.shape}"
+            f"both variables must have the same number of observations, at least one; got shapes {i.shape}"
+            f" and {j.shape}"
         )
     table = np.zeros((i.max() + 1, j.max() + 1), np.int64)
     np.add.at(table, (i, j), 1)
@@ -65,7 +69,7 @@ def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
 
 
 def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"] = "identity") -> Covariance:
-    r"""Return the rotated covariance of two categorical variables, given their contingency table.
+    r"""Return the covariance of two categorical variables, maximized over rotations, from their contingency table.
 
     With ``scaled="margins"`` one-hot vectors are scaled by the margins, as in correspondence analysis, and the rotation
     is :math:`\check R = D_r^{1/2} U V^\top D_c^{1/2}`.
@@ -74,7 +78,8 @@ def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"]
     N = csr_array(table if issparse(table) else np.asarray(table, float)).astype(float)
     if max(N.shape) > MAX_CATEGORIES:
         raise InputError(
-            f"the covariance needs all singular values, so at most {MAX_CATEGORIES:,} categories; got {N.shape}"
+            f"the covariance supports at most {MAX_CATEGORIES:,} categories per variable; got a table of"
+            f" shape {N.shape}"
         )
     check_counts(N.data)
     A = linear(N)

@@ -1,4 +1,4 @@
-"""Kernel correspondence analysis: decomposition of a table's residual under kernels of its rows and columns."""
+"""Kernel correspondence analysis: decomposition of a table's residual under row and column kernels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CASES: dict[ResidualName, dict[str, Any]] = {
 
 
 class KernelCorrespondenceAnalysis(TableAnalysis):
-    r"""Kernel correspondence analysis of a table of counts.
+    r"""Kernel correspondence analysis of a contingency table.
 
     .. math:: K_r^{1/2} (X \ominus Y) K_c^{1/2} \approx U S V^\top, \qquad
               F = K_r^{1/2} U S, \qquad G = K_c^{1/2} V S,
@@ -91,7 +91,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     beta: Positive = 1.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Analyse a table of counts.
+        """Fit kernel correspondence analysis to a contingency table.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MultipleCorrespondenceAnalysis(TableTransformer):
-    r"""Multiple correspondence analysis: correspondence analysis of indicator variables.
+    r"""Multiple correspondence analysis: correspondence analysis of the indicator matrix of categorical variables.
 
     Each of the :math:`Q` variables is expanded into one 0/1 column per category, the **indicator matrix** :math:`Z`.
     Correspondence analysis of :math:`Z` places observations and categories. The **Burt table** :math:`Z^\top Z` has the
@@ -77,7 +77,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Analyse a table of categories.
+        """Fit multiple correspondence analysis to a table of categorical variables.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Project further observations onto the fitted axes; shape (n, n_components).
+        """Project new observations onto the principal axes, shape (n, n_components).
 
         Categories not seen in ``fit`` are ignored.
 
@@ -137,13 +137,13 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         return self.analysis_.transform(self._indicator(values))
 
     def _indicator(self, values: NDArray[Any]) -> csr_array:
-        """Return the indicator matrix; unknown categories have no column."""
+        """Return the one-hot indicator matrix; unknown categories are ignored."""
         levels = [some.astype(object) for some in self.levels_]  # categories of another type are unknown, too
         encoder = OneHotEncoder(categories=levels, handle_unknown="ignore")
         return csr_array(encoder.fit_transform(values.astype(object)))
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that input is categorical and may be text."""
+        """Declare in the scikit-learn tags that the input is categorical and may contain strings."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
@@ -151,12 +151,12 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
 
 
 def _check_missing(values: NDArray[Any]) -> None:
-    """Raise InputError if a category is NaN or None."""
+    """Raise InputError if a categorical value is missing (NaN or None)."""
     missing = [row for row, some in enumerate(values) for each in some if each is None or each != each]  # noqa: PLR0124
     if missing:
         raise InputError(f"row {missing[0]} has a missing category (NaN or None); fill it in or drop the row")
 
 
 def _burt_inertia(Z: csr_array) -> float:
-    """Return the total inertia of the Burt table: the sum of the squared inertias of the indicator matrix."""
+    """Return the total inertia of the Burt table: the sum of squared inertias of the indicator matrix."""
     return CorrespondenceAnalysis(1).fit(csr_array(Z.T @ Z)).total_inertia_

@@ -1,4 +1,4 @@
-r"""Residuals of a table against independence, kernels of its rows and columns, and the decomposition of both.
+r"""Residuals of a contingency table from independence, with row and column kernels and their decomposition.
 
 With :math:`X = N / n` and :math:`Y = r c^\top`, each function returns :math:`X \ominus Y` as a sparse matrix plus a
 product of two thin ones, so that large tables are never made dense. ``linear`` is the residual of correspondence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Residual(NamedTuple):
-    r"""Residual of a table against its margins, :math:`S + L M^\top`."""
+    r"""Residual of a contingency table from independence, stored as sparse plus low-rank, :math:`S + L M^\top`."""
 
     S: csr_array  # shape (m, n)
     L: NDArray[np.float64]  # shape (m, k); k may be 0
@@ -48,22 +48,28 @@ class Residual(NamedTuple):
 
 
 def linear(N: csr_array) -> Residual:
-    """Return :math:`X - Y`, whose double centring is exact."""
+    """Return the difference between the observed and expected relative frequencies of a table, :math:`X - Y`.
+
+    The double centring of this residual is exact.
+    """
     r, c, n = margins(N)
     return Residual(with_values(N, N.data / N.dtype.type(n)), -r[:, None], c[:, None], r, c)
 
 
 def g_test(N: csr_array) -> Residual:
-    r"""Return :math:`X (\log X - \log Y)`, 0 in empty cells; :math:`2n` times its sum is the G statistic."""
+    r"""Return the cell terms of the G-test statistic, :math:`X (\log X - \log Y)`, with 0 for empty cells.
+
+    :math:`2n` times their sum is the G statistic.
+    """
     r, c, n = margins(N)
     return _sparse(N, N.data / n * _pmi(N, r, c, n), r, c)
 
 
 def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0) -> Residual:
-    r"""Return :math:`\max(\log X - \log Y - \log k, 0)`, which skip-gram with :math:`k` negative samples factorizes.
+    r"""Return shifted positive PMI, :math:`\max(\log X - \log Y - \log k, 0)`, with 0 for empty cells.
 
-    It is 0 in empty cells (Levy and Goldberg, 2014). With ``smoothing`` :math:`\alpha` the margin of a column is
-    :math:`c^\alpha / \sum c^\alpha`.
+    Skip-gram with :math:`k` negative samples factorizes this matrix (Levy and Goldberg, 2014). With ``smoothing``
+    :math:`\alpha` the margin of a column is :math:`c^\alpha / \sum c^\alpha`.
     """
     r, c, n = margins(N)
     powers = c ** check_number("smoothing", smoothing, above=True)
@@ -72,7 +78,7 @@ def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0) -> 
 
 
 def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
-    r"""Return :math:`\log n_{ij} - b_i - b_j` in the non-empty cells, PMI with biases as in GloVe.
+    r"""Return log counts of non-empty cells minus row and column biases as in GloVe, :math:`\log n_{ij} - b_i - b_j`.
 
     GloVe learns its biases with its vectors; here alternating means fit them to the logarithms by least squares.
     """
@@ -91,7 +97,7 @@ def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
 
 
 def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: float = 1.0) -> Residual:
-    r"""Return the residual of the word-similarity kernel, which weights differences between words by similarity.
+    r"""Return the residual of a table under the word-similarity kernel, which weights word differences by similarity.
 
     With :math:`\Gamma = \beta\, 1 1^\top + T`, where :math:`T`, ``rows`` and ``columns``, holds symmetric similarity
     scores of pairs of words, the matrix is :math:`N \circ (\Gamma_r N \Gamma_c) - (\Gamma_r N) \circ (N \Gamma_c)`.
@@ -111,14 +117,14 @@ def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: flo
     column_sums = np.asarray(expected.sum(axis=0)).ravel() + beta * beta * c
     total = row_sums.sum()
     if min(row_sums.min(), column_sums.min()) < -1e-12 * total:
-        raise InputError("the scores make the margin of a word negative; lower their weight or raise beta")
+        raise InputError("the similarity scores make the margin of a word negative; lower the scores or raise beta")
     S = ((listed - expected) / total).tocsr().astype(N.dtype)
     low = beta * beta / total
     return Residual(S, -low * r[:, None], c[:, None], row_sums / total, column_sums / total)
 
 
 def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the relative margins of rows and columns, and the total."""
+    """Return the relative row and column margins, and the total, of a contingency table."""
     r, c = np.zeros(N.shape[0]), np.zeros(N.shape[1])
     rows = np.flatnonzero(np.diff(N.indptr))
     if len(rows):
@@ -134,12 +140,12 @@ def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], flo
 
 
 def with_values(N: csr_array, values: NDArray[Any]) -> csr_array:
-    """Return a matrix with the same stored cells and new values; the indices are shared, not copied."""
+    """Return a sparse matrix with new values and the same stored cells; index arrays are shared, not copied."""
     return csr_array((values, N.indices, N.indptr), shape=N.shape, copy=False)
 
 
 def _pmi(N: csr_array, r: NDArray[np.float64], c: NDArray[np.float64], n: float) -> NDArray[np.float64]:
-    """Return the PMI of the non-empty cells, and 0 for stored zeros."""
+    """Return pointwise mutual information (PMI) of the stored cells, with 0 for stored zeros."""
     with np.errstate(divide="ignore"):
         log_r, log_c = np.log(r), np.log(c)
     x = np.log(N.data, where=N.data > 0, out=np.zeros(len(N.data))) - np.log(n)
@@ -173,7 +179,10 @@ Kernel = Literal["margins", "identity"] | NDArray[Any] | Sequence[Any] | Callabl
 
 
 class Decomposition(NamedTuple):
-    """Singular vectors, singular values (0 for axes the table does not have), and square roots of the kernels."""
+    """Singular value decomposition of a table, with the square roots of the row and column kernels.
+
+    Singular values are 0 for axes the table does not have.
+    """
 
     U: NDArray[Any]
     s: NDArray[Any]
@@ -192,7 +201,10 @@ def decompose(
     tol: float,
     seed: int | None,
 ) -> Decomposition:
-    """Decompose :math:`K_r^{1/2} A K_c^{1/2}`; options as in :func:`~polyadic.core.linalg.truncated_svd`."""
+    """Compute the truncated SVD of a residual under two kernels, :math:`K_r^{1/2} A K_c^{1/2}`.
+
+    Options are those of :func:`~polyadic.core.linalg.truncated_svd`.
+    """
     size = A.S.dtype.itemsize
     basis = min(5 * rank + 200, 4 * min(A.S.shape))  # a small side is decomposed exactly, with copies
     check_memory(
@@ -219,7 +231,7 @@ def decompose(
 
 
 def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.float64]:
-    """Return the square root of a kernel, as a vector if it is diagonal."""
+    """Return the square root of a kernel matrix, as a vector if the kernel is diagonal."""
     if callable(kernel):
         kernel = kernel(masses)
     if isinstance(kernel, str):
@@ -240,15 +252,15 @@ def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.f
 
 
 def inverse(masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the elementwise inverse, with 0 for 0, so that empty rows and columns have no influence."""
+    """Return the elementwise inverse, with 0 for zeros, so that empty rows and columns have no influence."""
     return np.divide(1.0, masses, where=masses > 0, out=np.zeros(len(masses)))
 
 
 def categorical_kernel(alpha: float = 1.0) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    r"""Return the kernel of kernel PCA for categorical data, :math:`e^{-\alpha |e_i - e_j|^2}` (printed with a plus).
+    r"""Return the kernel used by kernel PCA for categorical data, :math:`e^{-\alpha |e_i - e_j|^2}`.
 
-    It is :math:`(1 - a) E + a\, 1 1^\top` with :math:`a = e^{-2 \alpha}`. Since the columns of :math:`X - Y` sum to
-    zero, its effect on them is a multiplication by :math:`1 - a`.
+    The exponent is printed with a plus. The kernel is :math:`(1 - a) E + a\, 1 1^\top` with :math:`a = e^{-2 \alpha}`.
+    Since the columns of :math:`X - Y` sum to zero, its effect on them is a multiplication by :math:`1 - a`.
     """
     return partial(_categorical, np.exp(-2 * check_number("alpha", alpha, above=True)))
 
@@ -260,7 +272,7 @@ def _categorical(a: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:
 def stop_word_kernel(
     words: Sequence[str], alpha: float, *, stop_words: Collection[str]
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    r"""Return the stop-word kernel, :math:`D(1 + \alpha\, [i \in \text{stop words}])\, D(r)^{-1}`, eq. (45)."""
+    r"""Return a stop-word weighting kernel, :math:`D(1 + \alpha [i \in \text{stop words}])\, D(r)^{-1}`, eq. (45)."""
     if check_number("alpha", alpha, low=-1e300) <= -1:
         raise InputError(f"alpha must be above -1 (at -1 stop words have no weight); got {alpha:g}", "alpha")
     weights = np.array([1 + alpha * (word in stop_words) for word in words])

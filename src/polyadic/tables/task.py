@@ -1,4 +1,4 @@
-"""``polyadic table``: correspondence analysis of a table of counts, or of counts from a file or a corpus."""
+"""``polyadic table``: correspondence analysis of a contingency table, a file of records, or a corpus."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Name = Annotated[str, Metavar("NAME")]
 
 
 class Analysed(dict[str, Any]):
-    """Result of an analysis; ``top`` is the number of rows and of columns to print."""
+    """Result of correspondence analysis, with the number of rows and columns to print."""
 
     top = 10
 
 
 def _print_analysis(result: Analysed) -> None:
-    """Print the test of independence, the axes, the points, the cell, and the names of the files written."""
+    """Print the independence test, the axes, the coordinates, an explained cell, and the names of written files."""
     import typer
 
     from polyadic.interface import output
@@ -67,7 +67,7 @@ def table(
     out: Folder | None = None,
     force: bool = False,
 ) -> Analysed:
-    """Show which rows and columns of a table go together, and along which axes, by correspondence analysis.
+    """Show the associations between the rows and columns of a table by correspondence analysis.
 
     With --why, the ratio of the observed to the expected count of a cell is split into 1 and the contribution of each
     axis.
@@ -144,7 +144,7 @@ def table(
 
 
 def _print_points(result: Analysed) -> None:
-    """Print the axes, and the rows and columns that contribute most to the first two."""
+    """Print the principal axes, and the rows and columns that contribute most to the first two axes."""
     import typer
 
     from polyadic.interface import output
@@ -166,7 +166,7 @@ def _print_points(result: Analysed) -> None:
 
 
 def _print_cell(cell: dict[str, Any]) -> None:
-    """Print the result of :func:`_cell`."""
+    """Print the observed and expected count of a cell, the axis contributions, and similar rows and columns."""
     import typer
 
     from polyadic.interface import output
@@ -181,7 +181,7 @@ def _print_cell(cell: dict[str, Any]) -> None:
 
 
 def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str, *, top: int) -> dict[str, Any]:
-    """Return observed and expected count of a cell, contributions of the axes to their ratio, and similar points."""
+    """Explain a cell by its observed and expected count, axis contributions, and similar rows and columns."""
     from polyadic.interface import output
 
     reason = model.explain(row, column)
@@ -189,7 +189,7 @@ def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str
     count, n = float(read.counts[i, j]), float(read.counts.sum())
     expected = n * float(model.row_masses_[i] * model.column_masses_[j])
     if not expected:
-        raise InputError(f"there is nothing to compare: {row!r} or {column!r} has no observations")
+        raise InputError(f"the cell cannot be explained, because {row!r} or {column!r} has no observations")
     times = count / expected
     rest = round(times - reason.value, 6) + 0.0  # which is never -0
     facts = {"row": row, "column": column, "count": count, "expected": round(expected, 6), "times": round(times, 6)}
@@ -203,6 +203,6 @@ def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str
 
 
 def _contribution(point: dict[str, Any]) -> float:
-    """Return the contribution of a point to the first two axes."""
+    """Return the contribution of a row or column to the inertia of the first two axes."""
     made: float = point["contribution_1"] + point.get("contribution_2", 0.0)
     return made

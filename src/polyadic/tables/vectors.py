@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CorrespondenceVectors(Model):
-    r"""Word vectors: coordinates of words in a kernel correspondence analysis of words and contexts.
+    r"""Word vectors from a kernel correspondence analysis of words and their contexts.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class CorrespondenceVectors(Model):
     seed: Seed = None
 
     def fit(self, table: Any) -> Self:
-        """Decompose a table of words and contexts.
+        """Fit word vectors to a table of word-context counts.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class CorrespondenceVectors(Model):
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the vectors as an :class:`~polyadic.embedding.Embedding`.
+        """Return the word vectors as an :class:`~polyadic.embedding.Embedding`.
 
         Parameters
         ----------
@@ -131,14 +131,15 @@ class CorrespondenceVectors(Model):
         """
         if len(self.vectors_) != len(words):
             raise InputError(
-                f"each of the {len(self.vectors_):,} vectors ({self.side}) must have one word; got {len(words):,}."
+                f"words must contain one word for each of the {len(self.vectors_):,} vectors ({self.side}); got"
+                f" {len(words):,}."
                 " Vectors of positional contexts stand for a word at a position and cannot be"
                 " labelled by words"
             )
         return Embedding(words, self.vectors_, counts=counts)
 
     def check(self) -> None:
-        """Raise InputError if settings are out of range or exclude each other."""
+        """Raise InputError if a setting is out of range, or if settings are mutually exclusive."""
         super().check()
         if self.scores is None and self.score_weight != 1:
             raise InputError("score_weight has no effect without scores", "score_weight")
@@ -173,7 +174,10 @@ class CorrespondenceVectors(Model):
 
 
 def _matrix(scores: Collection[tuple[str, str, float]], words: Sequence[str]) -> csr_array:
-    """Return the symmetric matrix of scores of known pairs of distinct words, divided by the largest."""
+    """Return a symmetric matrix of word similarity scores, scaled to a maximum of 1.
+
+    Pairs with unknown or equal words are ignored.
+    """
     index = {word: row for row, word in enumerate(words)}
     known = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
     if not known or not max(known.values()) > 0 or min(known.values()) < 0:

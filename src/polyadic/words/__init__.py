@@ -1,4 +1,4 @@
-"""Word vectors from pairs and tuples of words and from running text: models, training, evaluation."""
+"""Word vectors from word tuples and running text: models, training, and evaluation."""
 
 from polyadic.core.lazy import attach
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class AsymmetricCP(TensorModel):
-    r"""CP decomposition with a separate factor for each mode: a word has one vector per position in a tuple.
+    r"""CP decomposition with a separate factor matrix for each mode: a word has one vector per position in a tuple.
 
     .. math:: \min_{\lambda, U} \tfrac12 \sum_{\text{all cells}} (x - m)^2 + \text{ridge}, \qquad
               m_{i_1 \dots i_n} = \sum_r \lambda_r \prod_d U^{(d)}_{i_d r}, \quad \|U^{(d)}_{\cdot r}\| = 1
@@ -100,7 +100,7 @@ class AsymmetricCP(TensorModel):
     callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
-        """Factorize entries of order two or more, symmetric or not.
+        """Factorize an association tensor of order two or more, symmetric or not.
 
         Parameters
         ----------
@@ -137,8 +137,9 @@ class AsymmetricCP(TensorModel):
         if self.vectors == "all":
             if len({len(u) for u in scaled}) > 1:
                 raise InputError(
-                    f"vectors='all' requires the same vocabulary in all modes; got {[len(u) for u in scaled]} rows:"
-                    " use 'words' or 'contexts'",
+                    "vectors='all' requires the same vocabulary in all modes; the modes have"
+                    f" {[len(u) for u in scaled]}"
+                    " rows; set vectors to 'words' or 'contexts'",
                     "vectors",
                 )
             return np.concatenate(scaled, axis=1)
@@ -149,7 +150,7 @@ class AsymmetricCP(TensorModel):
         return [u * share for u in self.factors_]
 
     def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if factors, products and normal equations do not fit into memory."""
+        """Raise InputError if the factors, matrix products and normal equations do not fit into memory."""
         copies = 4 * entries.order + 2 * self._threads + 6
         check_memory(
             4.0 * copies * max(entries.shape) * self.rank,
@@ -159,7 +160,7 @@ class AsymmetricCP(TensorModel):
 
 
 def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
-    """Return factors with unit columns, and their weights in decreasing order."""
+    """Return factor matrices with unit-length columns and the component weights, in decreasing order of weight."""
     lengths = [np.linalg.norm(u.astype(float), axis=0) for u in factors]
     weights = np.prod(lengths, axis=0)
     order = np.argsort(-weights, kind="stable")
@@ -174,7 +175,9 @@ def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
 
 
 def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterator[Sweep]:
-    r"""Alternating least squares; a sweep solves for each factor once. Plain sweeps never increase the objective.
+    r"""Fit a CP decomposition by alternating least squares (ALS), solving for each factor matrix once per sweep.
+
+    Sweeps without orthogonalization never increase the objective.
 
     .. math:: \min_{U^{(1)}, \dots, U^{(n)}} \tfrac{\alpha}{2} \sum_{\text{all cells}} (x - m)^2
               + \tfrac{\lambda}{2} \sum_d \|U^{(d)}\|_F^2, \qquad m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}
@@ -217,22 +220,24 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
 
 
 def _least_squares(objective: Objective) -> tuple[Term, float]:
-    """Return the term and the strength of the ridge, or raise InputError if ALS cannot solve the objective."""
+    """Return the CP term and the ridge strength; raise InputError if ALS cannot solve the objective."""
     term, penalties = objective.terms[0], objective.penalties
     if len(objective.terms) > 1 or not (isinstance(term.form, CP) and isinstance(term.loss, Squared)):
         raise InputError("als supports only a single CP term with squared loss; use quasi_newton for other models")
     order = term.entries.order
     if order < 2 or term.slots != tuple(range(order)):
-        raise InputError(f"als requires at least two modes and slots 0, 1, ... in order; got {term.slots}")
+        raise InputError(
+            f"als requires at least two modes, each with its own factor (slots 0, 1, ...); got slots {term.slots}"
+        )
     if term.importance:
-        raise InputError("als gives every zero the same weight; use quasi_newton or stochastic for importance weights")
+        raise InputError("als does not support importance weights of zeros; use quasi_newton or stochastic instead")
     if term.weight == 0 or term.zero_weight != 1:
         raise InputError(
-            f"als requires a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}",
+            f"als requires zero_weight 1 and a positive term weight; got {term.zero_weight:g} and {term.weight:g}",
             "zero_weight",
         )
     if term.entries.weights is not None and (term.entries.weights != 1).any():
-        raise InputError("als gives every cell the same weight; use entries without weights, or quasi_newton")
+        raise InputError("als does not support weights of entries; remove the weights, or use quasi_newton")
     if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
         raise InputError(f"als requires L2 penalties of the same strength; got {', '.join(map(repr, penalties))}")
     return term, penalties[0].strength
@@ -255,7 +260,7 @@ def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
 
 
 def _data(term: Term, dtype: np.dtype[Any], threads: int) -> tuple[Callable[[Factors, int], NDArray[Any]], float]:
-    """Return the product of the data with all factors except one, and the sum of squares over all cells."""
+    """Return a function that computes MTTKRP for one mode, and the sum of squares over all cells."""
     entries = term.entries
     values = entries.values.astype(dtype, copy=False)
     if not entries.symmetric:
@@ -276,13 +281,13 @@ def _gram(u: NDArray[Any]) -> NDArray[Any]:
 
 
 def _orthonormal(u: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Orthonormalize columns in order (QR); return them and their Gram matrix."""
+    """Orthonormalize the columns by QR decomposition; return the columns and their Gram matrix."""
     Q = np.linalg.qr(u)[0]
     return Q, _gram(Q)
 
 
 def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
-    """Solve ``V H = M``; directions in which ``H`` is numerically zero keep their values in ``u``."""
+    """Solve ``V H = M`` for V; if ``H`` is singular, its null directions keep the values of ``u``."""
     from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 
     lengths = np.sqrt(np.maximum(H.diagonal(), 0))
@@ -303,7 +308,10 @@ def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
 
 
 def _balance(grams: Factors) -> NDArray[Any]:
-    """Return scales, shape (order, R), that equalize the lengths of a component's columns but keep their product."""
+    """Return scales that equalize the column lengths of each component across modes, shape (order, R).
+
+    The product of the lengths is kept.
+    """
     lengths = np.sqrt([gram.diagonal() for gram in grams])
     alive = (lengths > 0).all(axis=0)
     logs = np.log(np.where(alive, lengths, 1.0))

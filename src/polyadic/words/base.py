@@ -23,7 +23,7 @@ SMALLER = "lower the rank or the size of the vocabulary"
 
 
 class WordModel(Model):
-    """Base class for models with a vector for each word.
+    """Base class for models that learn one vector for each word.
 
     Parameters
     ----------
@@ -44,15 +44,15 @@ class WordModel(Model):
         return Embedding(words, self._rows(), counts=counts)
 
     def _rows(self) -> NDArray[Any]:
-        """Return the word vectors, one row per word."""
+        """Return the word vectors as a matrix with one row per word."""
         return self.vectors_
 
 
 class TensorModel(WordModel, ABC):
-    """Base class for models that predict the association of tuples of words."""
+    """Base class for models that predict the association of word tuples."""
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the predicted association of tuples.
+        """Return the predicted association of each word tuple.
 
         Parameters
         ----------
@@ -67,10 +67,10 @@ class TensorModel(WordModel, ABC):
 
     @abstractmethod
     def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the predicted association of each row of indices."""
+        """Return the predicted association of each word tuple, given as a row of indices."""
 
 
 def check_listed(entries: Entries) -> None:
-    """Raise InputError if there is nothing to factorize."""
+    """Raise InputError if there are no entries to factorize."""
     if not len(entries):
         raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")

@@ -1,4 +1,4 @@
-"""Checkpoints of long fits."""
+"""Checkpoints of long-running model fits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVERY = 60.0
 
 
 class Checkpoint:
-    """Callback of :func:`~polyadic.core.solvers.run.run` that saves the current factors every 60 seconds, by default.
+    """Callback that saves the current factors to a checkpoint, every 60 seconds by default.
 
     The folder is replaced atomically, so a killed run leaves the previous checkpoint. ``made_of`` holds all inputs of
     the run as JSON values: a checkpoint with the same inputs is loaded as ``reached``, whose factors are the start of
@@ -77,23 +77,23 @@ class Checkpoint:
         self._saved = time.monotonic()
 
     def __call__(self, result: Result) -> None:
-        """Save ``result`` if the next checkpoint is due."""
+        """Save a checkpoint of the current result if the next one is due."""
         if self.due():
             save_checkpoint(result, self.path, made_of=self._made_of)
             self._saved = time.monotonic()
 
     def due(self) -> bool:
-        """Return whether the next checkpoint is due."""
+        """Return whether it is time to save the next checkpoint."""
         return time.monotonic() - self._saved >= self.every
 
     def done(self) -> None:
-        """Delete the checkpoint at the end of the run."""
+        """Delete the checkpoint after a completed fit."""
         if self.path.exists():
             remove_whole(self.path)
 
 
 def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Mapping[str, Any] | None = None) -> None:
-    """Write a folder of ``factors.safetensors`` and ``meta.json`` with the history, atomically."""
+    """Save the factors and the training history of a model to a checkpoint folder, atomically."""
     import numpy as np
     from safetensors.numpy import save
 

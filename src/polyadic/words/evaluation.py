@@ -1,4 +1,4 @@
-"""Evaluation of word vectors on published, own and generated test sets.
+"""Evaluation of word vectors on published, user-supplied and generated test sets.
 
 A test takes an :class:`~polyadic.embedding.Embedding` and yields named parts. Each part returns
 :class:`~polyadic.metrics.figures.Figure` objects, or raises InputError if the vocabulary covers none of its cases.
@@ -66,7 +66,7 @@ METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
 
 
 def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) -> dict[str, Test]:
-    """Load published test sets of the given kinds and return a test function for each."""
+    """Load published test sets of the given kinds and return a test function for each kind."""
     makers: dict[str, Callable[[], Test]] = {
         "similarity": lambda: partial(_by_set, "similarity", _correlation, sets=datasets.similarity_sets(root)),
         "outliers": lambda: partial(
@@ -88,7 +88,7 @@ def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) 
 def own_tests(
     *, pairs: Iterable[Path_] = (), groups: Iterable[Path_] = (), questions: Iterable[Path_] = ()
 ) -> dict[str, Test]:
-    """Load the user's files of pairs and questions and folders of groups; return a test function per kind."""
+    """Load the user's own test sets from files and folders and return a test function for each kind."""
     sets: dict[str, dict[str, Any]] = {
         "similarity": {name: datasets.read_pairs(file) for name, file in _named(pairs)},
         "outliers": {name: datasets.read_outlier_groups(folder) for name, folder in _named(groups)},
@@ -103,7 +103,7 @@ def own_tests(
 
 
 def _named(files: Iterable[Path_]) -> Iterator[tuple[str, Path]]:
-    """Yield each file with a name: its stem if that is unique, otherwise its full path."""
+    """Yield each file with a display name: the stem if unique, otherwise the full path."""
     paths = [Path(file) for file in files]
     stems = [path.stem for path in paths]
     for path in paths:
@@ -126,7 +126,7 @@ def made_tests(folder: Path_) -> dict[str, Test]:
 
 
 def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figure], dict[str, str]]:
-    """Run tests on word vectors; return all results, and the reason for each part without a result."""
+    """Run tests on word vectors; return all results, and a reason for each test that could not be run."""
     figures: list[Figure] = []
     left_out = {}
     for kind in tracked(tests, "testing", total=len(tests)):
@@ -139,7 +139,7 @@ def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figu
 
 
 class Row(NamedTuple):
-    """Measure of several models on the same cases, with the difference of each from the first model."""
+    """Test scores of several models on the same cases, with differences from the first model."""
 
     name: str
     used: int
@@ -149,9 +149,9 @@ class Row(NamedTuple):
 
 
 def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple[list[Row], dict[str, str]]:
-    """Evaluate several models on their shared vocabulary and compare each with the first, case by case.
+    """Evaluate several models on their shared vocabulary, and compare each model with the first case by case.
 
-    Returns a row per measure that all models have, and the names of the parts without a result, with the reason.
+    Returns a row per measure that all models have, and the reason for each test that could not be run.
 
     >>> pairs = {"toy": [("sun", "star", 9.0), ("star", "ice", 2.0), ("sun", "ice", 1.0)]}
     >>> good = Embedding(["sun", "star", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
@@ -165,7 +165,7 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple
         raise InputError(f"a comparison requires at least two models; got {len(models)}")
     shared = set.intersection(*(set(model.words) for model in models.values()))
     if not shared:
-        raise InputError(f"{', '.join(models)} have no word in common")
+        raise InputError(f"the vocabularies of {', '.join(models)} have no word in common")
     each = [evaluate(_only(model, shared), tests) for model in models.values()]
     named = [{figure.name: figure for figure in figures} for figures, _ in each]
     left_out = {name: why for _, missing in reversed(each) for name, why in missing.items()}
@@ -180,7 +180,7 @@ def _row(figures: Sequence[Figure]) -> Row:
 
 
 def _only(embedding: Embedding, words: set[str]) -> Embedding:
-    """Restrict an embedding to some words, keeping its order."""
+    """Restrict an embedding to the given words, keeping the order of the vocabulary."""
     rows = [row for row, word in enumerate(embedding.words) if word in words]
     counts = None if embedding.counts is None else embedding.counts[rows]
     names, components = [embedding.words[row] for row in rows], embedding.components.rank
@@ -188,14 +188,14 @@ def _only(embedding: Embedding, words: set[str]) -> Embedding:
 
 
 def _whole(name: str, measure: Callable[..., Any], embedding: Embedding, **cases: Any) -> Iterator[Part]:
-    """Yield a test with a single part."""
+    """Yield a single named test that evaluates one measure on all cases."""
     yield name, lambda: measure(embedding, *cases.values()).figures(name)
 
 
 def _by_set(
     kind: str, measure: Callable[..., list[Figure]], embedding: Embedding, sets: Mapping[str, Any]
 ) -> Iterator[Part]:
-    """Yield a part for each test set."""
+    """Yield a named test for each test set."""
     for name, cases in sets.items():
         yield f"{kind} {name}", partial(measure, embedding, cases, name)
 
@@ -203,7 +203,9 @@ def _by_set(
 def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Figure]:
     figure = similarity(embedding, pairs).figure(f"similarity {name}")
     if np.isnan(figure.value):
-        raise InputError(f"the vocabulary of {len(embedding):,} words does not cover two pairs with different scores")
+        raise InputError(
+            f"the vocabulary of {len(embedding):,} words must cover at least two word pairs with different scores"
+        )
     return [figure]
 
 
@@ -214,7 +216,7 @@ def _outliers(embedding: Embedding, sets: Mapping[str, list[OutlierGroup]]) -> I
 
 
 def ordered(embedding: Embedding, groups: Sequence[OutlierGroup], order: int, name: str) -> list[Figure]:
-    """Return the results of outlier detection with groups compared in tuples of ``order`` words."""
+    """Return outlier detection results, with groups of words compared in tuples of size ``order``."""
     return outliers(embedding, groups, order=order).figures(name)
 
 
@@ -235,18 +237,21 @@ def _recovered(embedding: Embedding, sections: Mapping[str, list[Question]], nam
 
 
 def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], split: str, name: str) -> list[Figure]:
-    """Return the results of supervised analogies with some questions or word pairs held out."""
+    """Return the results of supervised analogy recovery, with some questions or word pairs held out."""
     return recovery(embedding, sections, split=split).figures(name)
 
 
 def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
-    """Merge several sense test sets into one."""
+    """Merge several sense-annotated test sets into one."""
     labels = {name: label for test in sets.values() for name, label in test.gold.items()}
     return SenseSet([instance for test in sets.values() for instance in test.instances], labels)
 
 
 def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
-    """Induce N_SENSES senses for SemEval 2013; for other sets, as many as there are gold senses."""
+    """Evaluate word sense induction on a test set, and return the measures reported by its shared task.
+
+    SemEval 2013 uses N_SENSES senses per word; other sets use the number of gold senses.
+    """
     figures = induction(embedding, test, number=N_SENSES if name == "semeval-2013" else None).figures()
     return [replace(figure, name=f"{name} {figure.name}") for figure in figures if figure.name in SENSES[name]]
 

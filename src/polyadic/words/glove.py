@@ -1,4 +1,4 @@
-"""GloVe word vectors: weighted least squares on the logarithms of pair counts."""
+"""GloVe word vectors: weighted least squares on the logarithms of co-occurrence counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class GloVe(WordModel):
-    r"""Global vectors (GloVe): inner products and biases that add up to log counts.
+    r"""Global vectors (GloVe): inner products plus biases that approximate log co-occurrence counts.
 
     .. math:: \min \sum_{ij:\, x_{ij} > 0} f(x_{ij})\, \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2,
               \qquad f(x) = \min(1, (x / x_{max})^a)
@@ -81,7 +81,7 @@ class GloVe(WordModel):
     callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
-        """Factorize counts of pairs.
+        """Fit GloVe vectors to symmetric co-occurrence counts.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class GloVe(WordModel):
         return self
 
     def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if cells, parameters and two copies do not fit into memory."""
+        """Raise InputError if the co-occurrence counts and model parameters do not fit into memory."""
         check_memory(
             44.0 * len(entries) + 4.0 * 8 * entries.shape[0] * (self.rank + 1),
             f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words",
@@ -118,9 +118,9 @@ class GloVe(WordModel):
 
 def _refuse_other_than_counts(entries: Entries) -> None:
     if entries.order != 2 or not entries.symmetric:
-        raise InputError("GloVe requires symmetric counts of pairs, such as count(corpus, order=2).entries", "order")
+        raise InputError("GloVe requires symmetric co-occurrence counts of word pairs (order 2)", "order")
     if entries.weights is not None:
-        raise InputError("GloVe weights counts itself; use the entries of count, not of ppmi")
+        raise InputError("GloVe applies its own weights; use raw co-occurrence counts, not weighted or PPMI entries")
     if not len(entries):
         raise InputError("there are no entries to factorize; lower min_count", "min_count")
     if entries.values.min() <= 0:
@@ -133,7 +133,7 @@ def _refuse_other_than_counts(entries: Entries) -> None:
 def _epochs(
     cells: GloveCells, rank: int, learning_rate: float, threads: int, rng: np.random.Generator
 ) -> Iterator[Sweep]:
-    """Yield the factors after each epoch, starting near zero like the reference implementation."""
+    """Yield the factors after each epoch, starting from small random values as in the reference implementation."""
     shape = (2, cells.size, rank)
     U = (rng.random(shape, dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
     b = (rng.random(shape[:2], dtype=np.float32) - np.float32(0.5)) / np.float32(rank)

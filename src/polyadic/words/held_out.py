@@ -1,4 +1,4 @@
-"""Test sets generated from held-out text: unseen tuples, phrases and names.
+"""Test sets generated from held-out text: unseen word tuples, phrases and names.
 
 They measure what tuples of words add to pairs. Documents are split; models are trained on one part, and these test sets
 are generated from the other.
@@ -69,7 +69,7 @@ def gaps(
     size: int = 20_000,
     seed: int = 0,
 ) -> list[Gap]:
-    """Return tuples that are frequent in ``held`` but absent from ``train``, with wrong completions.
+    """Generate tuple completion questions from tuples that are frequent in held-out text but absent from training text.
 
     Frequent means at least ``min_count`` times within a span of ``width``, and with positive PMI. The wrong completions
     form tuples that occur in neither text. Cases are skipped if the answer did not occur with each given word in
@@ -89,7 +89,7 @@ def gaps(
     if not len(new):
         raise InputError(
             f"no tuple of {order} words occurs at least {min_count} times in the held-out text and never in the"
-            " training text"
+            " training text; use more text, or lower min_count"
         )
     new = rng.permutation(new)[:size]
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
@@ -110,7 +110,7 @@ def gaps(
 
 
 def _frequent(counts: Counts, min_count: int) -> Counts:
-    """Return the counts without the rarer tuples."""
+    """Keep only tuples that occur at least ``min_count`` times."""
     x = counts.entries
     often = np.flatnonzero(x.values >= min_count)
     if not len(often):
@@ -125,7 +125,7 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
 def _unseen(
     seen: Entries, other: Entries, back: NDArray[np.int64], given: NDArray[np.int64], words: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return whether each word completes its given words to a tuple that occurs in neither text; shape (n, m)."""
+    """Return whether each word completes the given words to a tuple that occurs in neither corpus, shape (n, m)."""
     n, m = words.shape
     rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
     new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)
@@ -137,7 +137,7 @@ def _unseen(
 
 
 def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the first valid word of each row, or -1."""
+    """Return the first valid word in each row, or -1 if there is none."""
     at = fits.argmax(axis=1)
     rows = np.arange(len(words))
     return np.where(fits[rows, at], words[rows, at], -1)
@@ -152,7 +152,10 @@ def _wrong(train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.rando
 def _matched(
     train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.random.Generator, width: int
 ) -> NDArray[np.int64]:
-    """Draw words that occurred with each given word; -1 if the answer did not, or if no word is valid."""
+    """Sample a wrong answer for each question from the words that co-occur with all given words.
+
+    The result is -1 if the answer does not co-occur with them, or if no word is valid.
+    """
     pairs = count(train, order=2, width=width).entries
     size = len(train.vocabulary)
     i, j = pairs.indices.T.astype(np.int32)
@@ -171,7 +174,7 @@ def _matched(
 
 
 def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[PhraseCase]:
-    r"""Return articles of ``held`` with two-word titles, with their characteristic words and distractors.
+    r"""Generate phrase tests from held-out articles with two-word titles: characteristic words and distractors.
 
     Characteristic are the words :math:`w`, other than those of the title, with the largest :math:`n_w \log \frac{n_w}{N
     p_w}`, where :math:`n_w` of the :math:`N` words of the article are :math:`w`, and :math:`p_w` is its share of the
@@ -194,12 +197,14 @@ def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[PhraseCase]:
         if len(others) >= MIN_OWN_WORDS:
             cases.append(PhraseCase(title, mine, tuple(others)))
     if not cases:
-        raise InputError("no held-out article has a title of two known words, one of which is in another title")
+        raise InputError(
+            "no held-out article has a title of two known words that shares a word with another title; use more text"
+        )
     return cases
 
 
 def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return the characteristic words of the articles whose titles are two known words, by title."""
+    """Return the characteristic words of each article whose title consists of two known words."""
     place = np.array([known.index.get(word, -1) for word in corpus.vocabulary.words])
     edges = corpus.sentences[corpus.documents]
     log_share = np.log(known.counts / known.counts.sum())
@@ -221,7 +226,7 @@ def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray
 
 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
-    """Return frequent n-grams of ``order`` different words, and whether each is the title of a document.
+    """Return frequent n-grams of ``order`` different words, each labelled by whether it is a document title.
 
     Words are adjacent in the corpus, which may have dropped words between them. Titles are tokenized by ``Tokenizer()``
     in lower case; titles with a disambiguation in brackets, *Mercury (planet)*, do not count as names.
@@ -252,7 +257,7 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
 def _titles(
     corpus: Corpus, length: int, known: dict[str, int], *, bracketed: bool = True
 ) -> dict[int, tuple[str, ...]]:
-    """Return the titles that consist of ``length`` different known words, each with its first document."""
+    """Return the document titles that consist of ``length`` different known words, by document index."""
     if corpus.titles is None:
         raise InputError(
             "the documents of this corpus have no titles; use documents from a Wikipedia dump or WikiExtractor"

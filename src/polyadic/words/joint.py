@@ -1,4 +1,4 @@
-"""Word vectors with unconstrained columns for pairs and non-negative columns for pairs and larger tuples."""
+"""Word vectors with unconstrained dimensions for pairs and non-negative dimensions for larger word tuples."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class JointCP(TensorModel):
     callback: Callback = None
 
     def fit(self, lists: Sequence[Entries]) -> Self:
-        """Factorize symmetric entries of order 2 and of one or more higher orders.
+        """Factorize symmetric association tensors of order 2 and of one or more higher orders.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class JointCP(TensorModel):
         return self
 
     def plan(self, lists: Sequence[Entries]) -> dict[str, float]:
-        """Return the rank, the number of non-negative components, and the expected minutes and MiB of a fit.
+        """Return the rank, the number of non-negative components, and the estimated time and memory of a fit.
 
         Parameters
         ----------
@@ -145,16 +145,17 @@ class JointCP(TensorModel):
         return {"rank": self.rank, "n_nonnegative": self._n_nonnegative, **about}
 
     def _objective(self, lists: Sequence[Entries]) -> tuple[int, list[Term], Objective]:
-        """Return the vocabulary size, the terms of larger tuples, and the complete objective."""
+        """Return the vocabulary size, the terms of higher-order tuples, and the complete objective."""
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(
-                f"joint factorization requires pairs, followed by larger tuples; got entries of orders {orders}"
+                "joint factorization requires entries of order 2, followed by entries of higher orders;"
+                f" got orders {orders}"
             )
-        size, n_nonnegative = lists[0].shape[0], self._n_nonnegative
-        if self.start is None and self.rank >= size + n_nonnegative:  # before an evaluation, which takes minutes here
-            what = f"the {size:,} words and the {n_nonnegative:,} non-negative components"
-            raise InputError(f"rank must be below {size + n_nonnegative:,}, {what}; got {self.rank:,}", "rank")
+        size, components = lists[0].shape[0], self._components
+        if self.start is None and self.rank >= size + components:  # before an evaluation, which takes minutes here
+            what = f"the sum of {size:,} words and {components:,} components"
+            raise InputError(f"rank must be below {size + components:,}, {what}; got {self.rank:,}", "rank")
         scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
@@ -163,9 +164,9 @@ class JointCP(TensorModel):
         return size, larger, objective
 
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return a start: eigenvectors for unconstrained columns, scaled random numbers for the others."""
-        A = PPMISVD(self.rank - self._n_nonnegative, seed=self.seed).fit(lists[0]).vectors_
-        C = NonNegative().prox(positive_start(len(A), self._n_nonnegative, np.random.default_rng(self.seed)), 0.0)
+        """Initialize unconstrained columns by PPMI-SVD, and non-negative columns by scaled random numbers."""
+        A = PPMISVD(self.rank - self._components, seed=self.seed).fit(lists[0]).vectors_
+        C = NonNegative().prox(positive_start(len(A), self._components, np.random.default_rng(self.seed)), 0.0)
         return A, best_scale(larger, zero_unobserved(C, lists[1:]), threads=self.threads)
 
     def _given(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -185,7 +186,7 @@ class JointCP(TensorModel):
         return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.pair_scale), threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the concatenation of :math:`A` and :math:`C` as an Embedding with words and counts.
+        """Return the word vectors, the concatenation of :math:`A` and :math:`C`, as an Embedding with words and counts.
 
         Parameters
         ----------
@@ -197,7 +198,7 @@ class JointCP(TensorModel):
         return Embedding(words, np.hstack(self.factors_), counts=counts, components=self.factors_[1].shape[1])
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range or if there are more non-negative components than columns."""
+        """Raise InputError if a setting is out of range; the number of components must be below the rank."""
         super().check()
         check_int("n_nonnegative", self._n_nonnegative, low=1, high=self.rank - 1)
 
@@ -207,5 +208,5 @@ class JointCP(TensorModel):
 
 
 def _explained_by(slot: Slot, term: Term) -> Term:
-    """Return the term with a different factor for all its modes."""
+    """Return a copy of an objective term in which all modes share the given factor."""
     return replace(term, slots=(slot,) * len(term.slots), importance=dict.fromkeys([slot], *term.importance.values()))

@@ -59,7 +59,7 @@ BATCH = 128
 
 @dataclass(frozen=True, eq=False)
 class GloveCells:
-    """Cells of a symmetric matrix in update order: each pair of words once, with its log count and weight."""
+    """Cells of a symmetric matrix in update order, with log counts and weights; each word pair occurs once."""
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -79,7 +79,7 @@ def glove_arrange(
     size: int,
     rng: np.random.Generator,
 ) -> GloveCells:
-    """Shuffle cells, shape (n, 2), within pairs of word groups, and plan the rounds.
+    """Shuffle the cells of a co-occurrence matrix and group them into rounds that can be updated in parallel.
 
     The cells are copied into this order: random access through a permutation would take longer than the arithmetic.
     """
@@ -108,7 +108,7 @@ def glove_arrange(
 
 
 def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
-    r"""Update the parameters in place with Adagrad, once per cell and direction; return the sum of losses.
+    r"""Update GloVe parameters in place with AdaGrad for one epoch; return the sum of losses.
 
     .. math:: \sum_{ij} f_{ij} \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2
 
@@ -133,7 +133,7 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: flo
 
 
 def _tournament(groups: int) -> list[list[tuple[int, int]]]:
-    """Pair each group with itself in one round, then with every other group; each round contains each group once.
+    """Return a round-robin schedule that pairs each group with itself and with every other group.
 
     This is the circle method: the last group is fixed, the others rotate by one place per round.
     """
@@ -148,10 +148,11 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
-    """Compute the gradient of ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last, in both directions.
+    """Numba kernel: update GloVe vectors and biases with AdaGrad, in both directions of each cell.
 
-    ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared
-    updates. Returns the sum of the losses before the updates.
+    The loss is ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last. ``U`` is (2, V, R), words and
+    contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared updates. Returns the sum of the
+    losses before the updates.
     """
     rank = U.shape[2]
     one = U.dtype.type(1)
@@ -196,7 +197,9 @@ def cp_poisson(
     measured: bool = False,
     threads: int,
 ) -> tuple[float, NDArray[Any]]:
-    r"""Return the log-likelihood :math:`\sum_e x_e \log m_e`, 0 if not ``measured``, and the factor of mode n.
+    r"""Return the Poisson log-likelihood :math:`\sum_e x_e \log m_e` and the multiplicative update of one factor.
+
+    The log-likelihood is 0 if not ``measured``.
 
     .. math:: \Phi_{ir} = \sum_{e:\, e_n = i} \frac{x_e}{\max(m_e, \epsilon)} \prod_{d \ne n} U_{o_d + e_d, r}, \qquad
               m_e = \sum_r \prod_d U_{o_d + e_d, r}
@@ -233,7 +236,7 @@ def cp_poisson(
 
 @njit(cache=True, nogil=True)
 def _fibre_end(indices, start, last):
-    """Return the first entry after ``start`` that is in another fibre."""
+    """Return the end of the tensor fibre that begins at entry ``start``."""
     e = start + 1
     while e < last:
         for d in range(indices.shape[0] - 1):
@@ -245,7 +248,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _log_likelihood(x, m, floor):
-    """Return ``x log m``, extended linearly (by its tangent) below ``floor``."""
+    """Return ``x log m``, replaced by its tangent where ``m`` is below ``floor``."""
     if m < floor:
         return x * (math.log(floor) + (m - floor) / floor)
     return x * math.log(m)
@@ -253,10 +256,11 @@ def _log_likelihood(x, m, floor):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first, last, phi):
-    """Add ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``.
+    """Numba kernel: add the contributions of entries to the multiplicative Poisson update of one mode.
 
-    Row ``d`` of ``indices`` (order, n) indexes rows ``U[i] = T[i, 0]`` from ``offsets[d]`` on; ``phi`` has only the
-    rows of the target. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
+    Adds ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``. Row ``d`` of
+    ``indices`` (order, n) indexes rows ``U[i] = T[i, 0]`` from ``offsets[d]`` on; ``phi`` has only the rows of the
+    target. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
     """
     rank, leaf = T.shape[2], indices.shape[0] - 1
     others, w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
@@ -308,7 +312,7 @@ def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first,
 
 
 class _Tree(NamedTuple):
-    """Tree of entries: roots, fibres and leaves, with the factors in one flat array."""
+    """Sparse tensor stored as a tree of roots, fibres and leaves, with all factor matrices in one flat array."""
 
     columns: NDArray[Any]
     starts: NDArray[np.int64]
@@ -321,18 +325,18 @@ class _Tree(NamedTuple):
 
     @property
     def contracted(self) -> tuple[int, int]:
-        """Shape of the core contracted with a root: (product of the middle ranks, rank of the leaf)."""
+        """Shape of the core tensor contracted with a root: (product of the middle ranks, rank of the leaf)."""
         return math.prod(self.ranks[1:-1].tolist()), int(self.ranks[-1])
 
     def shares(self) -> list[range]:
-        """Divide the roots into non-empty parts with about equal numbers of fibres."""
+        """Partition the roots into ranges with about equal numbers of fibres."""
         fibres = np.linspace(0, self.roots[-1], max(1, min(PARTS, len(self.roots) - 1)) + 1)
         bounds = np.searchsorted(self.roots, fibres)
         bounds[0], bounds[-1] = 0, len(self.roots) - 1
         return [range(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
     def blocks(self, share: range) -> Iterator[tuple[int, NDArray[Any], NDArray[np.int64]]]:
-        """Yield the first root of each block, the rows of its roots, and their positions in ``U``."""
+        """Yield the first root of each block, with the factor rows of its roots and their positions in ``U``."""
         size = max(1, BLOCK // math.prod(self.contracted))
         for first in range(share.start, share.stop, size):
             entries = self.starts[self.roots[first : min(first + size, share.stop)]]
@@ -344,7 +348,7 @@ class _Tree(NamedTuple):
 def tucker_core(
     indices: NDArray[Any], values: NDArray[Any], factors: Factors, *, slots: Sequence[int], threads: int
 ) -> NDArray[np.float64]:
-    r"""Contract listed entries with a factor in each mode; fastest if the indices are sorted.
+    r"""Contract a sparse tensor with a factor matrix in each mode; sorted indices are fastest.
 
     .. math:: G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}
     """
@@ -366,7 +370,10 @@ def tucker_core(
 def tucker_predict(
     indices: NDArray[Any], factors: Factors, core: NDArray[Any], *, slots: Sequence[int], threads: int
 ) -> NDArray[Any]:
-    r"""Return the predicted entries, :math:`\sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`."""
+    r"""Return the entries predicted by a Tucker model.
+
+    .. math:: m_e = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}
+    """
     tree = _tree(indices, factors, slots)
     G = _unfolded(core, tree)
     predictions = np.empty(tree.columns.shape[1], tree.U.dtype)
@@ -390,7 +397,7 @@ def tucker_pullback(
     slots: Sequence[int],
     threads: int,
 ) -> Factors:
-    r"""Return the gradient of each factor, :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`.
+    r"""Return the gradient with respect to each factor matrix, :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`.
 
     The gradient of the core is ``tucker_core`` of the derivatives.
     """
@@ -443,12 +450,12 @@ def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any],
 
 
 def _sum(part: Callable[[int], NDArray[np.float64]], parts: int, threads: int) -> NDArray[np.float64]:
-    """Sum the parts in order."""
+    """Compute partial sums in parallel threads and add them in a fixed order."""
     return functools.reduce(np.ndarray.__iadd__, imap(part, range(parts), threads))
 
 
 def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tree:
-    """Find roots and fibres, and check that every index is a row number of its factor."""
+    """Build the tree of roots and fibres of a sparse tensor; raise ValueError if an index is out of range."""
     if indices.ndim != 2 or indices.shape[1] < 2 or any(u.ndim != 2 for u in factors):
         raise ValueError(
             f"indices must have at least two columns, and factors must have two dimensions; got shapes"
@@ -471,7 +478,7 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
 
 
 def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the starts of runs of equal columns, and the end of the last run."""
+    """Return the start of each run of equal columns, and the end of the last run."""
     changes = np.zeros(columns.shape[1], bool)
     changes[:1] = True
     for column in columns:
@@ -482,7 +489,7 @@ def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
 def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
     if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
         raise ValueError(
-            f"indices of mode {mode} must be row numbers of its factor, from 0 to {size - 1}; got {column.min()} to"
+            f"indices of mode {mode} must be row indices of its factor, from 0 to {size - 1}; got {column.min()} to"
             f" {column.max()}"
         )
 
@@ -496,7 +503,7 @@ def _one_per_entry(name: str, numbers: NDArray[Any], tree: _Tree) -> NDArray[Any
 
 
 def _unfolded(core: NDArray[Any], tree: _Tree) -> NDArray[Any]:
-    """Return the core unfolded along the first mode."""
+    """Return the core tensor unfolded along the first mode."""
     if core.shape != tuple(tree.ranks.tolist()):
         raise ValueError(f"the core must have shape {tuple(tree.ranks.tolist())}; got {core.shape}")
     return np.ascontiguousarray(core, tree.U.dtype).reshape(len(core), -1)
@@ -504,7 +511,7 @@ def _unfolded(core: NDArray[Any], tree: _Tree) -> NDArray[Any]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _middle(indices, at, ranks, U, e, k):
-    """Write the Kronecker product of the middle rows of entry ``e``, or 1 if there are none."""
+    """Numba kernel: compute the Kronecker product of the factor rows of entry ``e`` in all middle modes."""
     k[0] = 1
     filled = 1
     for d in range(1, indices.shape[0] - 1):
@@ -518,7 +525,7 @@ def _middle(indices, at, ranks, U, e, k):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_to_middle(indices, at, ranks, U, e, dk, dU):
-    """Add the gradient of the Kronecker product to the gradients of the middle rows of entry ``e``."""
+    """Numba kernel: add the gradient of the Kronecker product to the factor rows of entry ``e`` in the middle modes."""
     last_mode = indices.shape[0] - 1
     if last_mode == 2:  # order 3, the common case: the product is the row itself
         row = at[1] + indices[1, e] * ranks[1]
@@ -539,9 +546,10 @@ def _add_to_middle(indices, at, ranks, U, e, dk, dU):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
-    """Write ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on.
+    """Numba kernel: contract the entries of each root with the factor rows of the middle and leaf modes.
 
-    ``starts[f]`` is the first entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
+    Writes ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on. ``starts[f]`` is the first
+    entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
     """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
@@ -562,9 +570,10 @@ def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C, A, dU):
-    """Add ``sum_e derivatives_e dm_e/dU`` of middle and leaf rows to ``dU``, and write ``A`` as :func:`_core_fibres`.
+    """Numba kernel: add the gradients of the middle and leaf factor rows of a Tucker model to ``dU``.
 
-    ``C[b]`` is the core contracted with the row of a root. The gradient of that row is ``sum (core * A[b])``.
+    Adds ``sum_e derivatives_e dm_e/dU``, and writes ``A`` as :func:`_core_fibres`. ``C[b]`` is the core contracted with
+    the row of a root. The gradient of that row is ``sum (core * A[b])``.
     """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
@@ -591,7 +600,10 @@ def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions):
-    """Write ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on."""
+    """Numba kernel: predict the entries of a block of roots with a Tucker model.
+
+    Writes ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on.
+    """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
     K = np.empty((BATCH, C.shape[1]), U.dtype)
@@ -612,7 +624,7 @@ def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions)
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _gram_fibres(starts, leaves, values, Q, first, last, product):
-    """Add ``X X' Q`` to ``product`` for columns first..last of ``X``, which has a row per leaf."""
+    """Numba kernel: add ``X X' Q`` to ``product`` for the columns first..last of a sparse matrix ``X``."""
     rank = Q.shape[1]
     t = np.empty(rank, Q.dtype)
     for f in range(first, last):

@@ -1,4 +1,4 @@
-"""Methods for word vectors: their models, their input, and the settings of every step.
+"""Methods for training word vectors, with the model, input and default settings of each method.
 
 A new method is a new row of :data:`METHODS`. The defaults here are used by Python, the command line and the
 experiments; those of the models are in their classes.
@@ -27,7 +27,7 @@ Data = Literal["corpus", "contexts", "counts", "associations"]
 
 @dataclass(frozen=True)
 class WordMethod:
-    """Method for training word vectors: a model, and how its input is counted and weighted."""
+    """Method for training word vectors: a model class, and how its input is counted and weighted."""
 
     model: str
     """Public name of the model class."""
@@ -46,12 +46,12 @@ class WordMethod:
 
     @property
     def cls(self) -> Any:
-        """Class of the model."""
+        """Model class of this method."""
         return getattr(words if self.model in words.HOMES else tables, self.model)
 
     @property
     def options(self) -> set[str]:
-        """Settings of the model that the user can choose."""
+        """Names of the model settings that the user can choose."""
         names = {setting.name for setting in dataclasses.fields(self.cls) if setting.init}
         if self.strength:
             names |= {self.strength, "learning_rate", "batch", "sampled_zeros"}
@@ -61,18 +61,18 @@ class WordMethod:
         return renamed - {*self.fixed, "penalty", "callback", "words", "stop_words"}
 
     def default(self, name: str, order: int) -> Any:
-        """Return the default of a setting of counts or weights for an order."""
+        """Return the default of a counting or weighting setting for tuples of a given order."""
         usual: Options = {"tuple_min_count": 1 if order == 2 else 2, "width": 10, "smoothing": 1.0}
         return (self.pairs if order == 2 else {}).get(name, usual[name])
 
     def penalty(self, strength: float = 0.0) -> Any:
-        """Return the penalty with this strength, for methods that have one."""
+        """Return a penalty object with the given strength."""
         from polyadic.core.penalties import L2, NonNegative
 
         return {"l1": NonNegative, "l2": L2}[self.strength](strength)
 
     def make(self, options: Mapping[str, Any]) -> Any:
-        """Create the model."""
+        """Create the model with the given options."""
         options = {RENAMED_BACK.get(self.model, {}).get(name, name): value for name, value in options.items()}
         adapt = ADAPTED.get(self.model)
         return self.cls(**self.fixed, **(adapt(self, options) if adapt else options))
@@ -109,7 +109,7 @@ RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names
 
 
 def _symmetric(method: WordMethod, options: Options) -> Options:
-    """Convert the options of SymmetricCP: a penalty from its strength, a solver from its name."""
+    """Convert command-line options to SymmetricCP arguments, with penalty and solver objects."""
     from polyadic.core.solvers.adaptive import Adam
     from polyadic.core.solvers.quasi_newton import quasi_newton
     from polyadic.core.solvers.stochastic import stochastic
@@ -117,7 +117,7 @@ def _symmetric(method: WordMethod, options: Options) -> Options:
     online = {name: options.pop(name) for name in ("learning_rate", "batch", "sampled_zeros") if name in options}
     solver = options.pop("solver", "quasi-newton")
     if solver != "online" and online:
-        raise InputError(f"{min(online)} is an option only of solver online", min(online))
+        raise InputError(f"{min(online)} can be used only with the solver online", min(online))
     if "sampled_zeros" in online:
         options.setdefault("zero_weight", 0.0)  # sampled zeros replace exact ones
     options["penalty"] = method.penalty(options.pop(method.strength, 0.0))
@@ -130,7 +130,7 @@ def _symmetric(method: WordMethod, options: Options) -> Options:
 
 
 def _correspondence(_: WordMethod, options: Options) -> Options:
-    """Convert the options of CorrespondenceVectors: load scores and stop words."""
+    """Convert command-line options to CorrespondenceVectors arguments, loading scores and stop words."""
     from polyadic.datasets import read_pairs
     from polyadic.text.stopwords import stop_words
 
@@ -156,9 +156,10 @@ BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """Settings of :func:`~polyadic.words.training.train` other than those of the model.
+    """Settings for training word vectors, except for the settings of the model.
 
-    A tuple of values has one value per order; the command line writes it as ``5/10``.
+    See :func:`~polyadic.words.training.train`. A tuple of values has one value per order; the command line writes it as
+    ``5/10``.
 
     Parameters
     ----------
@@ -248,7 +249,7 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOptions:
-    """Settings of methods that are not fields of their models or have different defaults here.
+    """Method settings that are not parameters of the model class, or that have a different default in training.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Word2vec vectors, trained by gensim on a corpus of this library."""
+"""Word2vec vectors, trained by gensim on a polyadic corpus."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Word2Vec(WordModel):
     callback: Callback = None
 
     def fit(self, corpus: Corpus) -> Self:
-        """Train on a corpus for ``epochs`` passes.
+        """Train word2vec on a corpus for ``epochs`` passes.
 
         Parameters
         ----------
@@ -137,12 +137,15 @@ class Word2Vec(WordModel):
 
 
 def _epochs(model: Any, corpus: Corpus, epochs: int, learning_rate: float) -> Iterator[Sweep]:
-    """Train on pieces of the corpus with linearly decreasing learning rate; the first piece evaluates the start."""
+    """Train for several epochs with a linearly decreasing learning rate, yielding the vectors after each epoch.
+
+    The first piece evaluates the start.
+    """
     known = model.wv.key_to_index
     rows = np.array([known.get(word, len(known)) for word in corpus.vocabulary.words])
 
     def vectors() -> NDArray[np.float32]:
-        """Return the rows in the order of the corpus vocabulary; rows of words that do not occur are zero."""
+        """Return the word vectors in the order of the corpus vocabulary; words that do not occur have zero vectors."""
         return np.vstack([model.wv.vectors, np.zeros((1, model.vector_size), np.float32)])[rows]
 
     def train(piece: list[list[str]], first: float, last: float) -> float:
@@ -166,7 +169,7 @@ def _epochs(model: Any, corpus: Corpus, epochs: int, learning_rate: float) -> It
 
 
 def _pieces(corpus: Corpus) -> Iterator[list[list[str]]]:
-    """Yield the sentences as words, about 100,000 words at a time; sentences too long for gensim are split."""
+    """Yield sentences as lists of words, in batches of about 100,000 words; overlong sentences are split."""
     words = corpus.vocabulary.words
     piece: list[list[str]] = []
     size = 0

@@ -1,4 +1,4 @@
-r"""Word sense induction from occurrences: number, frequency and substitutes of senses.
+r"""Word sense induction from the occurrences of words: number, frequency and substitutes of senses.
 
 Contexts of a word about different topics are not yet different senses: texts on Einstein's life and on his physics
 mean the same man. Senses differ in the words that could be *substituted*. Occurrences are therefore clustered by
@@ -96,7 +96,7 @@ REPELLED = 0.5
 
 
 class SenseOfWord(NamedTuple):
-    """Sense of a word.
+    """One sense of a word, with its relative frequency, substitutes, typical occurrences and vector.
 
     ``share`` is its share of the occurrences, ``substitutes`` are words that could replace it, ``positions`` are its
     positions in the corpus (among the occurrences that were clustered), most typical first, and ``vector`` is its
@@ -110,7 +110,7 @@ class SenseOfWord(NamedTuple):
 
 
 class SensesOfWord(NamedTuple):
-    """Senses of a word, most frequent first.
+    """All induced senses of a word, most frequent first.
 
     ``occurrences`` is the frequency of the word in the corpus, ``agreement`` the share of random starts that found the
     same number of senses.
@@ -123,13 +123,13 @@ class SensesOfWord(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Whether the word is frequent enough for a reliable result."""
+        """Whether the word occurs often enough for reliable sense induction."""
         return self.occurrences >= RELIABLE_OCCURRENCES
 
 
 @dataclass(frozen=True, eq=False)
 class WordSenses:
-    """Word sense induction from a corpus and its word vectors.
+    """Word sense induction from a corpus and word vectors.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class WordSenses:
 
     @classmethod
     def learn(cls, embedding: Embedding, corpus: Corpus, *, seed: int = 0, keep: bool = False) -> WordSenses:
-        """Learn the map from contexts to word vectors from all sufficiently frequent words.
+        """Learn the linear map from contexts to word vectors, from all sufficiently frequent words.
 
         Parameters
         ----------
@@ -208,11 +208,11 @@ class WordSenses:
 
     @staticmethod
     def can_learn(embedding: Embedding, corpus: Corpus) -> bool:
-        """Return whether there is enough text to learn from."""
+        """Return whether the corpus has enough text to learn word senses."""
         return len(_frequent(embedding, corpus)) >= 2
 
     def senses(self, word: str, *, top: int = 10, known: int = MIN_SUBSTITUTE_COUNT, seed: int = 0) -> SensesOfWord:
-        """Return the senses of a word.
+        """Return the induced senses of a word.
 
         Parameters
         ----------
@@ -237,7 +237,10 @@ class WordSenses:
             raise InputError(f"{word!r} is not in the vocabulary of the corpus")
         positions = np.flatnonzero(np.asarray(self.corpus.ids) == number)
         if len(positions) < MIN_OCCURRENCES:
-            raise InputError(f"{word!r} occurs {len(positions)} times; its senses need at least {MIN_OCCURRENCES}")
+            raise InputError(
+                f"{word!r} is too rare to find its senses: at least {MIN_OCCURRENCES} occurrences are required;"
+                f" got {len(positions)}"
+            )
         chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MAX_OCCURRENCES])
         X, Y = self._contexts(self._around(chosen), [number])
         labels, agreement = _agreed(X, Y, seed)
@@ -254,7 +257,7 @@ class WordSenses:
         return SensesOfWord(word, len(positions), agreement, tuple(senses))
 
     def vector(self, word: str, positions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the mean predicted word vector of some occurrences of a word.
+        """Return the mean context-based vector of a word at the given positions in the corpus.
 
         So the same word in two parts of a text has two vectors that can be compared, and that have neighbours.
 
@@ -269,7 +272,7 @@ class WordSenses:
         return Y.mean(axis=0).astype(np.float64)
 
     def lines(self, sense: SenseOfWord, number: int) -> list[ConcordanceLine]:
-        """Return the most typical lines of a sense, except lines that share most words with an earlier one.
+        """Return the most typical concordance lines of a sense, without near-duplicates.
 
         Parameters
         ----------
@@ -289,9 +292,10 @@ class WordSenses:
         return [line for line, _ in kept]
 
     def divide(self, positions: NDArray[np.int64], words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
-        """Return the sense of each occurrence, numbered from 0; several words are treated as one word.
+        """Cluster the occurrences of one or more words into senses, treating several words as one.
 
-        This separates two words again that were merged into one, as in pseudo-word evaluation.
+        Returns the index of the sense of each occurrence. This separates two words again that were merged into one, as
+        in pseudo-word evaluation.
 
         Parameters
         ----------
@@ -308,7 +312,7 @@ class WordSenses:
     def assign(
         self, senses: SensesOfWord, contexts: Iterable[tuple[Sequence[str], Sequence[str]]]
     ) -> NDArray[np.int64]:
-        """Predict the sense in which a word is used in new text.
+        """Predict the sense of a word in new contexts.
 
         Parameters
         ----------
@@ -348,7 +352,7 @@ class WordSenses:
         return np.where(Y.any(axis=1), nearest, -1)
 
     def _around(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the words around positions, shape (n, 2 WIDE); -1 outside the document."""
+        """Return the ids of the words around each position, shape (n, 2 WIDE); -1 outside the document."""
         ids, ends = self.corpus.ids, np.asarray(self.corpus.sentences)[np.asarray(self.corpus.documents)]
         document = np.searchsorted(ends, positions, side="right")
         around = positions[:, None] + np.array([d for d in range(-WIDE, WIDE + 1) if d])
@@ -358,7 +362,7 @@ class WordSenses:
     def _contexts(
         self, around: NDArray[np.int64], numbers: Sequence[int]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the directions of the contexts of a word, and the vectors predicted from them."""
+        """Return the direction of each context of a word, and the word vector predicted from each context."""
         around = np.where(np.isin(around, numbers), -1, around)
         wide, near = (self._sums(around, width)[0] for width in (WIDE, NEAR))
         X = unit_rows(wide)
@@ -367,7 +371,10 @@ class WordSenses:
     def _mean_contexts(
         self, positions: NDArray[np.int64], words: NDArray[np.int64], size: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean contexts of words, shape (size, 2 R), and the mean weight of wide and near contexts."""
+        """Return the mean context vector of each word, shape (size, 2 R), and the mean weight of its contexts.
+
+        There is one mean weight for wide contexts and one for near contexts.
+        """
         totals = np.zeros((2, size, self.embedding.rank))
         weights = np.zeros((2, size))
         for start in range(0, len(positions), 1 << 16):
@@ -383,7 +390,7 @@ class WordSenses:
         return np.hstack(list(means)), np.maximum(weights.sum(axis=1) / len(positions), 1e-9)
 
     def _sums(self, around: NDArray[np.int64], width: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the weighted sums of the vectors of the surrounding words, and the sums of the weights."""
+        """Return the weighted sum of the vectors of the surrounding words, and the sum of the weights."""
         near = around[:, WIDE - width : WIDE + width]
         weights, vectors = self._weighted
         inside = (near >= 0) & (weights[near] > 0)
@@ -394,7 +401,7 @@ class WordSenses:
 
     @cached_property
     def _weighted(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the weight of each corpus word (zero for words without a vector) and its unit vector."""
+        """Weight and unit vector of each corpus word; words without a vector have zero weight."""
         vocabulary, index = self.corpus.vocabulary, self.embedding.index
         share = vocabulary.counts / vocabulary.counts.sum()
         rows = np.array([index.get(word, -1) for word in vocabulary.words])
@@ -402,7 +409,7 @@ class WordSenses:
         return weights, np.where(rows[:, None] >= 0, self.embedding.unit[rows], 0).astype(np.float32)
 
     def _substitutes(self, vectors: NDArray[np.float64], word: str, top: int, known: int) -> list[tuple[str, ...]]:
-        """Return words similar to each sense and dissimilar to the other senses."""
+        """Return the words that are similar to each sense and dissimilar to all other senses."""
         counts = self.corpus.vocabulary.counts
         frequent = (w for w, n in zip(self.corpus.vocabulary.words, counts, strict=True) if n >= known and w != word)
         rows = [row for other in frequent if (row := self.embedding.index.get(other)) is not None]
@@ -417,7 +424,7 @@ class WordSenses:
 
 
 def _frequent(embedding: Embedding, corpus: Corpus) -> list[int]:
-    """Return the ids of words that have vectors and occur often enough to learn from."""
+    """Return the ids of words that have vectors and occur often enough in the corpus."""
     known = zip(corpus.vocabulary.words, corpus.vocabulary.counts, strict=True)
     return [number for number, (word, n) in enumerate(known) if n >= MIN_OCCURRENCES and word in embedding]
 
@@ -427,7 +434,7 @@ def _digest(*parts: bytes) -> bytes:
 
 
 def _kept(corpus: Corpus, embedding: Embedding, seed: int) -> Path:
-    """Return the path of the cached context map for these vectors."""
+    """Return the path of the cached context map for the given word vectors."""
     about = f"{__version__} {FORMAT} {seed} {embedding.words}".encode()
     return corpus.path / f"senses-{_digest(about, embedding.vectors.tobytes()).hex()}.safetensors"
 
@@ -449,14 +456,14 @@ def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
         arrays = load(file.read_bytes())
         A, mean, fit, check = (arrays[name] for name in ("map", "mean", "fit", "check"))
         if check.tobytes() != _digest(A.tobytes(), mean.tobytes(), fit.tobytes()):
-            raise ValueError("its checksum does not match")  # noqa: TRY301 # handled with the other errors
+            raise ValueError("the checksum does not match")  # noqa: TRY301 # handled with the other errors
     except (SafetensorError, KeyError, ValueError) as error:
-        raise InputError(f"{file} is damaged: {error}; delete it so that it is computed again") from None
+        raise InputError(f"{file} is damaged: {error}; delete the file, and it will be recomputed") from None
     return A, mean, float(fit[0])
 
 
 def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-    """Solve weighted ridge regression; choose the ridge with the smallest leave-one-out error.
+    """Solve weighted ridge regression, choosing the penalty with the smallest leave-one-out error.
 
     The leave-one-out residual of row i is :math:`r_i / (1 - h_i)`, with the leverage :math:`h_i`.
     """
@@ -481,7 +488,7 @@ def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[NDA
 def _sampled(
     ids: NDArray[np.integer], rows: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw positions of each word, and return them with the index of their word in ``rows``."""
+    """Sample corpus positions of each word, and return them with the index of the word in ``rows``."""
     order = np.argsort(ids, kind="stable")
     ends = np.searchsorted(ids[order], np.column_stack([rows, rows + 1]))
     drawn = [
@@ -495,7 +502,10 @@ def _sampled(
 
 
 def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[NDArray[np.int64], float]:
-    """Return the partition with median number of senses that agrees best with the others, and its agreement."""
+    """Choose a consensus clustering from several random starts; return the labels and the level of agreement.
+
+    It is the partition with median number of senses that agrees best with the others.
+    """
     from sklearn.metrics import adjusted_rand_score
 
     runs = [_partition(X, Y, np.random.default_rng([seed, run])) for run in range(RUNS)]
@@ -508,12 +518,12 @@ def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[
 
 
 def _nearest(Y: NDArray[Any], vectors: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each row of Y the index of the vector with the largest cosine."""
+    """Return the index of the vector with the highest cosine similarity for each row of Y."""
     return np.asarray((Y @ unit_rows(vectors).T).argmax(axis=1))
 
 
 def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Cluster contexts and merge clusters whose substitutes agree; return the sense of each context, from 0."""
+    """Cluster contexts and merge clusters with similar substitutes; return the sense label of each context."""
     cells = _spherical_means(X, max(min(GROUPS, len(X) // 10), 1), rng)
     n = np.bincount(cells).astype(np.float64)
     C, e = _agreement(Y, cells, rng)
@@ -541,7 +551,7 @@ def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Ge
 def _agreement(
     Y: NDArray[np.float32], cells: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the noise-corrected cosine between the predictions of each pair of groups, and their relative noise."""
+    """Return the noise-corrected cosine similarity of each pair of clusters, and the relative noise of each cluster."""
     k = int(cells.max()) + 1
     at = (rng.random(len(Y)) < 0.5) * k + cells
     N = np.bincount(at, minlength=2 * k).reshape(2, k)
@@ -555,7 +565,7 @@ def _agreement(
 
 
 def _spherical_means(X: NDArray[np.float32], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Cluster directions by spherical k-means with k-means++ starts; no cluster is empty."""
+    """Cluster unit vectors by spherical k-means with k-means++ initialization; no cluster is empty."""
     centres = [X[rng.integers(len(X))]]
     distance = 1 - X @ centres[0]
     for _ in range(k - 1):

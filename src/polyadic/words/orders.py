@@ -1,4 +1,4 @@
-"""Objectives for symmetric tuples of one or more orders: weights of orders and zeros, starts, and fit cost."""
+"""Objectives for symmetric word tuples of one or more orders, with initialization and cost estimates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COPIES = 28
 
 
 def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[str, float]:
-    """Return the expected minutes of a quasi-Newton fit, from one evaluation, and its memory in MiB."""
+    """Estimate the time in minutes and the memory in MiB of a quasi-Newton fit, from one evaluation."""
     size = objective.terms[0].entries.shape[0]
     needed = check_fits(size, sum(widths), objective.threads)
     held = current_memory() or 0
@@ -46,7 +46,7 @@ def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[
 
 
 def check_fits(size: int, rank: int, threads: int) -> float:
-    """Return the memory of a fit in bytes, without entries; raise InputError if it is not available."""
+    """Return the memory needed for a fit in bytes; raise InputError if it is not available."""
     needed = 4.0 * (COPIES + 2 * threads) * size * rank
     check_memory(needed, f"a model of {size:,} words and rank {rank}", SMALLER)
     return needed
@@ -60,7 +60,7 @@ def symmetric_terms(
     zero_power: float | None = None,
     order_weights: Sequence[float] | None = None,
 ) -> list[Term]:
-    r"""Return a term for each list of symmetric entries, all modelled by CP with a shared factor.
+    r"""Return one CP term with a shared factor matrix for each list of symmetric entries.
 
     Each unordered tuple counts once. The weight of a term is its order weight divided by the loss of predicting zero
     for all listed entries, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a
@@ -100,7 +100,7 @@ def symmetric_terms(
             )
     sizes = [entries.squares() for entries in lists]
     if not all(sizes):
-        raise InputError("every listed entry is zero or has weight zero: there is nothing to factorize")
+        raise InputError("all entries are zero or have zero weight, so there is nothing to factorize")
     terms = []
     for x, size, weight in zip(lists, sizes, weights, strict=True):
         z = _zero_weight(x, loss) if zero_weight is None else zero_weight
@@ -112,7 +112,7 @@ def symmetric_terms(
 
 
 def _zero_weight(entries: Entries, loss: Loss) -> float:
-    """Return the mean weight of a zero, given the default total weight; 1 if the loss is a likelihood of counts."""
+    """Return the default mean weight of zero cells; 1 if the loss is a likelihood of counts."""
     if entries.unobserved == "missing":
         return 0.0
     if loss.zeros != "squares":
@@ -123,14 +123,14 @@ def _zero_weight(entries: Entries, loss: Loss) -> float:
 
 
 def _degrees_to(entries: Entries, power: float) -> NDArray[np.float64]:
-    """Return the number of entries of each index, raised to a power and divided by the mean."""
+    """Return the number of entries that contain each index, raised to a power and scaled to mean 1."""
     degrees = sum(np.bincount(column, minlength=entries.shape[0]) for column in entries.indices.T)
     q = np.asarray(degrees, float) ** power
     return np.asarray(q / q.mean())
 
 
 def positive_start(size: int, rank: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return random rows around a common positive direction, shape (size, rank).
+    """Initialize a factor matrix with random rows around a common positive direction, shape (size, rank).
 
     Associations are positive, so this start is nearer to a solution than a centred one.
     """
@@ -138,18 +138,18 @@ def positive_start(size: int, rank: int, rng: np.random.Generator) -> NDArray[np
 
 
 def given_start(given: NDArray[Any], size: int, *, rank: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return given factors, shape (size, r), extended to ``rank`` by random columns a tenth as long."""
+    """Extend given initial factors, shape (size, r), to ``rank`` columns by small random numbers."""
     given = np.asarray(given)
     if given.ndim != 2 or given.shape[0] != size or not 0 < given.shape[1] <= rank:
         raise InputError(f"start must have {size} rows, one per word, and 1 to {rank} columns; got shape {given.shape}")
     if not np.isfinite(given).all():
-        raise InputError("start must be finite")
+        raise InputError("start must be finite; remove infinite and NaN values")
     more = rng.standard_normal((size, rank - given.shape[1])) * (0.1 * given.std())
     return np.hstack([given, more]).astype(np.float32)
 
 
 def zero_unobserved(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray[np.float32]:
-    """Set the rows of indices without entries to zero, as in the optimum of a symmetric decomposition."""
+    """Set the factor rows of indices without entries to zero, as in the optimum of a symmetric decomposition."""
     listed = np.zeros(len(u), bool)
     for entries in lists:
         for column in entries.indices.T:
@@ -158,7 +158,7 @@ def zero_unobserved(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray
 
 
 def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | None = None) -> NDArray[np.float32]:
-    """Scale initial factors so that the total loss of symmetric terms is minimal.
+    """Scale the initial factors to minimize the total loss of all terms.
 
     Predictions of order n scale with :math:`t^n` if ``u`` scales with t, so a squared loss is
     :math:`f(0) - b t^n + c t^{2n}`, and one gradient gives b and c. Other losses are evaluated during the search.
@@ -179,7 +179,7 @@ def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | 
 
 
 def _ray(term: Term, u: NDArray[np.float32], threads: int | None) -> Any:
-    """Return the loss of a term as a function of the scale of ``u``."""
+    """Return the loss of a term as a function of the scale of the factor matrix ``u``."""
     objective = Objective([term], [L2()], threads=threads)
     if not isinstance(term.loss, Squared):
         return lambda t: objective.value([u * u.dtype.type(t)])

@@ -61,7 +61,7 @@ class PPMISVD(WordModel):
     seed: Seed = None
 
     def fit(self, entries: Entries) -> Self:
-        """Factorize a matrix of associations.
+        """Factorize a matrix of word associations.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class PPMISVD(WordModel):
         return self
 
     def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if the sorted matrix and a basis with six times the rank do not fit into memory."""
+        """Raise InputError if the association matrix and the Lanczos basis do not fit into memory."""
         itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
         check_memory(
             48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank,

@@ -39,7 +39,7 @@ def phrase_vectors(
     words: Sequence[str] | None = None,
     blend: float = BLEND,
 ) -> NDArray[np.float64]:
-    """Return the vectors of pairs of words from the symmetric triples that contain them, shape (n, R).
+    """Return the vectors of two-word phrases, computed from symmetric triples, shape (n, R).
 
     ``words`` are those of the indices of the triples; by default the words of the embedding. The result can be compared
     with words by the cosine.
@@ -70,13 +70,16 @@ def phrase_vectors(
 
 
 def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: float = BLEND) -> NDArray[np.float64]:
-    """Compute phrase vectors from pairs (n, 2), their rows of triples (n, V) and unit vectors (V, R)."""
+    """Combine the vectors of words that co-occur with both words of a phrase and the vectors of these two words.
+
+    Inputs are pairs (n, 2), their rows of triples (n, V) and unit vectors (V, R).
+    """
     both = unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]])
     return np.asarray(unit_rows(rows @ unit) + blend * both)
 
 
 def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
-    """Return the values of triples that contain each pair, by third word, as a sparse matrix of shape (n, V)."""
+    """Return a sparse matrix (n, V) with the value of each triple that completes a pair by a third word."""
     from scipy.sparse import csr_array
 
     size, held = triples.shape[0], triples.holding(pairs)

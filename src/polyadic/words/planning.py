@@ -1,4 +1,4 @@
-"""Estimate time, memory and network traffic of encoding, counting and training on a cluster."""
+"""Estimate the time, memory and network traffic of encoding, counting and training on a cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORD = 6.0
 
 
 class StepCost(NamedTuple):
-    """Estimated cost of a step: wall-clock time including the network, network time, peak memory and traffic."""
+    """Estimated cost of a processing step: time, peak memory and network traffic."""
 
     step: str
     minutes: float
@@ -54,7 +54,7 @@ def planned(
     rank: int = 300,
     max_iter: int = SWEEPS,
 ) -> list[StepCost]:
-    """Return the estimated cost of the next step from a source: text, a corpus or counts.
+    """Estimate the cost of the next processing step for text, a corpus or counts.
 
     ``mbit`` is the speed of the network of a machine in each direction; ``order``, ``window`` and ``width`` are
     settings of counting, for a corpus, ``rank`` and ``max_iter`` of training, for counts.
@@ -73,7 +73,7 @@ def planned(
 
 
 def serial_copies(workers: int) -> int:
-    """Return the number of copies of the factors that an evaluation sends sequentially.
+    """Return the number of copies of the factors that are sent sequentially in each evaluation.
 
     The factors are broadcast along a binary tree; the gradients are reduced along a tree, and sent back.
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class PoissonCP(WordModel):
-    r"""Non-negative CP decomposition of counts: a mixture of components, each a distribution over words in every mode.
+    r"""Non-negative CP decomposition of counts: a mixture of components with a word distribution in every mode.
 
     .. math:: x_e \sim \mathrm{Poisson}(m_e), \qquad m_e = \sum_r \lambda_r \prod_d A^{(d)}_{e_d r}, \qquad
               \lambda, A \ge 0, \quad \sum_i A^{(d)}_{ir} = 1
@@ -96,7 +96,7 @@ class PoissonCP(WordModel):
     callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
-        """Factorize counts of any order.
+        """Factorize a tensor of counts of any order.
 
         A symmetric list stands for all permutations of its tuples. Every mode has a factor of its own; those of counted
         text come out similar.
@@ -167,20 +167,20 @@ class PoissonCP(WordModel):
         return Embedding(words, np.sqrt(self._factor(words, mode) * self.weights_).astype(np.float32), counts=counts)
 
     def _factor(self, words: Sequence[str], mode: int | None) -> NDArray[np.float64]:
-        """Return the word probabilities in a mode, or their mean over all modes."""
+        """Return the word probabilities of each component in one mode, or the mean over all modes."""
         if mode is not None:
             check_int("mode", mode, low=0, high=len(self.factors_) - 1)
         chosen = self.factors_ if mode is None else [self.factors_[mode]]
         if any(len(A) != len(words) for A in chosen):
             raise InputError(
                 f"words must be the vocabulary of the mode; got {len(words)} words for modes with"
-                f" {[len(A) for A in chosen]} rows; select one with mode=",
+                f" {[len(A) for A in chosen]} rows; set mode to select one of the modes",
                 "words",
             )
         return np.mean(chosen, axis=0, dtype=float)
 
     def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if factors, sums per thread and copies of the counts do not fit into memory."""
+        """Raise InputError if the factors and copies of the counts do not fit into memory."""
         rows, largest = sum(entries.shape), max(entries.shape)
         copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
         check_memory(
@@ -191,7 +191,7 @@ class PoissonCP(WordModel):
 
 
 def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
-    """Draw random components around the word frequencies, scaled to the total count.
+    """Initialize the factors with random components around the word frequencies, scaled to the total count.
 
     A wrong scale would dominate the first change of the objective, by which ``tol`` is measured.
     """
@@ -218,7 +218,7 @@ def apr(
     kappa: float = 1e-10,
     inner_tol: float = 1e-4,
 ) -> Iterator[Sweep]:
-    r"""Fit a non-negative CP model to counts; one sweep updates every mode ``inner`` times.
+    r"""Fit a non-negative CP model to counts by alternating Poisson regression (CP-APR).
 
     The objective has one term with a CP form, a Poisson loss (its ``floor`` guards the division), a factor for each
     mode, ``zero_weight=1`` and penalties ``NonNegative()``; it never increases. A mode is skipped if no element of
@@ -249,7 +249,7 @@ def apr(
 
 
 class _Model:
-    """Modes with columns that sum to one, the weights of the components, and the counts."""
+    """State of CP-APR: normalized factor matrices, component weights, and the counts."""
 
     def __init__(self, term: Term, start: Factors, threads: int) -> None:
         self.term, self.threads = term, threads
@@ -262,7 +262,7 @@ class _Model:
             self.weights = self.weights * self.normalized(n)
 
     def normalized(self, n: int) -> NDArray[np.float64]:
-        """Scale the columns of a mode to sum to one; return their previous sums."""
+        """Normalize the columns of one factor matrix to sum to one, in place; return the previous sums."""
         u = self.modes[n]
         u[u < GONE * u.sum(axis=0)] = 0
         sums = u.sum(axis=0, dtype=float)
@@ -270,11 +270,11 @@ class _Model:
         return sums
 
     def weigh(self, n: int) -> None:
-        """Multiply the weights of the components into a mode."""
+        """Multiply the columns of one factor matrix by the component weights, in place."""
         self.modes[n] *= self.weights.astype(self.U.dtype)
 
     def explain(self, n: int, *, measured: bool = False) -> tuple[float, NDArray[Any]]:
-        r"""Return the log-likelihood (if ``measured``) and :math:`\Phi` of a mode."""
+        r"""Return the log-likelihood (if ``measured``) and the multiplicative update :math:`\Phi` of one mode."""
         return cp_poisson(
             self.indices,
             self.values,
@@ -288,7 +288,10 @@ class _Model:
         )
 
     def measured(self) -> tuple[Sweep, NDArray[Any]]:
-        r"""Return the factors with their objective, and :math:`\Phi` of the first mode, which contains the weights."""
+        r"""Return the current factors with their objective, and the update :math:`\Phi` of the first mode.
+
+        The first mode contains the weights.
+        """
         share = (self.weights ** (1 / len(self.modes))).astype(self.U.dtype)
         factors = [u * share for u in self.modes]
         self.weigh(0)
@@ -297,13 +300,13 @@ class _Model:
         return Sweep([factors[self.term.slots.index(s)] for s in range(len(factors))], value), phi
 
     def lift(self, n: int, phi: NDArray[Any], kappa: float) -> None:
-        """Raise elements that are stuck at zero to a fraction of their column sum."""
+        """Raise elements that are stuck at zero to a small fraction of their column sum."""
         B = self.modes[n]
         floor = (kappa * self.weights).astype(B.dtype)
         np.copyto(B, floor, where=(floor > B) & (phi > 1))
 
     def multiply(self, n: int, phi: NDArray[Any], inner: int, tol: float) -> bool:
-        """Update a mode at most ``inner`` times until it is optimal; return whether it changed."""
+        """Update one mode multiplicatively, ``inner`` times or until it is optimal; return whether it changed."""
         B = self.modes[n]
         for step in range(inner):
             if float(np.abs(np.minimum(B, 1 - phi)).max(initial=0)) <= tol:
@@ -315,7 +318,7 @@ class _Model:
 
 
 def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
-    """Return a copy of the initial factors as one matrix, and the offsets of its modes."""
+    """Stack the initial factors into one matrix; return the matrix and the first row of each mode."""
     U, offsets = stacked(slot_factors([term], start), term.slots)
     if not (U >= 0).all():
         raise InputError(f"the initial factors for CP-APR must be non-negative; the smallest element is {U.min()}")
@@ -323,7 +326,7 @@ def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
 
 
 def _checked(objective: Objective) -> Term:
-    """Return the term of the objective; raise InputError if CP-APR cannot fit it."""
+    """Return the single term of an objective; raise InputError if CP-APR cannot fit the objective."""
     terms, penalties = objective.terms, objective.penalties
     if len(terms) != 1 or not (isinstance(terms[0].form, CP) and isinstance(terms[0].loss, Poisson)):
         raise InputError("CP-APR supports only a single CP term with Poisson loss; use quasi_newton for other models")
@@ -336,7 +339,8 @@ def _checked(objective: Objective) -> Term:
         )
     if term.zero_weight != 1 or term.entries.weights is not None or term.importance:
         raise InputError(
-            "CP-APR gives every cell weight 1; use zero_weight=1 and no weights, or quasi_newton", "zero_weight"
+            "CP-APR does not support weights; use zero_weight=1 and entries without weights, or quasi_newton",
+            "zero_weight",
         )
     if any(penalty != NonNegative() for penalty in penalties):
         raise InputError(
@@ -349,7 +353,7 @@ def _checked(objective: Objective) -> Term:
 
 
 def _in_fibres(entries: Entries, dtype: DTypeLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return indices sorted into long fibres, and values divided by the number of repeated permutations."""
+    """Return indices sorted for fibre-wise processing, and values corrected for repeated permutations."""
     if not entries.symmetric:
         order = np.lexsort(entries.indices.T[::-1])
         return entries.indices.T[:, order].T, entries.values[order].astype(dtype)
@@ -360,7 +364,7 @@ def _in_fibres(entries: Entries, dtype: DTypeLike) -> tuple[NDArray[Any], NDArra
 
 
 def _of_counts_alone(entries: Entries) -> float:
-    """Return the sum of ``x log x - x`` over all cells."""
+    """Return the part of the Poisson log-likelihood that depends only on the counts, the sum of ``x log x - x``."""
     from scipy.special import xlogy
 
     copies = entries.multiplicity() if _repeats(entries) else None
@@ -372,6 +376,6 @@ def _of_counts_alone(entries: Entries) -> float:
 
 
 def _repeats(entries: Entries) -> bool:
-    """Return whether any tuple of a symmetric list repeats an index and so has fewer distinct permutations."""
+    """Return whether any tuple of a symmetric tensor contains an index more than once."""
     columns = entries.indices.T
     return entries.symmetric and any((columns[d] == columns[d - 1]).any() for d in range(1, entries.order))

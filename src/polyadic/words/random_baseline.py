@@ -1,4 +1,4 @@
-"""Random word vectors, which give the chance level of an evaluation."""
+"""Random word vectors as a baseline for evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RandomVectors(WordModel):
-    r"""Random word vectors, which give the chance level of an evaluation with the same vocabulary.
+    r"""Random word vectors, a chance-level baseline with the same vocabulary.
 
     .. math:: U_{ir} \sim \mathcal{N}(0, \tfrac12) \quad \text{or} \quad U_{ir} \sim \mathrm{Uniform}[-1, 1]
 
@@ -49,7 +49,7 @@ class RandomVectors(WordModel):
     seed: Seed = None
 
     def fit(self, entries: Entries | Corpus) -> Self:
-        """Draw a vector for each word.
+        """Generate a random vector for each word of the vocabulary.
 
         Parameters
         ----------

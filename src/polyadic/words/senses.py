@@ -1,4 +1,4 @@
-"""Word senses as a given number of clusters of associated words or of contexts.
+"""Word senses as clusters of associated words or of contexts, with a given number of clusters.
 
 The vector of a phrase, :math:`u_w * u_c`, is the sense of the word :math:`w` that the word :math:`c` selects. Words
 :math:`c` that select the same sense have phrase vectors of similar direction, so the senses of :math:`w` are clusters
@@ -35,14 +35,16 @@ COMMON = 1e-3
 
 
 class Sense(NamedTuple):
-    """Sense of a word: the words that select it, nearest first, and the direction of their phrase vectors."""
+    """Sense of a word: a cluster of associated words, nearest first, and the mean direction of their phrase vectors."""
 
     words: tuple[str, ...]
     vector: NDArray[np.float64]
 
 
 def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed: int = 0) -> list[Sense]:
-    """Cluster the phrase vectors of a word with its ``top`` most associated words; the largest clusters come first.
+    """Find the senses of a word by clustering its most associated words; the largest clusters come first.
+
+    The phrase vectors of the word with its ``top`` most associated words are clustered.
 
     >>> from polyadic.embedding import Embedding
     >>> vectors = [[1.0, 1.0], [1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.8]]
@@ -59,7 +61,9 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
     phrases = unit_rows(embedding.unit[near] * unit_rows(u[None]))
     near, phrases = near[phrases.any(axis=1)], phrases[phrases.any(axis=1)]
     if len(near) < check_int("number", number, low=1):
-        raise InputError(f"{word!r} shares a component with only {len(near)} words, too few for {number} senses")
+        raise InputError(
+            f"{word!r} shares components with only {len(near)} words, too few for {number} senses; lower number"
+        )
     labels = _clusters(phrases, number, seed)
     clusters = []
     for label in range(labels.max() + 1):
@@ -78,7 +82,7 @@ def induce(
     rule: str = "sum",
     seed: int = 0,
 ) -> NDArray[np.int64]:
-    """Cluster the contexts of a word, given as lists of words, by sense; -1 for contexts without known words.
+    """Cluster the contexts of a word by sense; contexts without known words are labelled -1.
 
     A context is represented by the sum of the unit vectors of its words, or (``"product"``) of their phrase vectors
     with the word. Frequent words have less weight if there are counts.

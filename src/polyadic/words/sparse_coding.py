@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class NNSE(WordModel):
-    r"""Non-negative sparse embedding: each word vector is a sparse combination of dictionary rows.
+    r"""Non-negative sparse embedding (NNSE): each word vector is a sparse combination of dictionary atoms.
 
     .. math:: \min_{A \ge 0,\; \|D_k\|_2 \le 1} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
 
@@ -82,7 +82,7 @@ class NNSE(WordModel):
     callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
-        """Decompose a symmetric matrix of associations, then compute sparse codes of its vectors.
+        """Decompose a symmetric association matrix by SVD, and compute sparse codes of the word vectors.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class NNSE(WordModel):
         return self
 
     def _check_memory(self, entries: Entries, kept: int) -> None:
-        """Raise InputError if the codes and the arrays of a sweep do not fit into memory."""
+        """Raise InputError if the sparse codes and temporary arrays do not fit into memory."""
         size = entries.shape[0]
         check_memory(
             4.0 * 4 * size * (self.rank + kept),
@@ -123,7 +123,7 @@ class NNSE(WordModel):
 
 
 def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
-    """Alternate between codes and dictionary; start with random words as the dictionary and zero codes."""
+    """Alternate between updating sparse codes and the dictionary, which is initialized with random words."""
     D = X[rng.choice(len(X), rank, replace=False)].copy()
     A = np.zeros((len(X), rank), np.float32)
     while True:
@@ -136,7 +136,7 @@ def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.
 def _improve_dictionary(
     X: NDArray[np.float32], A: NDArray[np.float32], D: NDArray[np.float32], rng: np.random.Generator
 ) -> None:
-    """Update each row of the dictionary to its optimum in the unit ball, one after another."""
+    """Update the rows of the dictionary in turn by block coordinate descent in the unit ball."""
     S, P = A.T @ A, A.T @ X
     for k in range(len(D)):
         if S[k, k] > 0:

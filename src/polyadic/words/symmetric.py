@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class SymmetricCP(TensorModel):
-    r"""Symmetric CP decomposition: one vector per word; products over a tuple approximate its association.
+    r"""Symmetric CP decomposition: one vector per word, with products that approximate the association of tuples.
 
     .. math:: \min_U \sum_n \alpha_n \Big[ \sum_{e} w_e\, \ell(x_e, m_e)
               + \sum_{c\ \text{unobserved}} z_c\, \ell(0, m_c) \Big] + \mathrm{penalty}(U),
@@ -109,7 +109,7 @@ class SymmetricCP(TensorModel):
     callback: Callback = None
 
     def fit(self, entries: Entries | Sequence[Entries]) -> Self:
-        """Factorize symmetric entries of one order or several.
+        """Factorize symmetric association tensors of one or several orders.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class SymmetricCP(TensorModel):
         return self._run(terms, best_scale(terms, start, threads=self.threads), held_out if self.validation else ())
 
     def partial_fit(self, entries: Entries | Sequence[Entries]) -> Self:
-        """Update the vectors with one sweep over entries of new text with the same vocabulary.
+        """Update the vectors with one sweep over the entries of new text with the same vocabulary.
 
         The sweep is one of ``solver``; a sweep of a stochastic solver is an epoch. If the model is not fitted, this is
         :meth:`fit`.
@@ -153,7 +153,7 @@ class SymmetricCP(TensorModel):
         return self._run(terms, self.factors_[0], max_iter=1, tol=0.0)
 
     def plan(self, entries: Entries | Sequence[Entries]) -> dict[str, float]:
-        """Return the rank and, for the default solver, the expected minutes and MiB of a fit.
+        """Return the rank and, for the default solver, the estimated time and memory of a fit.
 
         Parameters
         ----------

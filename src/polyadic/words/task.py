@@ -1,4 +1,4 @@
-"""Commands for word vectors: explore, evaluate and convert them, and count the tuples for training."""
+"""Commands for word vectors: training, exploration, evaluation, conversion, and counting of word tuples."""
 
 from __future__ import annotations
 
@@ -60,28 +60,28 @@ COUNTING = Task("counting", "Count tuples of words, and plan large runs.")
 Vectors = Annotated[
     Path, Metavar("VECTORS"), Help("Folder made by polyadic train, or a word2vec, GloVe or fastText file.")
 ]
-Words = Annotated[list[str], Metavar("WORD..."), Help("Words; - reads them from standard input.")]
+Words = Annotated[list[str], Metavar("WORD..."), Help("Words to look up; - reads words from standard input.")]
 Top = Annotated[Count, Help("Number of words to list.")]
 TextOfVectors = Annotated[
     Path,
     Metavar("CORPUS"),
-    Help("Corpus in which the words occur, best made with --keep-text (default: that of the vectors, if it was kept)."),
+    Help("Corpus that contains the words, preferably made with --keep-text (default: the training corpus, if kept)."),
 ]
 Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]
 Window = Annotated[
     Literal["span", "centred", "chunk"],
-    Help("Words within a span of WIDTH + 1; within WIDTH of one of them; or in the same chunk of 2 WIDTH + 1."),
+    Help("Window: a span of WIDTH + 1 words, WIDTH words on each side of a word, or a chunk of 2 WIDTH + 1 words."),
 ]
-Width = Annotated[int, Within(1, 1000), Help("Width of the window.")]
+Width = Annotated[int, Within(1, 1000), Help("Width of the window in words.")]
 
 
 def given(words: list[str]) -> list[str]:
-    """Replace ``-`` by the words of standard input."""
+    """Replace ``-`` in a list of words by the words read from standard input."""
     return [word for each in words for word in (sys.stdin.read().split() if each == "-" else [each])]
 
 
 def text_of(embedding: Embedding, named: Path | None) -> Corpus:
-    """Open the given corpus or, if it was kept, the corpus from which the vectors were trained."""
+    """Open the given corpus or, if none is given, the saved corpus on which the vectors were trained."""
     from polyadic.text.corpus import Corpus
 
     known = [place for place in made_of(embedding, "corpus") if (place / "ids.npy").is_file()]
@@ -95,13 +95,13 @@ def text_of(embedding: Embedding, named: Path | None) -> Corpus:
 
 
 def made_of(embedding: Embedding, kept: str) -> list[Path]:
-    """Return the folders where the training input of vectors may be, according to their metadata."""
+    """Return the folders that may contain the training input of word vectors, from their metadata."""
     trained = embedding.meta.get("trained", {})
     return [Path(trained[name]) / below for name, below in (("source", ""), ("kept", kept)) if name in trained]
 
 
 def draw(embedding: Embedding, groups: dict[str, Any], picture: Path | None) -> None:
-    """Draw a map of the word groups if a plot was requested and there are any groups."""
+    """Draw a map of word groups if a plot was requested and there are any groups."""
     if picture is not None and groups:
         from polyadic.plots import word_map
         from polyadic.plots.axes import save_figure
@@ -110,7 +110,7 @@ def draw(embedding: Embedding, groups: dict[str, Any], picture: Path | None) -> 
 
 
 def print_neighbours(result: dict[str, Any]) -> None:
-    """Print the nearest words of each query."""
+    """Print the nearest neighbours of each query."""
     lists = next(value for name, value in result.items() if name != "refused")
     output.neighbours({query: [(each["word"], each["cosine"]) for each in near] for query, near in lists.items()})
 
@@ -119,13 +119,13 @@ def print_neighbours(result: dict[str, Any]) -> None:
 
 
 class Trained(Saved):
-    """Result of ``polyadic train``; ``looks`` contains commands to try, each with a description of its output."""
+    """Result of ``polyadic train``, with suggested commands for exploring the vectors."""
 
     looks: Sequence[tuple[str, str]] = ()
 
 
 def _print_trained(result: Trained) -> None:
-    """Print the location of the vectors and commands to try on them."""
+    """Print where the word vectors were saved, with suggested commands for exploring them."""
     output.wrote(result["out"])
     if result.looks:
         typer.echo()
@@ -147,7 +147,7 @@ def train(
     keep: Folder | None = None,
     force: bool = False,
 ) -> Trained:
-    """Train word vectors on text: read it, count tuples of words, weight the counts, and factorize.
+    """Train word vectors on text: tokenize the text, count word tuples, weight the counts, and factorize.
 
     The default, jcp, explains pairs of words by all dimensions and larger tuples by the non-negative ones. --help-all
     lists the settings of all methods; one that a method does not have is refused.
@@ -183,7 +183,7 @@ def train(
 
 
 def entry_weights(text: str) -> str | tuple[float, float]:
-    """Parse the name of entry weights, or the two numbers of GloVe weights, such as ``100,0.75``."""
+    """Parse the name of a weighting scheme, or the two parameters of GloVe weights, such as ``100,0.75``."""
     if text in {"log", "count", "uniform"}:
         return text
     try:
@@ -193,7 +193,7 @@ def entry_weights(text: str) -> str | tuple[float, float]:
             f"weights must be log, count, uniform or two numbers such as 100,0.75; got {text!r}", "weights"
         ) from None
     if not (0 < largest < math.inf and 0 <= power < math.inf):
-        raise InputError(f"weights X,A must have X > 0 and A >= 0; got {text!r}", "weights")
+        raise InputError(f"GloVe weights X,A require X > 0 and A >= 0; got {text!r}", "weights")
     return largest, power
 
 
@@ -202,7 +202,7 @@ FREQUENT = 200
 
 
 def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str, str]]:
-    """Return commands to try on vectors, with words whose neighbours are near but differ from each other."""
+    """Return suggested commands for exploring word vectors, with example words that have informative neighbours."""
     import numpy as np
 
     from polyadic.embedding import components
@@ -246,7 +246,7 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
 
 @TASK.verb(example="polyadic neighbours vectors window", show=print_neighbours)
 def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Picture = None) -> dict[str, Any]:
-    """List the nearest words of each word by cosine similarity."""
+    """List the nearest neighbours of each word by cosine similarity."""
     from polyadic.embedding import read_vectors
 
     output.check_picture(picture)
@@ -257,7 +257,7 @@ def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Pictur
 
 
 def _print_components(result: dict[str, Any]) -> None:
-    """Print the words of each component on one line, followed by its lines from the corpus."""
+    """Print the words of each component on one line, followed by example lines from the corpus."""
     found = result["components"]
     rows = [(each["column"], each["share"], " ".join(word for word, _ in each["words"])) for each in found]
     output.table(["column", "share", "words"], rows)
@@ -276,7 +276,7 @@ def components(
     corpus: TextOfVectors | None = None,
     lines: Natural = 0,
 ) -> dict[str, Any]:
-    """List the strongest words of components: readable topics where vectors are non-negative and sparse.
+    """List the highest-weighted words of components, which are interpretable if vectors are non-negative and sparse.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def components(
     from polyadic.embedding import components_of, read_vectors
 
     if corpus is not None and not lines:
-        raise InputError("corpus is used only with lines; pass both or neither", "corpus", "lines")
+        raise InputError("corpus can be used only with lines; set lines, or leave out corpus", "corpus", "lines")
     embedding = read_vectors(vectors)
     text = text_of(embedding, corpus).lines if lines else None
     if words:
@@ -308,7 +308,7 @@ def components(
 
 
 def _print_written(result: dict[str, Any]) -> None:
-    """Print a description of the written files."""
+    """Print the path of the written file or folder."""
     output.wrote(result["out"])
 
 
@@ -366,7 +366,7 @@ def convert(
 
 
 def _print_senses(result: dict[str, Any]) -> None:
-    """Print one line for each sense of each word, or for each line that was assigned a sense."""
+    """Print one row for each sense of each word, or for each line that was assigned a sense."""
     if "lines" in result:
         named = [" ".join(sense["words"][:4]) for sense in result["senses"]]
         cells = [(k, named[k - 1] if k else None, text) for k, text in (each.values() for each in result["lines"])]
@@ -399,7 +399,7 @@ def senses(
     assign: File | None = None,
     picture: Picture = None,
 ) -> dict[str, Any]:
-    """List the senses of words with their shares of the occurrences, substitutes and lines.
+    """List the senses of words with their relative frequencies, substitutes and example lines.
 
     What is learned from the corpus is stored in its folder for the next time.
 
@@ -454,7 +454,7 @@ def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, 
 
 
 def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any]:
-    """Predict the sense of a word in each line of a file."""
+    """Predict the sense of a word in each line of a text file."""
     from itertools import chain
 
     from polyadic.text.streams import blocks, lines, open_bytes
@@ -469,14 +469,14 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     assigned = [next(numbers) if at is not None else -1 for at in places]
     absent = places.count(None)
     if absent:
-        errors.say(f"{absent:,} of {len(texts):,} lines do not contain {word!r}", "warning")
+        errors.say(f"{word!r} does not occur in {absent:,} of {len(texts):,} lines", "warning")
     senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
     rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(assigned, texts, strict=True)]
     return {"word": word, "senses": senses, "lines": rows}
 
 
 def _clusters(embedding: Embedding, words: list[str], number: int, top: int, picture: Path | None) -> dict[str, Any]:
-    """Cluster the neighbours of words."""
+    """Cluster the nearest neighbours of each word into a given number of senses."""
     from polyadic.words.senses import senses as clusters
 
     lists = output.Answers(words, lambda word: clusters(embedding, word, number=number))
@@ -497,7 +497,7 @@ def phrase(
     counts: Annotated[str, Metavar("COUNTS")] = "auto",
     top: Top = 10,
 ) -> dict[str, Any]:
-    """List the words nearest to a phrase: the sense that its words select together.
+    """List the words nearest to a phrase, whose words disambiguate each other.
 
     The vector of a phrase is computed from the triples that contain its words if these are available, else from the
     vectors of its words.
@@ -524,7 +524,7 @@ def phrase(
     else:
         if not embedding.has_nonnegative_components:
             errors.say(
-                "these vectors have no non-negative components, which are needed to find what words have in"
+                "these vectors have no non-negative components, which are required to find what words have in"
                 " common; the words nearest to the sum of the vectors are shown instead. The methods jcp and cp-sn"
                 " learn such components",
                 "warning",
@@ -534,7 +534,7 @@ def phrase(
 
 
 def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> Nearest:
-    """Return a function that finds the neighbours of phrases from the vectors of their words."""
+    """Return a function that finds the neighbours of a phrase from the vectors of its words."""
 
     def nearest(phrase: str) -> list[tuple[str, float]]:
         words = asked[phrase]
@@ -558,7 +558,7 @@ def _by_triples(
     *,
     otherwise: Nearest | None = None,
 ) -> Nearest:
-    """Return a function that finds the neighbours of two-word phrases from the triples that contain them."""
+    """Return a function that finds the neighbours of a two-word phrase from the triples that contain both words."""
     from polyadic.text.weighting import ppmi
     from polyadic.words.phrases import phrase_vectors
 
@@ -580,7 +580,7 @@ def _by_triples(
 
 
 def _triples_of(embedding: Embedding) -> tuple[Path, Counts] | None:
-    """Open the triples from which vectors were trained, or which were kept with them, if available."""
+    """Open the counts of triples saved with the word vectors, or return None if they are unavailable."""
     from polyadic.text.counts import Counts
 
     for place in made_of(embedding, "counts-3"):
@@ -596,12 +596,17 @@ def _opened(folder: Path) -> Counts:
 
     counted = Counts.open(folder)
     if counted.entries.order != 3:
-        raise InputError(f"--counts must have order 3; {folder} contains tuples of {counted.entries.order}")
+        raise InputError(
+            f"--counts must be counts of triples (order 3); {folder} contains counts of order {counted.entries.order}"
+        )
     return counted
 
 
 def phrases(words: list[str]) -> list[list[str]]:
-    """Split arguments into phrases: the plain words form one phrase; each ``a*b`` and each stdin line another."""
+    """Split command-line arguments into phrases.
+
+    Plain words form one phrase; each ``a*b`` and each line of standard input is another.
+    """
     lines = sys.stdin.read().split("\n") if "-" in words else []
     words = [word for word in words if word != "-"]
     plain = [word for word in words if "*" not in word.strip("*")]
@@ -624,7 +629,10 @@ Kind = (
     | None
 )
 Data = Annotated[Folder, Help("Folder of published test sets (default: $POLYADIC_DATA).")] | None
-Made = Annotated[Folder, Help("Folder of tests made from held-out text: gaps.tsv, phrases.tsv, names.tsv.")] | None
+Made = (
+    Annotated[Folder, Help("Folder of test files generated from held-out text: gaps.tsv, phrases.tsv, names.tsv.")]
+    | None
+)
 Pairs = (
     Annotated[list[str], Repeated(), Metavar("FILE"), Help("File of your own word pairs with scores; can be repeated.")]
     | None
@@ -650,7 +658,7 @@ Questions = (
 
 
 def _print_figures(result: dict[str, Any]) -> None:
-    """Print a line for each test; print on standard error what could not be tested."""
+    """Print the result of each test, and on standard error the tests that could not be run."""
     rows = result["figures"]
     output.table(
         ["test", "value", "95 %", "chance", "cases", "of"],
@@ -670,7 +678,7 @@ def evaluate(
     groups: Groups = None,
     questions: Questions = None,
 ) -> dict[str, Any]:
-    """Evaluate word vectors on similarity, outliers, analogies and more, with 95 % intervals and coverage."""
+    """Evaluate word vectors on similarity, outlier, analogy and other tests, with 95 % confidence intervals."""
     from polyadic.embedding import read_vectors
     from polyadic.words import evaluation
 
@@ -680,7 +688,7 @@ def evaluate(
 
 
 def _print_comparison(result: dict[str, Any]) -> None:
-    """Print a line for each test with the values of all models and the differences from the first."""
+    """Print the results of all models on each test, with differences from the first model."""
     first, *others = result["models"]
     rows = [
         [
@@ -709,7 +717,7 @@ def compare(
     groups: Groups = None,
     questions: Questions = None,
 ) -> dict[str, Any]:
-    """Compare several sets of word vectors on their shared words, with paired 95 % intervals of the differences.
+    """Compare several sets of word vectors on their shared vocabulary, with confidence intervals of the differences.
 
     Parameters
     ----------
@@ -730,7 +738,7 @@ def compare(
 
 
 def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, questions: Questions) -> dict[str, Test]:
-    """Load the requested tests; the default is the quick published tests."""
+    """Load the requested test sets; by default the quick published test sets."""
     from polyadic.words import evaluation
 
     own = evaluation.own_tests(pairs=pairs or (), groups=groups or (), questions=questions or ())
@@ -746,7 +754,7 @@ def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, qu
 
 
 def _print_left_out(result: dict[str, Any]) -> None:
-    """Print on standard error what could not be tested, and why; raise InputError if no test was run."""
+    """Print on standard error which tests could not be run; raise InputError if no test was run."""
     for name, why in result["left_out"].items():
         typer.echo(f"left out: {name}: {why}", err=True)
     if not result["figures"]:
@@ -754,7 +762,7 @@ def _print_left_out(result: dict[str, Any]) -> None:
 
 
 def _names(paths: list[Path]) -> list[str]:
-    """Name vectors by the last part of their paths, or by the full path if that is not unique."""
+    """Return a display name for each path: the last part if unique, otherwise the full path."""
     short = [path.name for path in paths]
     named = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
     if len(set(named)) < len(named):
@@ -791,7 +799,7 @@ def count(
     tns: File | None = None,
     force: bool = False,
 ) -> Saved:
-    """Count how often pairs, triples or larger tuples of words occur within a window.
+    """Count how often pairs, triples or larger tuples of words co-occur within a window.
 
     Parameters
     ----------
@@ -825,7 +833,7 @@ def count(
 
 
 def _print_plan(result: dict[str, Any]) -> None:
-    """Print a line for each step."""
+    """Print a table of the estimated cost of each step."""
     headings = ["step", "about minutes", "to send", "MiB of a worker", "MiB here", "MiB sent"]
     output.table(headings, [tuple(step.values()) for step in result["steps"]])
 
@@ -842,7 +850,7 @@ def plan(
     rank: Count = 300,
     max_iter: Count = 75,
 ) -> dict[str, Any]:
-    """Estimate the time, memory and network traffic of the next step from a source.
+    """Estimate the time, memory and network traffic of the next processing step.
 
     The step is encoding for text, counting for a corpus, and training with the method cp for counts. Times are based on
     rates measured on one kind of processor, and on workers that have a core each.

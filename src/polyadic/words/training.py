@@ -58,7 +58,7 @@ def train(
     steps: StepTimer | None = None,
     **settings: Any,
 ) -> Embedding:
-    """Train word vectors on text: read it, count tuples of words, weight the counts, and factorize.
+    """Train word vectors on text: tokenize the text, count word tuples, weight the counts, and factorize.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def train(
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """A validated method with its orders and settings."""
+    """Validated training settings: the method, the orders of tuples, and all options."""
 
     method: str
     orders: tuple[int, ...]
@@ -143,7 +143,7 @@ class TrainingPlan:
 
     @classmethod
     def of(cls, source: Any, settings: Options, *, keep: Any) -> TrainingPlan:
-        """Validate the settings, and return the plan before any work begins."""
+        """Validate the settings and return the training plan."""
         of_training = {name: value for name, value in settings.items() if name in Training.__dataclass_fields__}
         training = Training(**of_training)
         check_settings(training)
@@ -167,7 +167,7 @@ class TrainingPlan:
         return cls(method, orders, training, by_order, options, _vectors(start))
 
     def model(self) -> Any:
-        """Make the model and validate its settings."""
+        """Create the model and validate its settings."""
         model = METHODS[self.method].make(self.options)
         model.check()
         return model
@@ -183,13 +183,13 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class Builder:
-    """Builder of the steps before the model; reports progress and caches results if there is a cache."""
+    """Builder of the input of a model, with progress reports and optional caching."""
 
     store: StageCache | None
     steps: StepTimer
 
     def __call__(self, name: str, made_of: Options, build: Callable[..., Any], kind: Any) -> Any:
-        """Build a step, or open its cached result."""
+        """Run a step, or load its cached result."""
         if self.store is None:
             with self.steps(name) as facts:
                 made = build()
@@ -202,7 +202,7 @@ class Builder:
 
 
 def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]:
-    """Return the dimension of word vectors supported by a text of this size, and the number of components.
+    """Return a suitable rank of word vectors for a text of the given size, and the number of components.
 
     The dimension is a sixth of the square root of the number of tokens, limited by the vocabulary; more dimensions cost
     time without better vectors, from 1 to 50 MB of Wikipedia. Half of them are non-negative components, but a quarter
@@ -219,7 +219,10 @@ def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]
 def _going_on(
     model: Any, data: Any, plan: TrainingPlan, keep: str | Path | None, *, overwrite: bool
 ) -> Iterator[Result | None]:
-    """Save a checkpoint every minute if the model accepts a start; resume from a checkpoint of the same fit."""
+    """Context manager that saves a checkpoint every minute and resumes from a checkpoint of the same fit.
+
+    It has no effect if the model does not accept a start.
+    """
     if keep is None or "start" not in METHODS[plan.method].options:
         yield None
         return
@@ -239,7 +242,7 @@ def _going_on(
 
 
 def _data(source: Any, plan: TrainingPlan, builder: Builder) -> tuple[Any, Vocabulary, str | None]:
-    """Return the input of a method (corpus, counts or associations), its vocabulary and its digest."""
+    """Prepare the input of a method: a corpus, counts or associations, with its vocabulary and digest."""
     needs, counted = METHODS[plan.method].fitted_to, [source]
     if not isinstance(source, Counts):
         corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, builder)
@@ -281,7 +284,7 @@ def _corpus(source: Any, training: Training, builder: Builder) -> Corpus:
 
 
 def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Counts:
-    """Count tuples of one order."""
+    """Count word tuples of one order, or open the cached counts."""
     order, (width, min_count) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
     window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": min_count}
     resources: Options = {"threads": plan.training.threads, "memory": plan.training.memory}
@@ -294,7 +297,10 @@ def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Cou
 
 
 def counted(corpus: Corpus, *, steps: StepTimer = no_steps, **settings: Any) -> Counts:
-    """Report the estimated cost, then count; the settings are those of :func:`~polyadic.text.counts.count`."""
+    """Report the estimated cost and then count word tuples.
+
+    The settings are those of :func:`~polyadic.text.counts.count`.
+    """
     with steps("plan") as facts:
         ahead = ("order", "window", "width", "repeats", "memory", "threads")
         planned = estimate(corpus, **{name: settings[name] for name in ahead if name in settings})
@@ -313,7 +319,7 @@ def _contexts(corpus: Corpus, plan: TrainingPlan, builder: Builder) -> Any:
 
 
 def _made(model: Any, vocabulary: Vocabulary, facts: Options) -> Embedding:
-    """Return the vectors of a fitted model, and report its convergence."""
+    """Return the vectors of a fitted model as an Embedding, and report convergence statistics."""
     if hasattr(model, "n_iter_"):
         facts.update(sweeps=model.n_iter_, converged=model.converged_, interrupted=model.interrupted_)
     if hasattr(model, "explained_"):
@@ -336,7 +342,7 @@ def _vectors(start: Any) -> Embedding | None:
 
 
 def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
-    """Return the vectors of ``words``, in their order."""
+    """Return the initial vectors in the order of the vocabulary; raise InputError if a word has no vector."""
     missing = [word for word in words if word not in given.index]
     if missing:
         raise InputError(
@@ -349,7 +355,7 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
 
 
 def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
-    """Return the orders to which a method is fitted; raise InputError if they are invalid."""
+    """Return the tuple orders that a method factorizes; raise InputError if they are invalid."""
     chosen = METHODS[method]
     if isinstance(source, Counts):
         if chosen.joint or chosen.fitted_to == "corpus":
@@ -363,7 +369,7 @@ def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
 
 
 def _each(name: str, value: Any, chosen: WordMethod, orders: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return one value for each order."""
+    """Return the value of a setting for each order of tuples."""
     if value is None:
         return tuple(chosen.default(name, order) for order in orders)
     several = isinstance(value, tuple | list)
@@ -383,7 +389,7 @@ def _one_sided(training: Training) -> bool:
 
 
 def _refuse_idle(source: Any, method: str, settings: Options, training: Training) -> None:
-    """Raise InputError for unknown settings, and for settings that the method or the source ignores."""
+    """Raise InputError if a setting is unknown, or would be ignored by the method or the source."""
     chosen = METHODS[method]
     late = (*TEXT, *COUNTED) if isinstance(source, Counts) else TEXT if isinstance(source, Corpus) else ()
     unused = {"associations": (), "corpus": (*COUNTED, *WEIGHED)}.get(chosen.fitted_to, WEIGHED)

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class Tucker(TensorModel):
-    r"""Tucker decomposition: orthonormal factors for each mode, and a core tensor of their interactions.
+    r"""Tucker decomposition: orthonormal factor matrices for each mode, and a core tensor of interactions.
 
     .. math:: \min_{G, U} \tfrac12 \sum_c (x_c - m_c)^2, \qquad
               m_c = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{c_d r_d}, \qquad U^{(d)\top} U^{(d)} = I
@@ -124,7 +124,7 @@ class Tucker(TensorModel):
     callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
-        """Factorize entries of order two or more.
+        """Factorize an association tensor of order two or more.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Tucker(TensorModel):
         return tucker_predict(tuples, self.factors_, self.core_, slots=slots, threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int = 0) -> Embedding:
-        """Return the vectors of a mode as an Embedding with words and counts.
+        """Return the word vectors of one mode as an Embedding with words and counts.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Tucker(TensorModel):
         return Embedding(words, self.vectors_[mode], counts=counts)
 
     def _ranks(self, entries: Entries, slots: tuple[int, ...]) -> list[int]:
-        """Return the rank of each factor, at most the length of its mode."""
+        """Return the rank of each factor matrix; raise InputError if a rank exceeds the mode size."""
         factors = max(slots) + 1
         ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * factors
         if len(ranks) != factors:
@@ -188,7 +188,7 @@ class Tucker(TensorModel):
         return [check_int("rank", r, low=1, high=entries.shape[slots.index(s)]) for s, r in enumerate(ranks)]
 
     def _check_memory(self, entries: Entries, ranks: list[int], slots: tuple[int, ...]) -> None:
-        """Raise InputError if the core or the fibres do not fit into memory."""
+        """Raise InputError if the core tensor and temporary arrays do not fit into memory."""
         threads = self._threads
         numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
         core = math.prod(ranks[s] for s in slots)
@@ -203,7 +203,7 @@ class Tucker(TensorModel):
 def _principal_axes(
     factors: list[NDArray[Any]], core: NDArray[np.float64], slots: tuple[int, ...]
 ) -> tuple[list[NDArray[np.float32]], NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Rotate factors and core so that slices of the core are orthogonal, largest first."""
+    """Rotate the factors and the core tensor to principal axes, in decreasing order of singular values."""
     turned, singular_values = [], []
     for s, u in enumerate(factors):
         unfolding = np.moveaxis(core, slots.index(s), 0).reshape(u.shape[1], -1)
@@ -228,11 +228,11 @@ POWERS = 3
 def hooi(
     entries: Entries, start: Factors, *, slots: Sequence[int] | None = None, threads: int | None = None
 ) -> Iterator[Sweep]:
-    """Maximize the norm of the core over orthonormal factors; a sweep updates each factor once.
+    """Fit a Tucker decomposition by higher-order orthogonal iteration, updating each factor matrix once per sweep.
 
-    Weights of entries are not used. ``slots`` names the factor of each mode; by default one per mode, or one for all
-    modes of symmetric entries. A sweep has the core as its last factor, and half the squared error over all cells,
-    which never increases; sweeps end when no step decreases it.
+    The norm of the core is maximized over orthonormal factors. Weights of entries are not used. ``slots`` names the
+    factor of each mode; by default one per mode, or one for all modes of symmetric entries. A sweep has the core as its
+    last factor, and half the squared error over all cells, which never increases; sweeps end when no step decreases it.
     """
     tensor = _Tensor(entries, slots, threads)
     if set(tensor.slots) != set(range(len(start))):
@@ -261,7 +261,7 @@ def hosvd(
     slots: Sequence[int] | None = None,
     threads: int | None = None,
 ) -> Factors:
-    r"""Return approximate leading left singular vectors of each factor's unfolding, shape (size, rank).
+    r"""Return approximate leading left singular vectors of each mode's unfolding, shape (size, rank).
 
     A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
     the mode, ``x x'Q`` is added. A factor that modes share is computed from the first of them.
@@ -284,7 +284,7 @@ def hosvd(
 
 
 class _Tensor:
-    """Products of all cells with factors."""
+    """Sparse tensor that can be multiplied by factor matrices in all modes."""
 
     def __init__(self, entries: Entries, slots: Sequence[int] | None, threads: int | None) -> None:
         if entries.unobserved == "missing":
@@ -308,7 +308,7 @@ class _Tensor:
         self.norm = float(np.dot(self._values.astype(float), x))
 
     def core(self, U: Factors) -> NDArray[np.float64]:
-        """Contract all cells with the factors."""
+        """Contract the tensor with the factor matrices in all modes, and return the core tensor."""
         G = tucker_core(self.entries.indices, self._values, U, slots=self.slots, threads=self.threads)
         if not self.entries.symmetric:
             return G
@@ -318,12 +318,15 @@ class _Tensor:
         return symmetric / math.factorial(G.ndim)
 
     def gradient(self, U: Factors, G: NDArray[np.float64], s: int) -> NDArray[Any]:
-        r"""Return the gradient of :math:`\|G\|^2 / 2` for one factor."""
+        r"""Return the gradient of :math:`\|G\|^2 / 2`, for the core tensor G, with respect to one factor matrix."""
         indices, slots = self.entries.indices, self.slots
         return tucker_pullback(indices, self._values, U, G, slots=slots, threads=self.threads)[s]
 
     def along(self, mode: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the cells sorted into fibres along a mode; if symmetric, a fibre represents all its permutations."""
+        """Return the entries sorted into fibres along a mode.
+
+        If the tensor is symmetric, a fibre represents all its permutations.
+        """
         entries = self.entries
         if not entries.symmetric:
             others = [c for c in range(entries.order) if c != mode]
@@ -347,7 +350,7 @@ class _Tensor:
 
 
 def _sorted(entries: Entries) -> Entries:
-    """Sort cells lexicographically, so that the cells of each root and of each fibre are adjacent."""
+    """Sort the entries of a sparse tensor lexicographically; raise InputError for duplicate cells."""
     order = np.lexsort(entries.indices.T[::-1])
     indices = entries.indices.T[:, order].T
     if (indices[1:] == indices[:-1]).all(axis=1).any():
@@ -357,7 +360,7 @@ def _sorted(entries: Entries) -> Entries:
 
 
 def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
-    """Update factor ``s`` so that the norm of the core increases, or leave it unchanged if no step does."""
+    """Update one factor matrix to increase the norm of the core, or leave it unchanged if no step does."""
     size, P = _square(G), tensor.gradient(U, G, s)
     unit = float(np.linalg.norm(U[s].T @ P, 2))
     shift = 0.0
