@@ -3,7 +3,7 @@ Mine rules and derive facts
 ===========================
 
 Rules are mined from four fifths of the facts about European countries. Borders are always
-symmetric, but the confidence of the mined rule is only 80 %, because unlisted facts count as false.
+symmetric, but the confidence of the mined rule is only 79 %, because unlisted facts count as false.
 Most of the held-out borders and capitals can be derived from the rules. For languages and
 memberships, no rules with a single premise were found.
 """
