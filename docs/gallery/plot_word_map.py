@@ -3,9 +3,9 @@ Map of words
 ============
 
 The map shows word vectors of *The Adventures of Sherlock Holmes*, computed by a singular value
-decomposition of pairwise associations. Parts of the body and of the house form separate groups;
-*chair* and *lamp* are near words for people who sit there. Family and time overlap, since the two
-dimensions of the map explain less than a third of the variance.
+decomposition of pairwise associations. Parts of the body and of the house form separate groups.
+Family and time overlap, since the two dimensions of the map explain less than a third of the
+variance.
 """
 
 from pathlib import Path
