@@ -2,9 +2,10 @@
 Collocates and their concordance lines
 ======================================
 
-Words that occur within five words of *case* in Sherlock Holmes more often than expected by chance.
-Some belong to *case* in the sense of an affair, which is serious or singular, others to a box for
-jewels or cards. By chance one word in a thousand would be to the right of the dotted line.
+The figure shows words that occur within five words of *case* in the Sherlock Holmes stories more
+often than expected by chance. Some collocates belong to *case* in the sense of an affair, such as
+*serious* or *singular*, others to *case* in the sense of a box. By chance, one word in a thousand
+would be to the right of the dotted line.
 """
 
 from polyadic import Corpus, count, frame, plots
@@ -25,7 +26,7 @@ ax.axvline(10.83, color="black", linestyle=":")
 ax.set_xlabel("log-likelihood ratio G²")
 
 # %%
-# The corpus contains its text, so that it can print the lines of each collocate:
+# Concordance lines of each collocate:
 
 for word in ("jewel", "singular"):
     for line in corpus.lines.find("case", word, width=5, sort="left"):

@@ -2,10 +2,11 @@
 Components of taste in ratings
 ==============================
 
-200 synthetic readers gave stars to 21 novels. Each component shows how many more stars a novel gets
-from readers with a larger score on it. The three components match the kinds love, horror and crime,
-although the model does not know the kinds. Readers with low scores on all three prefer adventure;
-there is no fourth component because the average rating of each reader is removed.
+In these data, 200 synthetic readers rated 21 novels. Each component shows how many more stars a
+novel gets from readers with a high score on the component. The three components correspond to love,
+horror and crime novels, although the model has no information about genres. Readers with low scores
+on all three components prefer adventure; a fourth component is not needed, because the mean rating
+of each reader is subtracted.
 """
 
 import pandas as pd
@@ -22,10 +23,10 @@ ax = plots.new_axes(width=6.5, height=6)
 image = ax.imshow(loadings, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
 ax.set_yticks(range(len(novels)), novels["novel"] + ", " + novels["kind"])
 ax.set_xticks(range(3), loadings.columns, rotation=30, ha="right")
-ax.figure.colorbar(image, label="stars for a standard deviation of the component")
+ax.figure.colorbar(image, label="stars per standard deviation of the component")
 
 # %%
-# Share of the variance of the predictions (without reader and novel effects) for each component,
-# named after the novel with the largest loading:
+# Share of the variance of the predictions (without reader and novel effects) explained by each
+# component, named after the novel with the largest loading:
 
 components.groupby("component")["share"].first().to_frame()

@@ -2,8 +2,9 @@
 Draw a Latin sentence with spaCy
 ================================
 
-A tagger and a parser learn from 400 synthetic sentences and become components of a spaCy pipeline,
-which draws the dependency tree. The object comes first: its ending marks it, not its position.
+A tagger and a parser are trained on 400 synthetic Latin sentences and used as components of a spaCy
+pipeline, which draws the dependency tree. The object comes first in the sentence; it is marked by
+its ending, not by its position.
 """
 
 import spacy

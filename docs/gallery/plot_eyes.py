@@ -2,9 +2,10 @@
 Correspondence analysis of eye and hair colours
 ===============================================
 
-Correspondence analysis of the eye and hair colours of 5,387 children in Caithness (Fisher 1940). Rows and columns that
-occur together more often than expected lie in the same direction. The first axis goes from light to dark; the second
-separates medium colours from both extremes.
+Correspondence analysis is applied to a table of the eye and hair colours of 5,387 children in
+Caithness (Fisher 1940). Rows and columns that occur together more often than expected point in the
+same direction. The first axis orders colours from light to dark. The second axis separates medium
+colours from light and dark ones.
 """
 
 from polyadic import cross_table, frame, plots

@@ -2,10 +2,10 @@
 Complete a knowledge graph
 ==========================
 
-Capitals, borders, languages and memberships of European countries are a tensor of subjects,
-relations and objects. A tenth of the facts is held out, and the model ranks all 133 names as the
-object and as the subject of each. Capitals and most borders are known in the opposite direction
-and have rank 1. Languages, memberships and borders that are unknown in both directions are harder.
+Capitals, borders, languages and memberships of European countries form a tensor of subjects,
+relations and objects. For each fact in a held-out tenth, the model ranks all 133 entities as
+objects and as subjects. Capitals and most borders are known in the opposite direction and have rank
+1. Languages, memberships and the other borders are harder to predict.
 """
 
 import pandas as pd

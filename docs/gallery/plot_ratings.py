@@ -2,10 +2,9 @@
 Predict missing ratings with intervals
 ======================================
 
-200 synthetic readers gave stars to nine of 21 novels each. Bayesian matrix factorization predicts
-the other ratings. The figure shows the predictions for one reader with 90 % prediction intervals,
-whose width is calibrated on ratings that were held out. The model was trained on the stars that the
-reader gave.
+Each of 200 synthetic readers rated nine of 21 novels. Bayesian matrix factorization predicts the
+missing ratings. The figure shows the predictions for one reader with 90 % prediction intervals,
+which are calibrated on held-out ratings. The reader's own ratings are part of the training data.
 """
 
 import pandas as pd
@@ -22,12 +21,12 @@ novels = novels.sort_values("stars")
 given = ratings[ratings["reader"] == "reader 1"]
 ax = plots.new_axes()
 ax.hlines(novels["novel"], novels["low"], novels["high"], color="0.7")
-ax.plot(novels["stars"], novels["novel"], "o", label="told")
-ax.plot(given["stars"], given["novel"], "k*", label="given")
+ax.plot(novels["stars"], novels["novel"], "o", label="predicted")
+ax.plot(given["stars"], given["novel"], "k*", label="rated by the reader")
 ax.set_xlabel("stars")
 ax.legend(loc="lower right")
 
 # %%
-# RMSE on the ratings that were held out, and RMSE of a model of reader and novel effects alone:
+# RMSE on held-out ratings, and RMSE of a model that has only reader and novel effects:
 
 print(model.held_out_)

@@ -2,10 +2,10 @@
 Select word senses by a second word
 ===================================
 
-In the 106 articles of Wikipedia that are part of the gensim package, Apollo is a Greek god and a
-spacecraft. Vectors from triples of words are non-negative, so that two words select the components
-that both have. With *god*, Apollo is near Delphi and Zeus; with *moon*, near the Eagle, its crew
-and its module.
+In 106 articles of Wikipedia, which are part of the gensim package, *Apollo* is a Greek god or a
+spacecraft. The word vectors, trained on triples of words, are non-negative, so that the product of
+two word vectors selects the components that both words share. The nearest words of *Apollo* and
+*god* are Delphi and Zeus; those of *Apollo* and *moon* are related to the spacecraft.
 """
 
 from gensim.test.utils import datapath
@@ -18,7 +18,7 @@ vectors = train(corpus, method="cp-sn", rank=60, width=8, seed=0)
 plots.senses(vectors, "apollo", ["god", "moon"])
 
 # %%
-# Apollo alone has the components of both senses, and so have its nearest words:
+# The vector of *Apollo* alone has components of both senses, so its nearest words belong to both:
 
 for words in (["apollo"], ["apollo", "god"], ["apollo", "moon"]):
     print(" * ".join(words), "|", *(word for word, _ in vectors.neighbours(*words, top=8)))

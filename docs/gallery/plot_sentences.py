@@ -2,10 +2,10 @@
 Find the paragraph that answers a question
 ==========================================
 
-Vectors of the 1,158 longer paragraphs of Sherlock Holmes: means of word vectors that give more
-weight to rare words, without their common direction (SIF). The model was trained on these
-paragraphs only. Nearly all paragraphs that are near the question belong to the story with the
-answer.
+The 1,158 longer paragraphs of the Sherlock Holmes stories are represented by means of word vectors
+in which rare words have higher weights and the common direction is removed (SIF). The model was
+trained on these paragraphs only. Nearly all paragraphs with the highest similarity to the question
+belong to the story that contains the answer.
 """
 
 import textwrap
@@ -21,9 +21,9 @@ vectors = model.encode([question, *stories["text"]], normalize_embeddings=True)
 stories["cosine"] = vectors[1:] @ vectors[0]
 ax = plots.new_axes(width=7, height=4)
 ax.plot(stories["cosine"], stories["story"], "|", markersize=12, alpha=0.6)
-ax.set_xlabel("cosine with the question")
+ax.set_xlabel("cosine similarity to the question")
 
 # %%
-# The nearest paragraph:
+# The most similar paragraph:
 
 print(textwrap.fill(stories.nlargest(1, "cosine")["text"].item(), 66))

@@ -1,11 +1,11 @@
 """
-Find the rank of a tensor
-=========================
+Select the rank of a CP model
+=============================
 
-A noisy tensor of rank four is the sum of four outer products of three vectors. CP models of
-increasing rank are fitted by alternating least squares from eight starts each. Each component up to
-the fourth improves the fit much; the fifth and later ones fit noise. Some starts end in a worse
-optimum, so several starts are worthwhile.
+The example tensor is the sum of noise and four outer products of three vectors. CP models of
+increasing rank are fitted by alternating least squares from eight random starts each. The first
+four components improve the fit considerably; additional components fit noise. Some starts converge
+to a worse local optimum, so several starts are recommended.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ for rank in range(1, 9):
 ax.set(xlabel="rank", ylabel="1 - |X - M| / |X|")
 
 # %%
-# The components of a tensor are unique. Cosines of the true and the estimated vectors in each mode:
+# The CP components are unique. Cosine similarities of true and estimated vectors in each mode:
 
 for vectors, found in zip(planted, best[4].factors_, strict=True):
     print(abs((vectors / np.linalg.norm(vectors, axis=0)).T @ found).max(axis=1).round(3))

@@ -2,11 +2,12 @@
 Select the number of topics
 ===========================
 
-Topic models of 300 articles of Australian news, which are part of the gensim package. Above: the
-perplexity of half of the words of held-out articles, given the other half. It falls up to 80
-topics. Below: the stability of topics, the mean cosine of matched topics of two models that were
-trained on different halves of the articles. It falls from the start. Use many topics to predict
-words, and few topics to read.
+Topic models are trained on 300 Australian news articles, which are part of the gensim package. The
+upper figure shows the perplexity of half of the words of held-out articles, given the other half.
+Perplexity falls up to 80 topics. The lower figure shows the stability of topics, the mean cosine
+similarity of matched topics of two models trained on different halves of the articles. Stability
+decreases with the number of topics. Use many topics to predict words, and few topics for
+interpretation.
 """
 
 from pathlib import Path
@@ -30,8 +31,8 @@ for rank in ranks:
 figure = Figure(figsize=(6, 5), layout="constrained")
 above, below = figure.subplots(2, sharex=True)
 above.semilogx(ranks, [trial.figure for trial in model.selection_.trials], "o-")
-above.set_ylabel("perplexity of words held out")
+above.set_ylabel("held-out perplexity")
 below.semilogx(ranks, alike, "o-")
-below.set(xlabel="topics", ylabel="stability")
+below.set(xlabel="number of topics", ylabel="stability")
 below.set_xticks(ranks, ranks, minor=False)
 below.minorticks_off()

@@ -2,9 +2,9 @@
 Topics of a book, by story
 ==========================
 
-Twenty topics of the 1,158 longer paragraphs of Sherlock Holmes, found by PLSA, and their shares in
-the stories. Most topics are about conversations and rooms and occur in all stories. Dark cells are
-topics of a single story.
+The figure shows the shares of twenty topics in twelve Sherlock Holmes stories. The topics were
+found by PLSA in the 1,158 longer paragraphs of the stories. Most topics are about conversations and
+rooms and occur in all stories. Dark cells are topics that are specific to one story.
 """
 
 import pandas as pd
@@ -17,9 +17,8 @@ weights = model.transform(stories["text"])
 plots.topic_groups(weights, stories["story"])
 
 # %%
-# Words of the six topics with the largest share in one story. Young McCarthy's father is found at
-# Boscombe Pool, Lord St. Simon is the noble bachelor, the goose has swallowed the carbuncle, and
-# St. Clair is the man with the twisted lip.
+# Top words of the six topics with the largest share in one story. They are names and objects of the
+# story, such as the goose of *The Blue Carbuncle* and St. Clair of *The Man with the Twisted Lip*.
 
 shares = pd.DataFrame(weights).groupby(stories["story"]).mean()
 plots.topic_words(model, shares.max().nlargest(6).index)

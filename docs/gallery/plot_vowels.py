@@ -2,10 +2,10 @@
 Discover vowels with a hidden Markov model
 ==========================================
 
-A hidden Markov model with two states is trained on the letters of 3,000 words of Sherlock Holmes.
-It has no information about vowels, but vowels and consonants alternate: one state contains *a, e,
-i, o, u* and most of *y*. The few *g, h* and *t* in this state follow another consonant, as in
-*-ing*, *th* and *st*.
+A hidden Markov model with two states is trained on the letters of 3,000 words of the Sherlock
+Holmes stories. The model has no information about vowels, but vowels and consonants alternate in
+words. One state emits *a, e, i, o, u* and most occurrences of *y*. This state also emits a few *g,
+h* and *t* after another consonant, as in *-ing*, *th* and *st*.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ ax.bar(model.symbols_, model.emissions_[0], label="first state")
 ax.bar(model.symbols_, -model.emissions_[1], label="second state")
 ax.axhline(0, color="black", linewidth=0.8)
 ax.yaxis.set_major_formatter(lambda share, _: f"{abs(share):.1f}")
-ax.set_ylabel("share of the letters of a state")
+ax.set_ylabel("emission probability")
 ax.legend(loc="lower right")
 
 # %%

@@ -2,10 +2,10 @@
 Map of words
 ============
 
-Vectors of the words of *The Adventures of Sherlock Holmes*, from a singular value decomposition of
-their pairwise associations. Parts of the body and of the house form separate groups; a chair and a
-lamp are near the people who sit there. Family and time overlap, since two dimensions show less than
-a third of the variance.
+The map shows word vectors of *The Adventures of Sherlock Holmes*, computed by a singular value
+decomposition of pairwise associations. Parts of the body and of the house form separate groups.
+Family and time overlap, since the two dimensions of the map explain less than a third of the
+variance.
 """
 
 from pathlib import Path
@@ -21,8 +21,8 @@ for file in sorted(Path("example/groups").glob("*.txt")):
 plots.word_map(vectors, {group.name: group.cluster for group in groups})
 
 # %%
-# All dimensions together separate the groups: for each group with one unrelated word, that word is
-# always the least similar to the others.
+# The full vectors separate the groups: if an unrelated word is added to a group, it is always the
+# least similar to the other words.
 
 found = outliers(vectors, groups)
-print(f"{found.accuracy:.2f} of {found.cases} cases, by chance {found.chance_accuracy:.2f}")
+print(f"accuracy {found.accuracy:.2f} on {found.cases} cases, by chance {found.chance_accuracy:.2f}")

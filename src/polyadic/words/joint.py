@@ -152,10 +152,10 @@ class JointCP(TensorModel):
                 "joint factorization requires entries of order 2, followed by entries of higher orders;"
                 f" got orders {orders}"
             )
-        size, components = lists[0].shape[0], self._components
-        if self.start is None and self.rank >= size + components:  # before an evaluation, which takes minutes here
-            what = f"the sum of {size:,} words and {components:,} components"
-            raise InputError(f"rank must be below {size + components:,}, {what}; got {self.rank:,}", "rank")
+        size, n_nonnegative = lists[0].shape[0], self._n_nonnegative
+        if self.start is None and self.rank >= size + n_nonnegative:  # before an evaluation, which takes minutes here
+            what = f"the sum of {size:,} words and {n_nonnegative:,} non-negative components"
+            raise InputError(f"rank must be below {size + n_nonnegative:,}, {what}; got {self.rank:,}", "rank")
         scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
@@ -165,8 +165,8 @@ class JointCP(TensorModel):
 
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Initialize unconstrained columns by PPMI-SVD, and non-negative columns by scaled random numbers."""
-        A = PPMISVD(self.rank - self._components, seed=self.seed).fit(lists[0]).vectors_
-        C = NonNegative().prox(positive_start(len(A), self._components, np.random.default_rng(self.seed)), 0.0)
+        A = PPMISVD(self.rank - self._n_nonnegative, seed=self.seed).fit(lists[0]).vectors_
+        C = NonNegative().prox(positive_start(len(A), self._n_nonnegative, np.random.default_rng(self.seed)), 0.0)
         return A, best_scale(larger, zero_unobserved(C, lists[1:]), threads=self.threads)
 
     def _given(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
