@@ -158,6 +158,28 @@ def test_values_out_of_range_are_refused(options, text, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["explore", "t.txt", "--port", "70000"], "--port must be a whole number from 0 to 65,535; got 70000"),
+        (
+            ["relations", "train", "t", "--out", "m", "--max-iter", "x"],
+            "--max-iter must be a whole number of at least 1;",
+        ),
+        (
+            ["complete", "train", "t", "--out", "m", "--hold-out", "95"],
+            "--hold-out must be a finite number from 0 to 0.9;",
+        ),
+        (["corpus", "t", "--out", "c", "--workers", "0"], "--workers must be a whole number from 1 to 1,024; got 0"),
+    ],
+)
+def test_limits_are_stated_in_words(words, told):
+    """A number that is none, or is out of range, gives one sentence with the option and its limits."""
+    done = invoke(*words)
+    assert (done.exit_code, done.stderr.count("\n")) == (errors.BAD_INPUT, 1)
+    assert told in done.stderr
+
+
 def test_sizes_and_weights_are_read():
     """Sizes have units of 1,024, weights have a name or two numbers."""
     assert [in_bytes(size) for size in ("4G", "1.5k", "10")] == [4 * 1024**3, 1536, 10]

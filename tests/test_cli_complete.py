@@ -297,9 +297,9 @@ def test_cells_are_held_out():
 def test_what_is_not_given_is_chosen(table, tmp_path):
     """What is given stays; the verb says in one line, and to programs, what it chose and what that cost."""
     done = run("train", table, "--out", tmp_path / "model", "--ridge", "0.5", "--set", "seed=1")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("chose ")]
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("selected ")]
     assert re.fullmatch(
-        r"chose count_power \S+, bias_ridge \S+, rank \d+: RMSE \S+ of 95 cells held out.*\(\d+ fits in .* s\)", line
+        r"selected count_power \S+, bias_ridge \S+, rank \d+: RMSE \S+ on 95 held-out cells.*\(\d+ fits in .* s\)", line
     )
     model = load(tmp_path / "model")
     assert model.model_.ridge == 0.5

@@ -344,7 +344,9 @@ def read_text(parameter: Parameter, text: str) -> Any:
     for value in _readings(parameter.hint, text):
         if kinds.admits(parameter.hint, value):
             return value
-    raise InputError(f"{parameter.name} must be {kinds.spelled(parameter.hint)}; got {text!r:.40}", parameter.name)
+    allowed = kinds.spelled(parameter.hint).replace("None", "none").replace("True or False", "true or false")
+    got = next((value for value in _readings(parameter.hint, text) if isinstance(value, int | float)), text)
+    raise InputError(f"{parameter.name} must be {allowed}; got {got!r:.40}", parameter.name)
 
 
 def _readings(hint: Any, text: str) -> Iterator[Any]:
