@@ -249,7 +249,7 @@ def test_folders_are_classes(tmp_path):
     assert done.exit_code == 0, done.output
     assert load(out).classes_.tolist() == ["glad", "open", "sad"]
     table = run("evaluate", out, tmp_path / "docs").output
-    assert "mostly taken for" in table
+    assert "mostly confused with" in table
     assert "glad\t10\t1\t1\t1\t-" in table
     wrong = run("evaluate", out, tmp_path / "docs" / "sad")
     assert "does not have a folder for each class" in wrong.output

@@ -234,8 +234,8 @@ def test_the_verb_takes_a_cell_apart(fisher):
     shown = invoke("table", fisher, "--why", "dark", "black").output
     for heading in (
         "times\tbase\taxis 1\taxis 2\taxis 3\tother axes",
-        "rows alike\tdistance",
-        "columns alike\tdistance",
+        "nearest rows\tdistance",
+        "nearest columns\tdistance",
     ):
         assert heading in shown
     assert "no column 'green'" in invoke("table", fisher, "--why", "dark", "green").output

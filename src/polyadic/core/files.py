@@ -27,7 +27,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -361,7 +361,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
         what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
         raise InputError(f"{folder} is not a {kind or 'polyadic'} folder: it {what}") from None
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     if not isinstance(meta, dict) or "kind" not in meta:
         raise InputError(f"{path} does not state the kind of its folder")
     if kind is not None and meta["kind"] != kind:
@@ -483,5 +483,5 @@ def read_names(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     return [name for line in lines if (name := line.strip())]

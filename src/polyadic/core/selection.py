@@ -120,7 +120,8 @@ class Selection:
         end = "" if self.complete else ", stopped early"
         number = len(self.trials)
         cost = f"{number} fit{'s' * (number > 1)}" + (f" in {sum(self.seconds):,.1f} s" if self.seconds else "") + end
-        return f"selected {settings}: {self.measure} {_short(best)} on {self.number:,} held-out {self.units}{gain} ({cost})"
+        score = f"{self.measure} {_short(best)} on {self.number:,} held-out {self.units}"
+        return f"selected {settings}: {score}{gain} ({cost})"
 
 
 def select(

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def text(path: Path, encoding: str = "utf-8-sig") -> str:
     try:
         return path.read_text(encoding=encoding)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
 
 
 def check_count(where: Path, count: int, published: int, what: str) -> None:

@@ -159,8 +159,11 @@ def _print_evaluation(result: dict[str, Any]) -> None:
     from polyadic.interface import output
 
     output.facts({name: value for name, value in result.items() if name != "classes"})
-    headings = [heading.replace("_", " ") for heading in result["classes"][0]]
-    output.table(headings, [tuple(each.values()) for each in result["classes"]])
+    headings = {"mostly_taken_for": "mostly confused with"}
+    output.table(
+        [headings.get(name, output.heading(name)) for name in result["classes"][0]],
+        [tuple(each.values()) for each in result["classes"]],
+    )
 
 
 @CLASSIFY.verb(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
@@ -208,7 +209,12 @@ def _print_predictions(result: dict[str, Any]) -> None:
     if "out" in result:
         typer.echo(f"wrote {result['out']}")
     else:
-        output.table([*result["predictions"][0]], [_cells(row) for row in result["predictions"]])
+        rows = [dict(row) for row in result["predictions"]]
+        if all(row.get("value") == round(row.get("prediction", math.nan), 6) for row in rows):
+            for row in rows:
+                del row["value"]  # it is the prediction
+        value = "log-odds" if "class" in rows[0] else "value"
+        output.table([value if name == "value" else name for name in rows[0]], [_cells(row) for row in rows])
     if result["skipped"]:
         say(f"skipped {result['skipped']:,} values of features that were not trained", "note")
 

@@ -100,6 +100,9 @@ def lines(
     found = text.find(*words, width=width, either=either, sort=sort, where=fields, start=start, top=top)
     first = next(found, None)
     if first is None:
+        if unknown := fields.keys() - set(text.fields):
+            known = ", ".join(map(repr, text.fields)) or "none"
+            raise InputError(f"no document has the field {min(unknown)!r}; the fields of this corpus are: {known}")
         errors.say(
             f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
             + (f" in documents with {' and '.join(where)}" if where else "")
@@ -244,7 +247,7 @@ def _print_checked(result: dict[str, Any]) -> None:
     """Print the undamaged folders and the number of files in each."""
     from polyadic.interface import output
 
-    output.table(["whole", "files"], list(result["whole"].items()))
+    output.table(["undamaged folder", "files"], list(result["whole"].items()))
 
 
 @TASK.verb(example="polyadic check vectors work", show=_print_checked)

@@ -91,7 +91,7 @@ def train(
         return sizes | figures | {"words_of_topics": words}
 
     saved = run(model, read, out, force=force, fit=fit, summary=summary)
-    saved.next = "topics", "assign", out, docs
+    saved.next = "topics", "assign", out, docs, *(("--field", reading.field) if reading.field else ())
     return saved
 
 
@@ -166,7 +166,7 @@ def _print_numbers(result: dict[str, Any]) -> None:
 
     headings = ["topics", "perplexity", "spread", "coherence", "stability"]
     output.table(headings, [tuple(each.values()) for each in result["ranks"]])
-    output.facts({name: value for name, value in result.items() if name != "ranks"})
+    output.facts({f"best {name}": value for name, value in result.items() if name != "ranks"})
 
 
 @TASK.verb(

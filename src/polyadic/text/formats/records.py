@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.errors import InputError, MissingExtraError, error_text, unreadable
 from polyadic.text.pieces import File, Piece, Reading, checked
 from polyadic.text.streams import MAX_LINE_LENGTH, lines, open_bytes
 
@@ -225,6 +225,6 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
                 if any(fields):
                     yield Fields(lines.line_num, fields)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     except csv.Error as error:
         raise InputError(f"{path} is not a valid table: {error}") from None
