@@ -398,7 +398,7 @@ def test_all_rows_go_to_a_file(halves, tmp_path):
         "--why requires the name of a row"
         in run("recommend", folder / "m", "--out", tmp_path / "o.csv", "--why", "2").output
     )
-    assert "cannot be read" in run("recommend", folder / "m", "p5", "--blocked", tmp_path / "none.txt").output
+    assert "there is no file" in run("recommend", folder / "m", "p5", "--blocked", tmp_path / "none.txt").output
 
 
 def test_intervals_and_unknown_names(halves, file):

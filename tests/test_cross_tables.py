@@ -233,7 +233,7 @@ def test_the_verb_takes_a_cell_apart(fisher):
     assert [each["name"] for each in cell["alike"]["rows"]] == ["medium", "blue", "light"]
     shown = invoke("table", fisher, "--why", "dark", "black").output
     for heading in (
-        "times\tbase\taxis 1\taxis 2\taxis 3\tother axes",
+        "ratio\tbase\taxis 1\taxis 2\taxis 3\tother axes",
         "nearest rows\tdistance",
         "nearest columns\tdistance",
     ):

@@ -229,7 +229,7 @@ def test_refused(files):
     )
     rerank("train", train, "--out", out, "--method", "perceptron", "--max-iter", 1)
     assert "exists" in rerank("train", train, "--out", out, code=1)
-    assert "cannot read" in rerank("train", files / "none.jsonl", "--out", files / "other", code=1)
+    assert "there is no file" in rerank("train", files / "none.jsonl", "--out", files / "other", code=1)
     assert not (files / "other").exists()
     lines = files / "lists.txt"
     lines.write_text("1 qid:1 1:1\n0 qid:1 2:1\n")

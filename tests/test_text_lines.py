@@ -110,7 +110,7 @@ def test_jobs_and_tokenizers_change_no_line(monkeypatch):
 def test_a_corpus_without_text_has_no_lines(tmp_path):
     """What was not kept cannot be shown; a damaged file is told."""
     Corpus.build(["a b"], tmp_path / "corpus", min_count=1)
-    with pytest.raises(InputError, match="does not contain the text: build the corpus again"):
+    with pytest.raises(InputError, match="does not contain the text; build the corpus again"):
         Lines(tmp_path / "corpus")
     with pytest.raises(InputError, match="is not a corpus folder"):
         Lines(tmp_path)

@@ -21,9 +21,19 @@ TASK = Task("complete", "Predict the missing cells of a table, such as ratings."
 Decimal = Literal[".", ","]
 
 
+def _print_training(result: dict[str, Any]) -> None:
+    """Print the results without the connected parts of the table, about which a warning is shown if there are several."""
+    from polyadic.interface import output
+
+    left_out = ("out", "choice", "parts", "largest_part")
+    rows = [(output.heading(name), value) for name, value in result.items() if name not in left_out]
+    output.table(["name", "value"], rows)
+
+
 @TASK.verb(
     example="polyadic complete train ratings.csv --out completed --hold-out 0.1",
     settings={"model": MODEL},
+    show=_print_training,
     options=("columns", "decimal", "time", "method", "rank", "ridge", "hold_out"),
     distributed=True,
 )

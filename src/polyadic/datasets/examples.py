@@ -106,7 +106,7 @@ FILES = {
     "stories.csv": "paragraphs of the stories with their titles; paragraphs.txt: without titles",
     "letters.txt": "words of the stories as sequences of letters",
     "eyes.csv": "table of counts: eye and hair colours of 5,387 children",
-    "ratings.csv": "synthetic ratings of novels by 200 readers; new-ratings.csv: more of them; new.csv: pairs to predict",
+    "ratings.csv": "synthetic ratings of novels by 200 readers; new-ratings.csv: more; new.csv: pairs to predict",
     "library.toml": "description of coupled tables: the ratings, and kinds and authors of the novels (novels.csv)",
     "ratings.libfm": "the ratings as feature vectors, for training; valid.libfm: for validation",
     "facts.tsv": "facts about European countries, for training; valid.tsv, test.tsv: for validation and testing",

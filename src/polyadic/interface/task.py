@@ -345,8 +345,9 @@ def read_text(parameter: Parameter, text: str) -> Any:
         if kinds.admits(parameter.hint, value):
             return value
     allowed = kinds.spelled(parameter.hint).replace("None", "none").replace("True or False", "true or false")
-    got = next((value for value in _readings(parameter.hint, text) if isinstance(value, int | float)), text)
-    raise InputError(f"{parameter.name} must be {allowed}; got {got!r:.40}", parameter.name)
+    allowed = re.sub(r"\ba (sequence|collection|tuple|list),", "a list separated by commas,", allowed)
+    number = any(isinstance(value, int | float) for value in _readings(parameter.hint, text))
+    raise InputError(f"{parameter.name} must be {allowed}; got {text if number else repr(text):.40}", parameter.name)
 
 
 def _readings(hint: Any, text: str) -> Iterator[Any]:

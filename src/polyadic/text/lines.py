@@ -120,7 +120,8 @@ class Lines:
         self.path = Path(path) / FILE
         if not self.path.is_file():
             raise InputError(
-                f"{path} does not contain the text: build the corpus again with keep_text=True", "keep_text"
+                f"{path} does not contain the text; build the corpus again and keep the text, as `polyadic corpus TEXT"
+                " --out CORPUS --keep-text` does"
             )
         tokenizer = str(settings.get("tokenizer"))
         self._pairs = {*(settings.get("multiwords") or ())}

@@ -164,7 +164,7 @@ def _print_numbers(result: dict[str, Any]) -> None:
     """Print the measures of each number of topics, and the best number by each measure."""
     from polyadic.interface import output
 
-    headings = ["topics", "perplexity", "spread", "coherence", "stability"]
+    headings = ["topics", "perplexity", "standard deviation", "coherence", "stability"]
     output.table(headings, [tuple(each.values()) for each in result["ranks"]])
     output.facts({f"best {name}": value for name, value in result.items() if name != "ranks"})
 

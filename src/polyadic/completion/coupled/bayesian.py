@@ -105,7 +105,10 @@ class BayesianFactorization(DatabaseModel):
         coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:
-            raise InputError("n_samples=0 stores no samples; pass the cells to predict to fit, with at=", "n_samples")
+            raise InputError(
+                "n_samples=0 stores no samples, so only cells that fit was given (at) can be predicted; store at least one",
+                "n_samples",
+            )
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
@@ -201,7 +204,9 @@ class BayesianFactorization(DatabaseModel):
         """
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
-            raise InputError(f"fit was given no cells of {relation!r} to average; pass them with at=")
+            raise InputError(
+                f"the model stores no samples (n_samples), and fit was given no cells of {relation!r} to average (at)"
+            )
         return self._prediction(relation, self._averages_[relation])
 
     def _seen(self, draw: Draw) -> None:
