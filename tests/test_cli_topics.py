@@ -200,7 +200,10 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "JSON", "--out", "x"], "--field must name the column of the table"),
         (["assign", "MODEL", "EMPTY"], "no documents"),
         (["show", "absent"], "there is no folder absent"),
-        (["choose", "LINES", "--n-components", "5,x"], "--n-components must be a sequence, each a whole number"),
+        (
+            ["choose", "LINES", "--n-components", "5,x"],
+            "--n-components must be a list separated by commas, each a whole number",
+        ),
     ],
 )
 def test_faults_are_a_sentence(docs, model, tmp_path, monkeypatch, arguments, fault):

@@ -239,7 +239,7 @@ def test_refused(files):
     new = files / "new.jsonl"
     write_nbest(new, [{"candidates": [candidate(0, ["new"]), candidate(1, ["newer"])]}])
     assert json.loads(rerank("evaluate", out, new, "--json"))["unknown_features"] == 2
-    assert "occurred 2 times" in rerank("apply", out, new)
+    assert "ignored 2 occurrences" in rerank("apply", out, new)
     assert "line 1: unknown feature 'new'" in rerank("evaluate", out, new, "--unknown", "error", code=1)
     new.write_text('{"candidates": [{"features": ["f1"]}]}')
     assert json.loads(rerank("apply", out, new))["chosen"] == 0

@@ -112,7 +112,7 @@ def test_a_corpus_without_text_has_no_lines(tmp_path):
     Corpus.build(["a b"], tmp_path / "corpus", min_count=1)
     with pytest.raises(InputError, match="does not contain the text; build the corpus again"):
         Lines(tmp_path / "corpus")
-    with pytest.raises(InputError, match="is not a corpus folder"):
+    with pytest.raises(InputError, match="contains no corpus"):
         Lines(tmp_path)
     for content in (b"", b"no database at all" * 100):
         (tmp_path / "corpus" / "text.sqlite").write_bytes(content)

@@ -285,7 +285,7 @@ def test_options_are_checked():
     for options, fault in (
         ({"format": "word"}, "format must be one of"),
         ({"errors": "hide"}, "errors must be one of"),
-        ({"encoding": "utf-9"}, "encoding must be one that Python knows"),
+        ({"encoding": "utf-9"}, "encoding must be a known name"),
     ):
         with pytest.raises(InputError, match=fault):
             list(read(["a"], **options))

@@ -107,8 +107,7 @@ def read_pairs(
         for line in lines:
             if (name := getattr(line, what)) not in names:
                 raise InputError(
-                    f"{path}, line {line.number}: the model has no {what} {name!r}; choose another value of"
-                    " unknown to predict such cells",
+                    f"{path}, line {line.number}: the model has no {what} {name!r}; unknown='mean' predicts such cells",
                     "unknown",
                 )
     return lines

@@ -22,7 +22,7 @@ Decimal = Literal[".", ","]
 
 
 def _print_training(result: dict[str, Any]) -> None:
-    """Print the results without the connected parts of the table, about which a warning is shown if there are several."""
+    """Print the results without the connected parts of the table; a warning is shown if there are several."""
     from polyadic.interface import output
 
     left_out = ("out", "choice", "parts", "largest_part")

@@ -359,7 +359,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
         if not Path(folder).exists():
             raise InputError(f"there is no folder {folder}") from None
         what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
-        raise InputError(f"{folder} is not a {kind or 'polyadic'} folder: it {what}") from None
+        raise InputError(f"{folder} contains no {kind or 'output of polyadic'}: it {what}") from None
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
         raise unreadable(path, error) from None
     if not isinstance(meta, dict) or "kind" not in meta:

@@ -389,7 +389,7 @@ def complete(
     """
     parts: list[Any] = [subject, relation, object]
     if parts.count(None) != 1:
-        raise InputError("give exactly two of subject, relation and object")
+        raise InputError("give exactly two of subject, relation and object", "subject", "relation", "object")
     check_int("k", k, low=1)
     hidden = parts.index(None)
     ask: Any = (model.subjects, model.relations, model.objects)[hidden]

@@ -279,7 +279,7 @@ def _check_request(
     """Raise InputError if options contradict each other."""
     asked = any(name is not None for name in parts)
     if (facts is not None) + (unseen is not None) + asked != 1:
-        raise InputError("give exactly one of these: a file of facts, parts of a fact, or unseen", "unseen")
+        raise InputError("give exactly one of these: a file of facts, two parts of a fact, or unseen", "unseen")
     if known and not asked:
         raise InputError("known can be used only with a fact to complete; leave it out otherwise", "known")
     if skip and facts is None:
