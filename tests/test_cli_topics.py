@@ -202,7 +202,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["show", "absent"], "there is no folder absent"),
         (
             ["choose", "LINES", "--n-components", "5,x"],
-            "--n-components must be a list separated by commas, each a whole number",
+            "--n-components must be a list separated by commas",
         ),
     ],
 )

@@ -264,6 +264,8 @@ def check(folders: Annotated[list[str], Metavar("FOLDER...")]) -> dict[str, Any]
 
     checked, damaged = {}, []
     for folder in folders:
+        if not Path(folder).exists():
+            raise InputError(f"there is no folder {folder}")
         ours = sorted(path.parent for path in Path(folder).rglob("meta.json"))
         if not ours:
             raise InputError(f"{Path(folder)} contains no polyadic output")

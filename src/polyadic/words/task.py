@@ -519,8 +519,8 @@ def phrase(
     if counts not in {"auto", "none"}:
         nearest = output.Answers(asked, _by_triples(embedding, asked, _opened(Path(counts)), top))
     elif kept is not None:
-        said = f"phrases of two words are made from the triples in {kept[0]}; --counts none: from the vectors alone"
-        errors.say(said, "note")
+        if any(len(each) == 2 for each in asked.values()):
+            errors.say(f"phrases of two words use the triples in {kept[0]}; --counts none uses vectors alone", "note")
         nearest = output.Answers(asked, _by_triples(embedding, asked, kept[1], top, otherwise=by_vectors))
     else:
         if not embedding.has_nonnegative_components:
