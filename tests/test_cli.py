@@ -484,6 +484,31 @@ def test_what_is_unknown_takes_nothing_from_the_others(verb, vectors):
     assert error.startswith("'rokket' is not in the vocabulary of 5 words; close spellings: 'rocket'")
 
 
+def test_stop_words_have_no_vector(text, tmp_path):
+    """A word that training left out as a stop word is called one; other words are only unknown."""
+    for list_, told in (
+        ("english", "'the' is a stop word, and stop words have no vector"),
+        ("none", "'the' is not in"),
+    ):
+        succeed("train", text, "--out", tmp_path / list_, *SMALL, "--set", f"stop_words={list_}")
+        assert told in invoke("neighbours", tmp_path / list_, "the").stderr
+    succeed("train", text, "--out", tmp_path / "list", *SMALL, "--set", "language=en")
+    assert "'The' is a stop word" in invoke("neighbours", tmp_path / "list", "The").stderr
+
+
+def test_missing_folders_and_fields_are_named(tmp_path):
+    """What is not there is named in one sentence, and fields with those that there are."""
+    done = invoke("neighbours", tmp_path / "none", "x")
+    assert sentence(done).endswith(f"there is no file or folder {tmp_path / 'none'}")
+    table = tmp_path / "table.csv"
+    table.write_text("text,author\napollo flies,Ann\n", encoding="utf-8")
+    succeed("corpus", table, "--out", tmp_path / "c", "--min-count", "1", "--keep-text", "--field", "text")
+    done = invoke("lines", tmp_path / "c", "apollo", "--where", "year=1")
+    assert sentence(done).endswith(
+        "no document has the field 'year'; the documents of this corpus have the fields author"
+    )
+
+
 def test_phrases_of_standard_input(vectors):
     """Each line is a phrase."""
     found = in_json("phrase", vectors, "-", stdin="apollo moon\n\napollo*god\n")["phrases"]

@@ -75,6 +75,7 @@ def test_phrases_beginnings_and_distances(corpus):
     """Words between spaces follow one another, a star is any ending, a width bounds what stands between."""
     assert len(shown(corpus.lines.find("bank of the river"))) == 2
     assert len(shown(corpus.lines.find("bank*"))) == 6
+    assert {line.word.lower() for line in corpus.lines.find("ban*")} >= {"bank", "banks"}, "whole words"
     assert shown(corpus.lines.find("money", "river", width=4)) == []
     assert shown(corpus.lines.find("money", "river", width=5)) == ["Money in the bank of the river."]
     assert shown(corpus.lines.find("money", "river", width=(1 << 31) - 1, top=(1 << 63) - 1)) != []

@@ -101,8 +101,8 @@ def lines(
     first = next(found, None)
     if first is None:
         if unknown := fields.keys() - set(text.fields):
-            known = ", ".join(map(repr, text.fields)) or "none"
-            raise InputError(f"no document has the field {min(unknown)!r}; the fields of this corpus are: {known}")
+            known = f"have the fields {', '.join(text.fields)}" if text.fields else "have no fields"
+            raise InputError(f"no document has the field {min(unknown)!r}; the documents of this corpus {known}")
         errors.say(
             f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
             + (f" in documents with {' and '.join(where)}" if where else "")
