@@ -387,11 +387,11 @@ def test_all_rows_go_to_a_file(halves, tmp_path):
     assert 0 < facts["coverage"] <= 0.1
     assert "exists already" in run("recommend", folder / "m", "--out", tmp_path / "top.csv").output
     assert (
-        "name a row, or set --out to a file for the recommendations of all rows"
+        "give either a row, or --out, a file for the recommendations of all rows"
         in run("recommend", folder / "m").output
     )
     assert (
-        "name a row, or set --out to a file for the recommendations of all rows"
+        "give either a row, or --out, a file for the recommendations of all rows"
         in run("recommend", folder / "m", "p5", "--out", tmp_path / "o.csv").output
     )
     assert (

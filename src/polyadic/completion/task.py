@@ -167,7 +167,7 @@ def recommend(
     from polyadic.interface import output
 
     if (row is None) == (out is None):
-        raise InputError("name a row, or set out to a file for the recommendations of all rows", "out")
+        raise InputError("give either a row, or out, a file for the recommendations of all rows", "out")
     if out is not None and why:
         raise InputError("why requires the name of a row and cannot be combined with out", "why", "out")
     which: dict[str, Any] = {

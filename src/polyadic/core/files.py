@@ -111,7 +111,7 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
             raise InputError(
                 f"{target} exists already; choose another name, or replace it with overwrite=True", "overwrite"
             )
-        if read_meta(target)["kind"] != kind:
+        if not (target / META).is_file() or read_meta(target)["kind"] != kind:
             raise InputError(
                 f"{target} exists but is not a folder of kind {kind!r}, so it was not overwritten; choose another name"
             )

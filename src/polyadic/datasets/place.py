@@ -27,7 +27,9 @@ def folder(path: str | os.PathLike[str] | None = None) -> Path:
     """
     named = path if path is not None else os.environ.get("POLYADIC_DATA")
     if not named:
-        raise InputError("the folder of published test sets is not known; give its path, or set POLYADIC_DATA to it")
+        raise InputError(
+            "the folder of published test sets is unknown; give its path, or set the environment variable POLYADIC_DATA"
+        )
     if not Path(named).is_dir():
         whose = "POLYADIC_DATA" if path is None else "the path given"
         raise InputError(f"{named} is not a folder; {whose} must name the folder of test sets")

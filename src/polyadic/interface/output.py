@@ -79,7 +79,8 @@ def heading(name: str) -> str:
     >>> [heading(name) for name in ("new_cells", "validation_mrr", "hits_at_10", "c_v")]
     ['new cells', 'validation MRR', 'Hits@10', 'C_V']
     """
-    spaced = re.sub(r"\bhits at (\d)", r"Hits@\1", name.replace("_", " "))
+    spaced = re.sub(r"\b(recall|ndcg|map) at (?=\d)", r"\1@", name.replace("_", " "))
+    spaced = re.sub(r"\bhits at (?=\d)", "Hits@", spaced)
     for metric in METRICS:
         spaced = re.sub(rf"\b{metric.replace('_', ' ')}\b", metric, spaced, flags=re.IGNORECASE)
     return spaced

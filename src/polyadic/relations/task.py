@@ -432,7 +432,16 @@ def patterns(
 # ---- rules
 
 
-@RULES.verb(example="polyadic relations rules check rules.txt --facts pairs.tsv")
+def _print_checked(result: dict[str, Any]) -> None:
+    """Print a line for each rule, with the numbers of its groundings if facts were given."""
+    from polyadic.interface import output
+
+    names = {"premises": "premise true", "right": "conclusion also true"}
+    rules = result["rules"]
+    output.table([names.get(name, name) for name in rules[0]], [tuple(rule.values()) for rule in rules])
+
+
+@RULES.verb(example="polyadic relations rules check rules.txt --facts pairs.tsv", show=_print_checked)
 def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> dict[str, Any]:
     """Check a file of rules: report the first error, and count how often the rules hold in facts.
 
