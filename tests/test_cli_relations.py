@@ -295,7 +295,7 @@ def test_reasons_of_a_universal_schema(schema):
     (found,) = line["rules"]
     assert (found["premises"], found["right"]) == (30, 29)
     assert found["groundings"] == [[{"subject": "person0", "object": "firm0", "predicate": ", head of"}]]
-    assert run(*asked).startswith("subject\tobject\tprobability\tvalue\tbase\twhy\n")
+    assert run(*asked).startswith("subject\tobject\tprobability\tlog-odds\tbase\twhy\n")
     pair = ["--subject", "town29", "--object", "land29", "-n", 1, "--why", 1, "--json"]
     assert json.loads(run("predict", out, *pair))["predictions"][0]["why"][0]["predicate"] == ", a town in"
     assert "--why cannot be combined with --unseen" in refused("predict", out, "--unseen", told, "--why", 1)

@@ -652,7 +652,7 @@ def _explain(
                 for one in derivations(schema, concluding, (s, o, r))[:why]
             ]
         line.update(output.reasons(reason, why, names if _is_of_triples(model) else names[0]))
-    return [*(["rules"] if concluding else []), *([] if _is_of_triples(model) else ["value", "base"]), "why"]
+    return [*(["rules"] if concluding else []), *([] if _is_of_triples(model) else ["log-odds", "base"]), "why"]
 
 
 def _mined_reason(reason: Any, part: float) -> dict[str, Any]:

@@ -119,10 +119,19 @@ def train(
     return saved
 
 
+def _print_documents(result: dict[str, Any]) -> None:
+    """Print a row for each document; the value that words contribute to is the log-odds."""
+    from polyadic.interface import output
+
+    rows = [dict(row) for row in result["documents"]]
+    output.reasoned(["log-odds" if name == "value" else name for name in rows[0]], rows)
+
+
 @CLASSIFY.verb(
     example="polyadic classify apply classifier stories.csv --field text --why 5",
     settings={"reading": READING},
     options=("field", "why"),
+    show=_print_documents,
 )
 def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural = 0) -> dict[str, Any]:
     """List the most likely class of each document and its probability.
