@@ -249,7 +249,7 @@ def test_evaluate_files_of_ones_own(vectors, tmp_path):
     assert (similarity["used"], similarity["total"]) == (3, 4)
     assert [found[f"groups OD{order} accuracy"]["value"] for order in (2, 3)] == [1.0, 1.0]
     rows = table(succeed("evaluate", vectors, "--pairs", pairs, "--groups", groups))
-    assert rows[0] == ["test", "value", "95 %", "chance", "cases", "of"]
+    assert rows[0] == ["test", "value", "95 % interval", "chance", "cases", "total"]
 
 
 def test_evaluate_reports_what_is_not_covered(vectors, tmp_path):
@@ -734,7 +734,7 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--set", "pair_scale=0"], "--set pair_scale must be a finite number above 0 up to 1; got '0'"),
+        (["--set", "pair_scale=0"], "--set pair_scale must be a finite number above 0 up to 1; got 0"),
         (["--set", "themes=4"], "themes must be a whole number from 1 to 3; got 4"),
         (
             ["--set", "order_weights=1/2/3"],

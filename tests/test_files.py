@@ -130,7 +130,7 @@ def test_whole_folder_overwrites_its_own_kind_only(tmp_path):
     before = content(tmp_path)
     for name, message in [
         ("a", "is not a folder of kind 'poems', so it was not overwritten"),
-        ("b", "has no meta.json"),
+        ("b", "is not a folder of kind .poems., so it was not overwritten"),
         ("c", "c"),
     ]:
         with pytest.raises(InputError, match=message):

@@ -153,7 +153,7 @@ def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Itera
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     """Return the text column; if it is not given, raise an InputError that suggests the column with most text."""
     if not names:
-        raise InputError(f"the table {file.name} is empty")
+        raise InputError(f"{file.name} has no columns or fields")
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
     sizes = dict.fromkeys(names, 0)
