@@ -231,7 +231,7 @@ def test_a_table_is_learned_and_evaluated(table, tmp_path):
         assert (row["value"], row["base"]) == (round(why.value, 6), round(why.base, 6))
         assert row["why"] == [{"word": word, "part": round(part, 6)} for word, part in why.parts[:2]]
     heading, first = run("apply", out, table, "--field", "text", "--why", "2").stdout.splitlines()[:2]
-    assert heading.split("\t") == ["document", "class", "probability", "value", "base", "why"]
+    assert heading.split("\t") == ["document", "class", "probability", "log-odds", "base", "why"]
     assert first.endswith(", ".join(f"{word} {part:+.3g}" for word, part in load(out).explain(texts[0]).parts[:2]))
     words = json.loads(run("top", out, "-", "--json").stdout)["words_of_classes"]
     assert list(words) == ["-"]
@@ -249,7 +249,7 @@ def test_folders_are_classes(tmp_path):
     assert done.exit_code == 0, done.output
     assert load(out).classes_.tolist() == ["glad", "open", "sad"]
     table = run("evaluate", out, tmp_path / "docs").output
-    assert "mostly taken for" in table
+    assert "mostly confused with" in table
     assert "glad\t10\t1\t1\t1\t-" in table
     wrong = run("evaluate", out, tmp_path / "docs" / "sad")
     assert "does not have a folder for each class" in wrong.output

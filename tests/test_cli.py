@@ -158,6 +158,28 @@ def test_values_out_of_range_are_refused(options, text, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["explore", "t.txt", "--port", "70000"], "--port must be a whole number from 0 to 65,535; got 70000"),
+        (
+            ["relations", "train", "t", "--out", "m", "--max-iter", "x"],
+            "--max-iter must be a whole number of at least 1;",
+        ),
+        (
+            ["complete", "train", "t", "--out", "m", "--hold-out", "95"],
+            "--hold-out must be a finite number from 0 to 0.9;",
+        ),
+        (["corpus", "t", "--out", "c", "--workers", "0"], "--workers must be a whole number from 1 to 1,024; got 0"),
+    ],
+)
+def test_limits_are_stated_in_words(words, told):
+    """A number that is none, or is out of range, gives one sentence with the option and its limits."""
+    done = invoke(*words)
+    assert (done.exit_code, done.stderr.count("\n")) == (errors.BAD_INPUT, 1)
+    assert told in done.stderr
+
+
 def test_sizes_and_weights_are_read():
     """Sizes have units of 1,024, weights have a name or two numbers."""
     assert [in_bytes(size) for size in ("4G", "1.5k", "10")] == [4 * 1024**3, 1536, 10]
@@ -227,7 +249,7 @@ def test_evaluate_files_of_ones_own(vectors, tmp_path):
     assert (similarity["used"], similarity["total"]) == (3, 4)
     assert [found[f"groups OD{order} accuracy"]["value"] for order in (2, 3)] == [1.0, 1.0]
     rows = table(succeed("evaluate", vectors, "--pairs", pairs, "--groups", groups))
-    assert rows[0] == ["test", "value", "95 %", "chance", "cases", "of"]
+    assert rows[0] == ["test", "value", "95 % interval", "chance", "cases", "total"]
 
 
 def test_evaluate_reports_what_is_not_covered(vectors, tmp_path):
@@ -462,6 +484,31 @@ def test_what_is_unknown_takes_nothing_from_the_others(verb, vectors):
     assert error.startswith("'rokket' is not in the vocabulary of 5 words; close spellings: 'rocket'")
 
 
+def test_stop_words_have_no_vector(text, tmp_path):
+    """A word that training left out as a stop word is called one; other words are only unknown."""
+    for list_, told in (
+        ("english", "'the' is a stop word, and stop words have no vector"),
+        ("none", "'the' is not in"),
+    ):
+        succeed("train", text, "--out", tmp_path / list_, *SMALL, "--set", f"stop_words={list_}")
+        assert told in invoke("neighbours", tmp_path / list_, "the").stderr
+    succeed("train", text, "--out", tmp_path / "list", *SMALL, "--set", "language=en")
+    assert "'The' is a stop word" in invoke("neighbours", tmp_path / "list", "The").stderr
+
+
+def test_missing_folders_and_fields_are_named(tmp_path):
+    """What is not there is named in one sentence, and fields with those that there are."""
+    done = invoke("neighbours", tmp_path / "none", "x")
+    assert sentence(done).endswith(f"there is no file or folder {tmp_path / 'none'}")
+    table = tmp_path / "table.csv"
+    table.write_text("text,author\napollo flies,Ann\n", encoding="utf-8")
+    succeed("corpus", table, "--out", tmp_path / "c", "--min-count", "1", "--keep-text", "--field", "text")
+    done = invoke("lines", tmp_path / "c", "apollo", "--where", "year=1")
+    assert sentence(done).endswith(
+        "no document has the field 'year'; the documents of this corpus have the fields author"
+    )
+
+
 def test_phrases_of_standard_input(vectors):
     """Each line is a phrase."""
     found = in_json("phrase", vectors, "-", stdin="apollo moon\n\napollo*god\n")["phrases"]
@@ -527,10 +574,10 @@ def test_train_ends_with_what_to_look_at(text, tmp_path):
     for command in done["look_at"]:
         succeed(*shlex.split(command)[1:])
     told = succeed("train", text, "--out", tmp_path / "v", *SMALL, "--keep", tmp_path / "counted")
-    assert told.splitlines()[-1].endswith("; keep the text for it: --keep-text")
+    assert " lines " not in told.splitlines()[-1]
     going_on = ("--method", "cp-sn", "--rank", 4, "--keep", tmp_path / "going on")
-    told = succeed("train", tmp_path / "counted" / "counts-3", "--out", tmp_path / "of counts", *going_on)
-    assert "--corpus CORPUS" in told, "counts know no corpus, and none is kept of them"
+    done = in_json("train", tmp_path / "counted" / "counts-3", "--out", tmp_path / "of counts", *going_on)
+    assert not any("senses" in command for command in done["look_at"]), "counts know no corpus"
 
 
 def test_options_without_effect_are_refused(text, tmp_path):
@@ -568,7 +615,7 @@ def test_what_was_written_can_be_checked(text, tmp_path):
         1,
         f"polyadic: {ids} is damaged: its content does not match its checksum\n",
     )
-    assert invoke("check", tmp_path / "k" / "corpus" / "none").stderr.endswith("contains no polyadic output\n")
+    assert invoke("check", tmp_path / "k" / "corpus" / "none").stderr.startswith("polyadic: there is no folder ")
 
 
 def test_what_no_run_made_is_not_replaced(text, tmp_path):
@@ -692,7 +739,7 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--set", "pair_scale=0"], "--set pair_scale must be a finite number above 0 up to 1; got '0'"),
+        (["--set", "pair_scale=0"], "--set pair_scale must be a finite number above 0 up to 1; got 0"),
         (["--set", "n_nonnegative=4"], "n_nonnegative must be a whole number from 1 to 3; got 4"),
         (
             ["--set", "order_weights=1/2/3"],

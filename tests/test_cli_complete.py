@@ -99,7 +99,7 @@ def test_parts_are_told(tmp_path, file):
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("", "line 1 is empty"),
+        ("", "is empty"),
         ("user,item,rating\n", "has no lines"),
         ("word\n", "line 1: fields must be separated by commas"),
         ("a,x,1\nb,x,good\n", "line 2: a value must be a finite number; got 'good'"),
@@ -175,7 +175,7 @@ def test_faults_of_models(table, tmp_path):
     assert "line 1: the model has no column 'nothing'" in run("predict", tmp_path / "model", pairs).output
     pairs.write_text("\n")
     assert "line 1" in run("predict", tmp_path / "model", pairs).output
-    assert "is not a polyadic folder" in run("recommend", tmp_path, "p0").output
+    assert "contains no output of polyadic" in run("recommend", tmp_path, "p0").output
     MatrixFactorization(0).fit(planted()).save(tmp_path / "other")
     assert "TableCompletion is required" in run("recommend", tmp_path / "other", "p0").output
     for method, name in (("trace-norm", "rank"), ("bayesian", "ridge"), ("als", "alpha")):
@@ -250,7 +250,7 @@ def test_headings_and_places(file):
     with pytest.raises(InputError, match="no column named 'stars'; found 'time', 'who'"):
         read_cells(file(content), fields=["who", "what", "stars"])
     for fields in (["who"], ["1"], ["who", "what", "mark", "time"]):
-        refuses(f"got {len(fields)} names", read_cells, file(content), fields=fields)
+        refuses(f"got {len(fields)}", read_cells, file(content), fields=fields)
 
 
 names = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=',;"'), min_size=1, max_size=5)
@@ -297,9 +297,9 @@ def test_cells_are_held_out():
 def test_what_is_not_given_is_chosen(table, tmp_path):
     """What is given stays; the verb says in one line, and to programs, what it chose and what that cost."""
     done = run("train", table, "--out", tmp_path / "model", "--ridge", "0.5", "--set", "seed=1")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("chose ")]
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("selected ")]
     assert re.fullmatch(
-        r"chose count_power \S+, bias_ridge \S+, rank \d+: RMSE \S+ of 95 cells held out.*\(\d+ fits in .* s\)", line
+        r"selected count_power \S+, bias_ridge \S+, rank \d+: RMSE \S+ on 95 held-out cells.*\(\d+ fits in .* s\)", line
     )
     model = load(tmp_path / "model")
     assert model.model_.ridge == 0.5
@@ -387,25 +387,27 @@ def test_all_rows_go_to_a_file(halves, tmp_path):
     assert 0 < facts["coverage"] <= 0.1
     assert "exists already" in run("recommend", folder / "m", "--out", tmp_path / "top.csv").output
     assert (
-        "give either the name of a row, or a file as --out for the recommendations of all rows"
+        "give either a row, or --out, a file for the recommendations of all rows"
         in run("recommend", folder / "m").output
     )
     assert (
-        "give either the name of a row, or a file as --out for the recommendations of all rows"
+        "give either a row, or --out, a file for the recommendations of all rows"
         in run("recommend", folder / "m", "p5", "--out", tmp_path / "o.csv").output
     )
     assert (
         "--why requires the name of a row"
         in run("recommend", folder / "m", "--out", tmp_path / "o.csv", "--why", "2").output
     )
-    assert "cannot be read" in run("recommend", folder / "m", "p5", "--blocked", tmp_path / "none.txt").output
+    assert "there is no file" in run("recommend", folder / "m", "p5", "--blocked", tmp_path / "none.txt").output
 
 
 def test_intervals_and_unknown_names(halves, file):
     """Ends stand beside values; names that the model has not are predicted where it is asked for."""
     folder, _ = halves
     pairs = file('p3,"thing, 4"\nnobody,"thing, 4"\n')
-    assert "line 2: the model has no row 'nobody'; set --unknown mean" in run("predict", folder / "m", pairs).output
+    assert (
+        "line 2: the model has no row 'nobody'; --unknown mean predicts" in run("predict", folder / "m", pairs).output
+    )
     wanted = ["predict", folder / "m", pairs, "--unknown", "mean", "--interval", "0.8", "--json"]
     for one in json.loads(run(*wanted).stdout)["predictions"]:
         assert one["low"] < one["value"] < one["high"]

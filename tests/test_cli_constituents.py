@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_said(folder):
             "--states is not used by --method split-merge",
         ),
         (("evaluate", model, folder / "none.mrg"), "has no trees"),
-        (("apply", folder, folder / "test.mrg"), "is not a polyadic folder"),
+        (("apply", folder, folder / "test.mrg"), "contains no output of polyadic"),
     ):
         done = call(*words)
         assert done.exit_code == 1

@@ -62,6 +62,12 @@ def test_triples(triples, method):
     assert (scores[0]["subject"], scores[0]["object"]) == (town, tongue)
     one = as_json("predict", out, "--subject", town, "--object", tongue, "--known", "-n", 1)
     assert one["predictions"][0]["relation"] in {"speaks", "lies_in", "official"}
+    town, relation, tongue = (triples / "train.tsv").read_text().splitlines()[0].split("\t")
+    asked = ["predict", out, "--subject", town, "--relation", relation, "-n", 48]
+    assert run(*asked).endswith("known facts left out of the answers: 1; --known includes them\n")
+    assert "left out" not in run(*asked, "--known")
+    every = {line["object"]: line["probability"] for line in as_json(*asked, "--known")["predictions"]}
+    assert [name for name, probability in every.items() if probability is None] == [tongue]
 
 
 def test_strength_and_rank_are_chosen(tmp_path):
@@ -77,7 +83,7 @@ def test_strength_and_rank_are_chosen(tmp_path):
     assert "choice" not in json.loads(run("train", *quick, tmp_path / "plain", "--set", "choose=no"))
     assert "choice" not in json.loads(run("train", *quick, tmp_path / "all", "--strength", 0.1))
     told = run("train", facts, "--max-iter", 2, "--set", "budget=0", "--out", tmp_path / "told")
-    assert "chose strength " in told
+    assert "selected strength " in told
     assert "next: polyadic relations predict" in told
 
 
@@ -97,7 +103,7 @@ def test_bad_triples(triples):
     done = invoke("relations", "evaluate", str(out), str(other), "--unknown", "skip", "--json")
     assert json.loads(done.stderr)["warning"].startswith("1 of 1 test facts are training facts")
     assert json.loads(done.stdout)["skipped"] == 1
-    assert "two of subject" in refused("predict", out, "--subject", "town0")
+    assert "two of --subject" in refused("predict", out, "--subject", "town0")
     assert "no subject 'Oslo'" in refused("predict", out, "--subject", "Oslo", "--relation", "lies_in")
     assert "specify exactly one of a file of facts" in refused("predict", out)
     assert "--unseen requires a universal schema" in refused("predict", out, "--unseen", train)
@@ -274,10 +280,7 @@ def test_mined_rules(triples):
     assert all(line["score"] > 0 and line["rules"] for line in found)
     assert f"{town} lies_in land{tongue[-1]}" in run(*asked, "--why", 1)
     nothing = run("predict", out, "--subject", town, "--relation", "official")
-    assert nothing == (
-        "object\tscore\npolyadic: nothing completes this except facts of the training data, which --known lists\n"
-    )
-    assert run("predict", out, "--subject", town, "--relation", "official", "--known").endswith("completes this\n")
+    assert nothing == "object\tscore\npolyadic: there is no answer\n"
 
 
 def test_reasons_of_a_universal_schema(schema):
@@ -294,7 +297,7 @@ def test_reasons_of_a_universal_schema(schema):
     (found,) = line["rules"]
     assert (found["premises"], found["right"]) == (30, 29)
     assert found["groundings"] == [[{"subject": "person0", "object": "firm0", "predicate": ", head of"}]]
-    assert run(*asked).startswith("subject\tobject\tprobability\tvalue\tbase\twhy\n")
+    assert run(*asked).startswith("subject\tobject\tprobability\tlog-odds\tbase\twhy\n")
     pair = ["--subject", "town29", "--object", "land29", "-n", 1, "--why", 1, "--json"]
     assert json.loads(run("predict", out, *pair))["predictions"][0]["why"][0]["predicate"] == ", a town in"
     assert "--why cannot be combined with --unseen" in refused("predict", out, "--unseen", told, "--why", 1)

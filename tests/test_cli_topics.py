@@ -193,14 +193,17 @@ def test_choose_finds_the_number_of_subjects(docs):
     [
         (["train", "absent.txt", "--out", "x"], "absent.txt"),
         (["train", "LINES", "--out", "MODEL"], "exists already"),
-        (["train", "LINES", "--out", "x", "--min-count", "1000"], "1000"),
+        (["train", "LINES", "--out", "x", "--min-count", "1000"], "--min-count 1000"),
         (["train", "LINES", "--out", "x", "--method", "anchors", "--n-components", "50"], "words can be anchors"),
         (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "image files must be"),
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
         (["train", "JSON", "--out", "x"], "--field must name the column of the table"),
         (["assign", "MODEL", "EMPTY"], "no documents"),
         (["show", "absent"], "there is no folder absent"),
-        (["choose", "LINES", "--n-components", "5,x"], "--n-components must be a sequence, each a whole number"),
+        (
+            ["choose", "LINES", "--n-components", "5,x"],
+            "--n-components must be a list separated by commas",
+        ),
     ],
 )
 def test_faults_are_a_sentence(docs, model, tmp_path, monkeypatch, arguments, fault):

@@ -116,8 +116,8 @@ def test_blocks_of_a_corpus_do_not_matter(tmp_path, monkeypatch):
         ([("eye", "eye"), ("blue", 1)], {}, "has two columns named 'eye'"),
         ([("eye", "n")], {}, "has no cells"),
         ([("eye",), ("blue",)], {}, "has no cells"),
-        ([("eye", "hair"), ("blue", "fair")], {"rows": "eye"}, "specify both"),
-        ([("eye", "hair"), ("blue", "fair")], {"counts": "n"}, "specify both"),
+        ([("eye", "hair"), ("blue", "fair")], {"rows": "eye"}, "must be given together"),
+        ([("eye", "hair"), ("blue", "fair")], {"counts": "n"}, "must be given together"),
         ([("eye", "hair"), ("blue", "fair")], {"rows": "eye", "columns": "hat"}, "no column 'hat'"),
         ([("eye", "hair"), ("", "fair")], {"rows": "eye", "columns": "hair"}, "nothing to count"),
         ([("a", "b", "n"), ("x", "y", "?")], {"rows": "a", "columns": "b", "counts": "n"}, "row 2: 'n' must contain"),
@@ -233,9 +233,9 @@ def test_the_verb_takes_a_cell_apart(fisher):
     assert [each["name"] for each in cell["alike"]["rows"]] == ["medium", "blue", "light"]
     shown = invoke("table", fisher, "--why", "dark", "black").output
     for heading in (
-        "times\tbase\taxis 1\taxis 2\taxis 3\tother axes",
-        "rows alike\tdistance",
-        "columns alike\tdistance",
+        "ratio\tbase\taxis 1\taxis 2\taxis 3\tother axes",
+        "nearest rows\tdistance",
+        "nearest columns\tdistance",
     ):
         assert heading in shown
     assert "no column 'green'" in invoke("table", fisher, "--why", "dark", "green").output

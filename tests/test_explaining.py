@@ -17,7 +17,7 @@ from polyadic import (
     FactorizationMachineRanker,
     FieldEncoder,
 )
-from polyadic.completion.components import themes_of, varimax
+from polyadic.completion.components import rotated_components, varimax
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.table_completion import TableCompletion
@@ -170,7 +170,7 @@ def test_components_do_not_depend_on_how_predictions_are_factorized():
     blocks = np.kron(np.eye(3), np.ones((6, 1))) * rng.uniform(1, 2, (18, 1))
     simple = np.concatenate([blocks, np.zeros((60, 3))]) + 0.05 * rng.standard_normal((78, 3))
     U, V, M = rng.standard_normal((50, 3)), simple * [3.0, 2.0, 1.0], rng.standard_normal((3, 3)) + 2 * np.eye(3)
-    one, other = themes_of(U, V, 3), themes_of(U @ M, V @ np.linalg.inv(M).T, 3)
+    one, other = rotated_components(U, V, 3), rotated_components(U @ M, V @ np.linalg.inv(M).T, 3)
     np.testing.assert_allclose(one.loadings, other.loadings, atol=1e-4)
     np.testing.assert_allclose(one.scores, other.scores, atol=1e-3)
     np.testing.assert_allclose(one.scores.T @ one.scores / 50, np.eye(3), atol=1e-9)
@@ -292,7 +292,7 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
     with pytest.raises(InputError, match="averages probabilities over samples"):
         BayesianFactorizationMachineClassifier(2, draws=2, seed=0).fit(X, y).explain(X[:1])
     clipped = BayesianFactorizationMachine(2, draws=2, clip=True, seed=0).fit(X, y)
-    with pytest.raises(InputError, match="set clip=False"):
+    with pytest.raises(InputError, match="set clip to false"):
         clipped.explain(X[:1])
     assert clipped.set_params(clip=False).explain(X[:1]).value == clipped.predict(X[:1])[0]
     monkeypatch.setattr("polyadic.core.resources.free_memory", lambda: 1)

@@ -76,7 +76,7 @@ def test_faults_are_named(path, content, fault):
 
 def test_no_file(path):
     """A file that is not there, or has no line, is refused."""
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no file"):
         read_feature_lines(path)
     path.write_text("# a heading\n\n")
     with pytest.raises(InputError, match="only comments"):

@@ -181,7 +181,7 @@ def test_malformed_gzip_and_missing_files_are_refused(tmp_path):
         (tmp_path / "v.gz").write_bytes(content)
         with pytest.raises(InputError, match=r"v\.gz"):
             read_vectors(tmp_path / "v.gz")
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="there is no file"):
         read_vectors(tmp_path / "absent")
 
 

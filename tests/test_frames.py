@@ -17,8 +17,8 @@ def test_neighbours_and_components():
     assert one.to_dict("list") == {"word": ["money", "river"], "cosine": pytest.approx([2 / 5**0.5, 1 / 5**0.5])}
     both = frame({word: VECTORS.neighbours(word, top=1) for word in ("bank", "river")})
     assert both[["query", "word"]].to_numpy().tolist() == [["bank", "money"], ["river", "bank"]]
-    themes = frame(components(VECTORS, top=1))
-    assert themes[["column", "rank", "word", "value"]].to_numpy().tolist() == [
+    found = frame(components(VECTORS, top=1))
+    assert found[["column", "rank", "word", "value"]].to_numpy().tolist() == [
         [0, 1, "river", 4.0],
         [1, 1, "money", 3.0],
     ]

@@ -229,7 +229,7 @@ def test_refused(files):
     )
     rerank("train", train, "--out", out, "--method", "perceptron", "--max-iter", 1)
     assert "exists" in rerank("train", train, "--out", out, code=1)
-    assert "cannot read" in rerank("train", files / "none.jsonl", "--out", files / "other", code=1)
+    assert "there is no file" in rerank("train", files / "none.jsonl", "--out", files / "other", code=1)
     assert not (files / "other").exists()
     lines = files / "lists.txt"
     lines.write_text("1 qid:1 1:1\n0 qid:1 2:1\n")
@@ -239,7 +239,7 @@ def test_refused(files):
     new = files / "new.jsonl"
     write_nbest(new, [{"candidates": [candidate(0, ["new"]), candidate(1, ["newer"])]}])
     assert json.loads(rerank("evaluate", out, new, "--json"))["unknown_features"] == 2
-    assert "ignored 2 values of features" in rerank("apply", out, new)
+    assert "ignored 2 occurrences" in rerank("apply", out, new)
     assert "line 1: unknown feature 'new'" in rerank("evaluate", out, new, "--unknown", "error", code=1)
     new.write_text('{"candidates": [{"features": ["f1"]}]}')
     assert json.loads(rerank("apply", out, new))["chosen"] == 0

@@ -44,7 +44,7 @@ def test_pictures_go_where_they_are_told():
 
 
 def test_senses_of_components():
-    """Of vectors with themes the picture shows what phrases select, which are made of these alone."""
+    """With non-negative components, the picture shows the components that phrases select."""
     noise = np.random.default_rng(0).normal(size=(len(VECTORS), 4))
     themed = Embedding(VECTORS.words, np.hstack([noise, VECTORS.vectors]), components=VECTORS.rank)
     both = [plots.senses(each, "apollo", ["god", "moon"], top=2) for each in (themed, VECTORS)]

@@ -143,7 +143,7 @@ def test_the_published_file(realdata, tmp_path):
 def test_what_cannot_be_read(tmp_path):
     """A missing file, other bytes, and no rule at all."""
     file = tmp_path / "r"
-    refuses("cannot be read", read_rules, file)
+    refuses("there is no file", read_rules, file)
     file.write_bytes(b"\xff\xfe")
     refuses("cannot be read", read_rules, file)
     file.write_text("# nothing\n")

@@ -183,14 +183,14 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         ),
         (
             ["--method", "kca", "--set", "stop_weight=-1"],
-            "--set stop_weight must be a finite number greater than -1; got '-1'",
+            "--set stop_weight must be a finite number greater than -1; got -1",
         ),
         (
             ["--method", "kca", "--set", "shift=5"],
             "--set shift and --set smoothing require --set residual=sgns; got --set residual=ca",
         ),
         (["--method", "kca", "--set", "residual=sgns", "--set", "weights=log"], "--set weights has no effect"),
-        (["--method", "kca", "--set", "scores=nowhere.txt"], "nowhere.txt cannot be read"),
+        (["--method", "kca", "--set", "scores=nowhere.txt"], "there is no file nowhere.txt"),
         (["--method", "ca", "--set", "order=3"], "the order of ca must be 2; got 3"),
         (["--method", "kca", "--set", "score_weight=7"], "--set score_weight has no effect without scores"),
         (["--method", "kca", "--set", "residual=sgns", "--set", "shift=0.5"], "--set shift must be"),

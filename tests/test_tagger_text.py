@@ -395,8 +395,8 @@ def test_faults_of_commands(tmp_path, bank):
         (["apply", tmp_path / "g", tmp_path / "one"], "must have words and parts of speech, because the tagger"),
         (["apply", tmp_path / "c", "--text", columns], "--text requires a model that was trained on CoNLL-U"),
         (["apply", tmp_path / "t", "--by-line", bank], "--by-line is used only with --text"),
-        (["apply", tmp_path, bank], "is not a polyadic folder"),
-        (["apply", tmp_path / "t", tmp_path / "none"], "cannot read"),
+        (["apply", tmp_path, bank], "contains no output of polyadic"),
+        (["apply", tmp_path / "t", tmp_path / "none"], "there is no file"),
         (["evaluate", tmp_path / "t", tmp_path / "empty"], "has no words"),
         (["evaluate", tmp_path / "c", tmp_path / "empty"], "has no words"),
     ]

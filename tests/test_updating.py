@@ -345,7 +345,7 @@ def test_frames_are_tables(tmp_path):
 def test_a_heading_that_might_be_a_pair_is_told(tmp_path):
     """Of two fields nothing tells a heading from a pair but that neither is named again."""
     (tmp_path / "t.csv").write_text("user,item\na,x\nb,x\n")
-    with pytest.warns(UserWarning, match="the first line, 'user' and 'item', is treated as a row and a column"):
+    with pytest.warns(UserWarning, match="the first line, 'user' and 'item', is read as a row and a column"):
         assert len(read_cells(tmp_path / "t.csv").cells.values) == 3
     assert len(read_cells(tmp_path / "t.csv", fields=["user", "item"]).cells.values) == 2
     (tmp_path / "t.csv").write_text("a,y\na,x\nb,x\n")

@@ -17,7 +17,7 @@ TASK = Task("start", "Commands to start with.")
 def _print_files(result: Saved) -> None:
     from polyadic.interface import output
 
-    output.table(("file", "what it is"), [*result["files"].items()])
+    output.table(("file", "content"), [*result["files"].items()])
 
 
 @TASK.verb(example="polyadic example", show=_print_files)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from polyadic.completion.cells import ObservedEntries
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, InputWarning
 from polyadic.core.frames import is_frame, rows_of
 from polyadic.text.formats.records import read_fields
 
@@ -100,15 +100,19 @@ def read_pairs(
     first = lines[0]
     if len(lines) > 1 and first.number == 1 and first.row not in known["row"] and first.column not in known["column"]:
         warnings.warn(
-            f"{path}, line 1, is treated as column headings: {first.row!r} and {first.column!r}", stacklevel=2
+            InputWarning(
+                f"{path}: the first line, {first.row!r} and {first.column!r}, is read as headings, because the model"
+                " knows neither name; name the headings with columns to avoid this warning",
+                "columns",
+            ),
+            stacklevel=2,
         )
         lines = lines[1:]
     for what, names in known.items():
         for line in lines:
             if (name := getattr(line, what)) not in names:
                 raise InputError(
-                    f"{path}, line {line.number}: the model has no {what} {name!r}; set unknown='mean' to predict cells"
-                    " with unknown names",
+                    f"{path}, line {line.number}: the model has no {what} {name!r}; unknown='mean' predicts such cells",
                     "unknown",
                 )
     return lines
@@ -129,7 +133,9 @@ def _places(
     fields = [name.strip() for name in fields]
     if not 2 <= len(fields) <= 3:
         raise InputError(
-            f"give the names of two or three columns (row, column and optionally value); got {len(fields)} names"
+            "columns must name two or three columns, for the row, the column and, if there is one, the value; got"
+            f" {len(fields)}",
+            "columns",
         )
     names = first
     if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
@@ -162,8 +168,11 @@ def read_cells(
     alone = all((side == 0).sum() == 1 for side in (table.cells.rows, table.cells.columns))
     if fields is None and not table.valued and alone and len(table.cells.values) > 1:
         warnings.warn(
-            f"{path}: the first line, {table.rows[0]!r} and {table.columns[0]!r}, is treated as a row and a column,"
-            " although neither name occurs again; if they are headings, name them as the columns to read",
+            InputWarning(
+                f"{path}: the first line, {table.rows[0]!r} and {table.columns[0]!r}, is read as a row and a column,"
+                " although neither name occurs again; if they are headings, name them with columns",
+                "columns",
+            ),
             stacklevel=2,
         )
     return table

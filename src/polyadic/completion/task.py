@@ -21,9 +21,19 @@ TASK = Task("complete", "Predict the missing cells of a table, such as ratings."
 Decimal = Literal[".", ","]
 
 
+def _print_training(result: dict[str, Any]) -> None:
+    """Print the results without the connected parts of the table; a warning is shown if there are several."""
+    from polyadic.interface import output
+
+    left_out = ("out", "choice", "parts", "largest_part")
+    rows = [(output.heading(name), value) for name, value in result.items() if name not in left_out]
+    output.table(["name", "value"], rows)
+
+
 @TASK.verb(
     example="polyadic complete train ratings.csv --out completed --hold-out 0.1",
     settings={"model": MODEL},
+    show=_print_training,
     options=("columns", "decimal", "time", "method", "rank", "ridge", "hold_out"),
     distributed=True,
 )
@@ -157,7 +167,7 @@ def recommend(
     from polyadic.interface import output
 
     if (row is None) == (out is None):
-        raise InputError("give either the name of a row, or a file as out for the recommendations of all rows", "out")
+        raise InputError("give either a row, or out, a file for the recommendations of all rows", "out")
     if out is not None and why:
         raise InputError("why requires the name of a row and cannot be combined with out", "why", "out")
     which: dict[str, Any] = {

@@ -78,6 +78,18 @@ def error_text(error: BaseException) -> str:
     return " ".join(str(error).split())[:MAX_LENGTH] or type(error).__name__
 
 
+def unreadable(path: object, error: Exception, kind: str = "file") -> InputError:
+    """Return the error for a file that does not exist or cannot be read, with the reason in words."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return InputError(f"there is no {kind} {path}")
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{path} is a folder; name a file")
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, UnicodeDecodeError):
+        reason = f"it is not text in {error.encoding} (byte {error.start:,})"
+    return InputError(f"{path} cannot be read: {reason}")
+
+
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:
     """Return ``value`` as an int; raise InputError if it is not an integer between ``low`` and ``high``.
 

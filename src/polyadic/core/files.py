@@ -27,7 +27,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -115,7 +115,7 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
             raise InputError(
                 f"{target} exists already; choose another name, or replace it with overwrite=True", "overwrite"
             )
-        if read_meta(target)["kind"] != kind:
+        if not (target / META).is_file() or read_meta(target)["kind"] != kind:
             raise InputError(
                 f"{target} exists but is not a folder of kind {kind!r}, so it was not overwritten; choose another name"
             )
@@ -368,9 +368,9 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
         if not Path(folder).exists():
             raise InputError(f"there is no folder {folder}") from None
         what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
-        raise InputError(f"{folder} is not a {kind or 'polyadic'} folder: it {what}") from None
+        raise InputError(f"{folder} contains no {kind or 'output of polyadic'}: it {what}") from None
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     if not isinstance(meta, dict) or "kind" not in meta:
         raise InputError(f"{path} is not valid metadata: it has no key 'kind'")
     if kind is not None and meta["kind"] != kind:
@@ -492,5 +492,5 @@ def read_names(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     return [name for line in lines if (name := line.strip())]

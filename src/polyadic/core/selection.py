@@ -120,9 +120,8 @@ class Selection:
         end = "" if self.complete else ", stopped early"
         number = len(self.trials)
         cost = f"{number} fit{'s' * (number > 1)}" + (f" in {sum(self.seconds):,.1f} s" if self.seconds else "") + end
-        return (
-            f"chose {settings}: {self.measure} {_short(best)} of {self.number:,} {self.units} held out{gain} ({cost})"
-        )
+        score = f"{self.measure} {_short(best)} on {self.number:,} held-out {self.units}"
+        return f"selected {settings}: {score}{gain} ({cost})"
 
 
 def select(
@@ -202,7 +201,7 @@ class _Trials:
 
     def walk(self) -> tuple[bool, bool]:
         """Run the coordinate search; return whether it finished, and whether Ctrl-C stopped it."""
-        with bar("choosing settings", unit="fits") as self.advance:
+        with bar("selecting settings", unit="fits") as self.advance:
             try:
                 at, before = tuple(row.index(getattr(self.model, name)) for name, row in self.values.items()), None
                 self.loss(at)

@@ -101,20 +101,20 @@ PHRASED, PHRASED_MORE = 150, 50
 SPELLED, LISTED = 3_000, 500
 """Number of words of the book in ``letters.txt``, and of lists of spellings."""
 FILES = {
-    "holmes/": "twelve stories of Sherlock Holmes, a file each",
-    "groups/": "words of them that go together, and others that do not",
-    "stories.csv": "their paragraphs, and the story of each; paragraphs.txt has no stories",
-    "letters.txt": "words, spelled",
-    "eyes.csv": "a table of counts: eye and hair colours of 5,387 children",
-    "ratings.csv": "stars that 200 readers, made up, gave to novels; new.csv asks for more, new-ratings.csv has more",
-    "library.toml": "the ratings, and kinds and authors of the novels (novels.csv)",
-    "ratings.libfm": "the ratings as rows of features; valid.libfm has others",
-    "facts.tsv": "borders, capitals and languages of Europe; valid.tsv and test.tsv have others",
-    "pairs.tsv": "all of them as subject, object and predicate, for rules (rules.txt)",
-    "latin.conllu": "Latin sentences, made up, with trees; latin-test.conllu and latin.txt have others",
-    "roles.conllu": "the same with who does what to whom; roles-test.conllu has others",
-    "phrases.mrg": "English sentences, made up, with their phrases; phrases-test.mrg and phrases.txt have others",
-    "spellings.jsonl": "words of the book among misspelt ones; test.jsonl has others",
+    "holmes/": "twelve stories of Sherlock Holmes, one file each",
+    "groups/": "groups of related words of the stories, with outliers, to evaluate word vectors",
+    "stories.csv": "paragraphs of the stories with their titles; paragraphs.txt: without titles",
+    "letters.txt": "words of the stories as sequences of letters",
+    "eyes.csv": "table of counts: eye and hair colours of 5,387 children",
+    "ratings.csv": "synthetic ratings of novels by 200 readers; new-ratings.csv: more; new.csv: pairs to predict",
+    "library.toml": "description of coupled tables: the ratings, and kinds and authors of the novels (novels.csv)",
+    "ratings.libfm": "the ratings as feature vectors, for training; valid.libfm: for validation",
+    "facts.tsv": "facts about European countries, for training; valid.tsv, test.tsv: for validation and testing",
+    "pairs.tsv": "all these facts as subject, object and predicate; rules.txt: rules about them",
+    "latin.conllu": "synthetic Latin dependency trees; latin-test.conllu: for testing; latin.txt: their plain text",
+    "roles.conllu": "the same sentences with semantic roles; roles-test.conllu: for testing",
+    "phrases.mrg": "synthetic English constituency trees; phrases-test.mrg: for testing; phrases.txt: their plain text",
+    "spellings.jsonl": "lists of a word and its misspellings, to rerank; test.jsonl: for testing",
 }
 """Descriptions of the files."""
 

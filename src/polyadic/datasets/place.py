@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,9 @@ def folder(path: str | os.PathLike[str] | None = None) -> Path:
     """
     named = path if path is not None else os.environ.get("POLYADIC_DATA")
     if not named:
-        raise InputError("the folder of test sets is not set; set the environment variable POLYADIC_DATA to its path")
+        raise InputError(
+            "the folder of published test sets is unknown; give its path, or set the environment variable POLYADIC_DATA"
+        )
     if not Path(named).is_dir():
         whose = "POLYADIC_DATA" if path is None else "the path given"
         raise InputError(f"{named} is not a folder; {whose} must name the folder of test sets")
@@ -46,7 +48,7 @@ def text(path: Path, encoding: str = "utf-8-sig") -> str:
     try:
         return path.read_text(encoding=encoding)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
 
 
 def check_count(where: Path, count: int, published: int, what: str) -> None:

@@ -241,6 +241,8 @@ def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
     InputError
         If there are no files, or one is malformed.
     """
+    if not Path(path).exists():
+        raise InputError(f"there is no folder {path}")
     files = sorted(Path(path).glob("*.txt"))
     if not files:
         raise InputError(f"{path} contains no .txt files; each outlier group is one .txt file")

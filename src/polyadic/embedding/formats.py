@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int, unreadable
 from polyadic.core.files import damage_as_input_error, read_meta, whole_file, whole_folder, write_meta
 from polyadic.core.progress import Advance, bar
 from polyadic.embedding.vectors import Embedding
@@ -419,7 +419,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw) if zipped else raw)
             yield stream
     except (EOFError, zlib.error, OSError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error, "file or folder") from None
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.core.errors import InputError, MissingExtraError, check_choice, check_int, check_number
+from polyadic.core.errors import InputError, MissingExtraError, check_choice, check_int, check_number, unreadable
 from polyadic.core.files import check_whole, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
@@ -583,6 +583,12 @@ class Embedding:
         return vector.astype(np.float64)
 
     def _unknown(self, word: object) -> InputError:
+        from polyadic.text.stopwords import stop_list
+
+        trained = self.meta.get("trained", {})
+        source = trained.get("stop_words")
+        if str(word).lower() in stop_list(str(trained.get("detected_language") if source == "language" else source)):
+            return InputError(f"{word!r} is a stop word, and stop words have no vector")
         close = [repr(w) for w in _close_spellings(str(word), self.words, self.index)]
         hint = f"; close spellings: {', '.join(close)}" if close else ""
         return InputError(f"{word!r} is not in the vocabulary of {len(self):,} words{hint}")
@@ -718,7 +724,7 @@ def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:
     try:
         lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     words, tabs, numbers = zip(*(line.partition("\t") for line in lines), strict=True)
     if not any(tabs):
         return list(words), None
@@ -745,6 +751,6 @@ def _map_vectors(path: Path) -> np.ndarray:
             raise damaged
         return np.memmap(path, dtype, "r", offset=8 + length, shape=shape)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     except (KeyError, TypeError, ValueError, RecursionError, OverflowError):  # damaged and JSON errors are ValueErrors
         raise damaged from None

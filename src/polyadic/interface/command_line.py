@@ -63,11 +63,10 @@ Scheduler = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=MAX_THREADS, help="Start a local Dask cluster of N processes.", rich_help_panel=CLUSTER, hidden=True
-    ),
+    str | None,
+    typer.Option(metavar="N", help="Start a local Dask cluster of N processes.", rich_help_panel=CLUSTER, hidden=True),
 ]
+WORKERS = Parameter("workers", Annotated[int, Within(1, MAX_THREADS)], None)
 MemoryOfAll = Annotated[
     Any,
     typer.Option(
@@ -218,11 +217,16 @@ def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, 
 
 def _value(parameter: Parameter, value: Any) -> Any:
     """Convert a command-line value to a parameter type that typer does not support."""
-    if not several(parameter.hint):
+    if not several(parameter.hint) and not _is_number(parameter):
         return value
     if isinstance(value, str):
         return read_text(parameter, value)
     return [*map(Path, value)] if item(parameter.hint) is Path else value
+
+
+def _is_number(parameter: Parameter) -> bool:
+    """Return whether the value is one number; typer passes it as text, so that errors state its bounds in words."""
+    return not several(parameter.hint) and plain(parameter.hint) in (int, float)
 
 
 def _short(name: str, taken: set[str]) -> str:
@@ -238,6 +242,8 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
         return inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOfAll)
     if several(parameter.hint):
         annotation = list[str] if parameter.positional or first(parameter.hint, Repeated) else str
+    elif _is_number(parameter):
+        annotation = str
     if default is None:
         annotation = annotation | None
     elif isinstance(default, tuple | list):
@@ -257,12 +263,14 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     """Return the typer settings of a parameter: help text, bounds, placeholder and shown default."""
     how: dict[str, Any] = {"help": parameter.help}
     bounds, metavar = (first(parameter.hint, kind) for kind in (Within, Metavar))
-    if bounds is not None and not several(parameter.hint) and plain(parameter.hint) in (int, float):
+    if bounds is not None and _is_number(parameter):
         how |= {"min": bounds.low, "max": bounds.high}
     if metavar is not None:
         how["metavar"] = metavar.name
     elif parameter.positional:
         how["metavar"] = parameter.name.upper()
+    elif _is_number(parameter):
+        how["metavar"] = "N" if plain(parameter.hint) is int else "X"
     elif several(parameter.hint):
         how["metavar"] = {int: "N[,N...]", float: "X[,X...]"}.get(item(parameter.hint), "NAME,...")
     if parameter.shown_default or parameter.default is None:
@@ -304,7 +312,7 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
     """Add the options ``--scheduler`` and ``--workers``, which run a command on a Dask cluster."""
 
     @functools.wraps(verb)
-    def run(*arguments: Any, scheduler: str | None = None, workers: int | None = None, **options: Any) -> None:
+    def run(*arguments: Any, scheduler: str | None = None, workers: str | None = None, **options: Any) -> None:
         if scheduler is None and workers is None:
             verb(*arguments, **options)
             return
@@ -314,7 +322,7 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
             )
         from polyadic.core.executor.dask import working_on
 
-        with working_on(scheduler, workers=workers) as team:
+        with working_on(scheduler, workers=None if workers is None else read_text(WORKERS, workers)) as team:
             verb(*arguments, **options)
         if not team.used:
             say("no step ran on the cluster; everything was computed locally", "note")

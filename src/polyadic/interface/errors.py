@@ -117,6 +117,8 @@ def with_option(message: str, name: str, flag: str = "", *, off: str = "") -> st
     '--min-count must be at most 9; got 10'
     >>> with_option("a/errors.txt: invalid bytes; give errors='replace'", "errors")
     'a/errors.txt: invalid bytes; give --set errors=replace'
+    >>> with_option("number must be a whole number of at least 1; got 0", "number", "--number")
+    '--number must be a whole number of at least 1; got 0'
     """
 
     def written(found: re.Match[str]) -> str:
@@ -127,7 +129,9 @@ def with_option(message: str, name: str, flag: str = "", *, off: str = "") -> st
             return off
         return flag if value in (None, "True") else f"{flag} {value}"
 
-    return re.sub(rf"(?<![\w./'\"-]){name}(?![\w/'\"-]|\.\w)(='?([\w.-]*\w)'?)?", written, message)
+    return re.sub(
+        rf"(?<![\w./'\"-])(?<!whole )(?<!finite ){name}(?![\w/'\"-]|\.\w)(='?([\w.-]*\w)'?)?", written, message
+    )
 
 
 def in_json() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 import shlex
 import sys
 import time
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     Words = Sequence[object]
 
 
+METRICS = {"MRR", "MAP", "RMSE", "NDCG", "NPMI", "C_V", "F1", "MiB"}
+"""Names that keep their capitals in headings."""
 GROUP = 1 << 16
 """Rows of a Parquet file that are held before they are written."""
 
@@ -63,11 +66,24 @@ def _printed(values: Mapping[str, Any]) -> None:
     """Print each list of records as a table, or all values in one table if there are no lists."""
     lists = {name: value for name, value in values.items() if _is_records(value)}
     for records in lists.values():
-        headings = [*records[0]] if records else []
-        table(headings, [[_joined(record[name]) for name in headings] for record in records])
+        keys = [*records[0]] if records else []
+        table([*map(heading, keys)], [[_joined(record[key]) for key in keys] for record in records])
     if not lists:
         single = {name: value for name, value in values.items() if name not in ("out", "choice")}
-        table(["what", "value"], [(name.replace("_", " "), value) for name, value in single.items()])
+        table(["name", "value"], [(heading(name), value) for name, value in single.items()])
+
+
+def heading(name: str) -> str:
+    """Write the key of a result as the heading of a column or the name of a row.
+
+    >>> [heading(name) for name in ("new_cells", "validation_mrr", "hits_at_10", "c_v")]
+    ['new cells', 'validation MRR', 'Hits@10', 'C_V']
+    """
+    spaced = re.sub(r"\b(recall|ndcg|map) at (?=\d)", r"\1@", name.replace("_", " "))
+    spaced = re.sub(r"\bhits at (?=\d)", "Hits@", spaced)
+    for metric in METRICS:
+        spaced = re.sub(rf"\b{metric.replace('_', ' ')}\b", metric, spaced, flags=re.IGNORECASE)
+    return spaced
 
 
 def _is_records(value: Any) -> bool:
@@ -112,7 +128,7 @@ class Steps:
         seconds = round(time.perf_counter() - start, 3)
         self.done[name] = {"seconds": seconds, **facts}
         if not self.silent:
-            sizes = ", ".join(f"{key.replace('_', ' ')} {_cell(value)}" for key, value in facts.items())
+            sizes = ", ".join(f"{heading(key)} {_cell(value)}" for key, value in facts.items())
             typer.echo(f"{name:<10}{seconds:>9.1f} s   {sizes}".rstrip())
 
 
@@ -165,7 +181,7 @@ def reasoned(headings: Sequence[str], lines: Sequence[dict[str, Any]]) -> None:
 
 def facts(values: Mapping[str, Any]) -> None:
     """Print a dictionary as a table with one row."""
-    table([*values], [tuple(values.values())])
+    table([*map(heading, values)], [tuple(values.values())])
 
 
 def wrote(out: Path | str, *, hint: Words = ()) -> None:

@@ -74,7 +74,10 @@ def train(
     model.check()
     check_replaceable(out, KIND, overwrite=force)
     fitted = (fit or model.fit)(read())
-    return save(fitted, out, force=force, summary=summary)
+    saved = save(fitted, out, force=force, summary=summary)
+    if "choice" in saved:
+        saved.notes = [str(fitted.selection_)]
+    return saved
 
 
 def save(model: Model, out: Path, *, force: bool, summary: Callable[[Any], Mapping[str, Any]]) -> Saved:
@@ -88,5 +91,5 @@ def save(model: Model, out: Path, *, force: bool, summary: Callable[[Any], Mappi
     selection = getattr(model, "selection_", None)
     saved = Saved(out=str(out), **summary(model))
     if selection is not None:
-        saved["choice"], saved.notes = selection.summary(), [str(selection)]
+        saved["choice"] = selection.summary()
     return saved

@@ -344,7 +344,10 @@ def read_text(parameter: Parameter, text: str) -> Any:
     for value in _readings(parameter.hint, text):
         if kinds.admits(parameter.hint, value):
             return value
-    raise InputError(f"{parameter.name} must be {kinds.spelled(parameter.hint)}; got {text!r:.40}", parameter.name)
+    allowed = kinds.spelled(parameter.hint).replace("None", "none").replace("True or False", "true or false")
+    allowed = re.sub(r"\ba (sequence|collection|tuple|list),", "a list separated by commas,", allowed)
+    number = any(isinstance(value, int | float) for value in _readings(parameter.hint, text))
+    raise InputError(f"{parameter.name} must be {allowed}; got {text if number else repr(text):.40}", parameter.name)
 
 
 def _readings(hint: Any, text: str) -> Iterator[Any]:

@@ -141,10 +141,31 @@ def apply(
     lines = _selected(model, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(model, blocks, unknown)
     output.write_lines(lines, out)
     if getattr(blocks, "ignored", 0):
-        say(f"ignored {blocks.ignored:,} values of features that were not in the training data", "warning")
+        say(f"ignored {blocks.ignored:,} occurrences of features that are not in the training data", "warning")
 
 
-@TASK.verb(example="polyadic rerank evaluate reranker test.jsonl")
+COSTS = {
+    "first": "mean cost, first candidate",
+    "reranked": "mean cost, reranked",
+    "oracle": "mean cost, oracle",
+    "random": "mean cost, random candidate",
+    "gained": "share of the gap to the oracle",
+    "moved": "lists with a new first candidate",
+    "tied": "lists with ties",
+    "worst": "mean cost, worst order of ties",
+}
+"""Names of rows in the table of costs."""
+
+
+def _print_costs(result: dict[str, Any]) -> None:
+    """Print the costs with their full names."""
+    from polyadic.interface import output
+
+    rows = [(COSTS.get(name, output.heading(name)), value) for name, value in result.items()]
+    output.table(["name", "value"], rows)
+
+
+@TASK.verb(example="polyadic rerank evaluate reranker test.jsonl", show=_print_costs)
 def evaluate(
     model: Reranker,
     lists: Lists,

@@ -209,8 +209,9 @@ def named_facts(path: str | os.PathLike[str]) -> Iterator[tuple[str, Named]]:
     """Yield each triple of a file with its location, ``"FILE, line N"``."""
     for line, fields in read_fields(path, marks="\t", quotes=False):
         if len(fields) != 3 or not all(fields):
+            text = "\t".join(fields)
             raise InputError(
-                f"{path}, line {line}: expected subject, relation and object separated by tabs; got {fields!s:.200}"
+                f"{path}, line {line}: expected subject, relation and object separated by tabs; got {text!r:.200}"
             )
         yield f"{path}, line {line}", (fields[0], fields[1], fields[2])
 

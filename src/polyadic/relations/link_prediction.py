@@ -394,27 +394,29 @@ def complete(
     """
     parts: list[Any] = [subject, relation, object]
     if parts.count(None) != 1:
-        raise InputError("specify exactly two of subject, relation and object")
+        raise InputError("give exactly two of subject, relation and object", "subject", "relation", "object")
     check_int("k", k, low=1)
     hidden = parts.index(None)
     ask: Any = (model.subjects, model.relations, model.objects)[hidden]
     first, second = (object, relation) if hidden == 0 else (part for part in parts if part is not None)
     scores = ask([first], [second])[0].astype(float)
-    others = scores.copy()
-    others[_learned(model, parts, hidden)] = -np.inf
+    others, learned = scores.copy(), known_answers(model, *parts)
+    others[learned] = -np.inf
     chances: list[float | None] = [None] * len(scores)
     if hidden != 1 and np.isfinite(model.temperature_) and np.isfinite(others).any():
         chances = softmax(others / model.temperature_).tolist()
+        for at in learned.tolist():
+            chances[at] = None
     scores = scores if known else others
     names = model.relations_ if hidden == 1 else model.entities_
     order = [at for at in np.argsort(-scores, kind="stable")[:k].tolist() if scores[at] > model.unsaid]
     return [Completed(names[at] if names else at, float(scores[at]), chances[at]) for at in order]
 
 
-def _learned(model: LinkPredictor, parts: list[Any], hidden: int) -> Any:
+def known_answers(model: LinkPredictor, *parts: int | str | None) -> NDArray[np.int64]:
     """Return the ids that complete a partial triple to a training triple."""
     same = np.ones(len(model.facts_), bool)
     for at, name in enumerate(parts):
-        if at != hidden:
+        if name is not None:
             same &= model.facts_[:, at] == model.number_of(("entity", "relation", "entity")[at], name)
-    return model.facts_[same, hidden]
+    return model.facts_[same, parts.index(None)]

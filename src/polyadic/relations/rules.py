@@ -21,7 +21,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, unreadable
 from polyadic.relations.formulas import (
     BARE,
     And,
@@ -202,4 +202,4 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
     try:
         return Path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None

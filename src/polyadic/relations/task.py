@@ -240,13 +240,14 @@ def predict(
     parts = subject, relation, object
     _check_request(parts, facts, unseen, known=known, skip=unknown == "skip", why=why, rules=rules)
     _check_names(model)
-    skipped = 0
+    skipped = known_ones = 0
     if facts is not None:
         headings, rows, skipped = (_scores if _is_of_triples(model) else _probabilities)(model, facts, unknown)
     elif unseen is not None:
         headings, rows = _predicates(model, unseen, top)
     else:
-        headings, rows = (_completions if _is_of_triples(model) else _likeliest)(model, parts, top, known=known)
+        ask = _completions if _is_of_triples(model) else _likeliest
+        headings, rows, known_ones = ask(model, parts, top, known=known)
     lines = [dict(zip(headings, row, strict=True)) for row in rows]
     if why:
         given = {"subject": subject, "object": object, "relation": relation, "predicate": relation}
@@ -257,9 +258,11 @@ def predict(
         result["skipped"] = skipped
         if skipped:
             result.remarks.append(f"skipped {skipped:,} facts with unknown entities or relations")
-    elif unseen is None and not lines:
-        others = "" if known else " except facts of the training data, which --known lists"
-        result.remarks.append(f"nothing completes this{others}")
+    elif unseen is None:
+        if not lines:
+            result.remarks.append("there is no answer")
+        if known_ones and not known:
+            result.remarks.append(f"known facts left out of the answers: {known_ones:,}; --known includes them")
     return result
 
 
@@ -276,10 +279,7 @@ def _check_request(
     """Raise InputError if the command-line options contradict each other."""
     asked = any(name is not None for name in parts)
     if (facts is not None) + (unseen is not None) + asked != 1:
-        raise InputError(
-            "specify exactly one of a file of facts, a fact to complete (subject, relation, object), or unseen",
-            "unseen",
-        )
+        raise InputError("give exactly one of these: a file of facts, two parts of a fact, or unseen", "unseen")
     if known and not asked:
         raise InputError("known can be used only with a fact to complete; leave it out otherwise", "known")
     if skip and facts is None:
@@ -435,7 +435,16 @@ def patterns(
 # ---- rules
 
 
-@RULES.verb(example="polyadic relations rules check rules.txt --facts pairs.tsv")
+def _print_checked(result: dict[str, Any]) -> None:
+    """Print a line for each rule, with the numbers of its groundings if facts were given."""
+    from polyadic.interface import output
+
+    names = {"premises": "premise true", "right": "conclusion also true"}
+    rules = result["rules"]
+    output.table([names.get(name, name) for name in rules[0]], [tuple(rule.values()) for rule in rules])
+
+
+@RULES.verb(example="polyadic relations rules check rules.txt --facts pairs.tsv", show=_print_checked)
 def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> dict[str, Any]:
     """Check the syntax of a file of rules, and count how often each rule holds in a file of facts.
 
@@ -518,16 +527,21 @@ def _check_names(model: Any) -> None:
         raise InputError("the model identifies entities or relations by number, not by name; use it from Python")
 
 
-def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
+def _completions(
+    model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
+) -> tuple[list[str], list[tuple[Any, ...]], int]:
     """Return the highest-scoring completions of a partial triple, as a table."""
-    from polyadic.relations.link_prediction import complete
+    from polyadic.relations.link_prediction import complete, known_answers
 
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
     hidden = next((name for name, given in names.items() if given is None), "")
     best = complete(model, **names, k=top, known=known)
-    calibrated = ["probability"] if best and best[0].probability is not None else []
-    rows = [(one.name, round(one.score, 4), *(round(one.probability or 0.0, 6) for _ in calibrated)) for one in best]
-    return [hidden, "score", *calibrated], rows
+    calibrated = ["probability"] if any(one.probability is not None for one in best) else []
+    rows = [
+        (one.name, round(one.score, 4), *(one.probability and round(one.probability, 6) for _ in calibrated))
+        for one in best
+    ]
+    return [hidden, "score", *calibrated], rows, len(known_answers(model, *parts))
 
 
 def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
@@ -577,12 +591,15 @@ def _predicates(model: Any, path: Path, top: int) -> Table:
     return ["subject", "object", "predicate", "probability"], rows
 
 
-def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
+def _likeliest(
+    model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
+) -> tuple[list[str], list[tuple[Any, ...]], int]:
     """Return the most probable entity pairs of a predicate, or the most probable predicates of a pair."""
     subject, relation, object_ = parts
     if relation is not None and subject is None and object_ is None:
         pairs = model.likeliest(relation, n=top, listed=known)
-        return ["subject", "object", "probability"], [(s, o, round(p, 4)) for s, o, p in pairs]
+        listed_pairs = len(model.schema_.rows_of(relation))
+        return ["subject", "object", "probability"], [(s, o, round(p, 4)) for s, o, p in pairs], listed_pairs
     if subject is None or object_ is None or relation is not None:
         message = "for a universal schema give relation alone, or subject and object"
         raise InputError(message, "subject", "relation", "object")
@@ -591,7 +608,7 @@ def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bo
     listed = set(model.schema_.cells[[row]].nonzero()[1].tolist())
     likely = model.predict([(subject, object_)] * len(names), names)
     best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
-    return ["predicate", "probability"], [(names[at], round(float(likely[at]), 4)) for at in best]
+    return ["predicate", "probability"], [(names[at], round(float(likely[at]), 4)) for at in best], len(listed)
 
 
 # ---- reasons
@@ -640,7 +657,7 @@ def _explain(
                 for one in derivations(schema, concluding, (s, o, r))[:why]
             ]
         line.update(output.reasons(reason, why, names if _is_of_triples(model) else names[0]))
-    return [*(["rules"] if concluding else []), *([] if _is_of_triples(model) else ["value", "base"]), "why"]
+    return [*(["rules"] if concluding else []), *([] if _is_of_triples(model) else ["log-odds", "base"]), "why"]
 
 
 def _mined_reason(reason: Any, part: float) -> dict[str, Any]:

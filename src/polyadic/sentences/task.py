@@ -119,10 +119,19 @@ def train(
     return saved
 
 
+def _print_documents(result: dict[str, Any]) -> None:
+    """Print a row for each document; the value that words contribute to is the log-odds."""
+    from polyadic.interface import output
+
+    rows = [dict(row) for row in result["documents"]]
+    output.reasoned(["log-odds" if name == "value" else name for name in rows[0]], rows)
+
+
 @CLASSIFY.verb(
     example="polyadic classify apply classifier stories.csv --field text --why 5",
     settings={"reading": READING},
     options=("field", "why"),
+    show=_print_documents,
 )
 def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural = 0) -> dict[str, Any]:
     """List the most likely class of each document and its probability.
@@ -159,8 +168,11 @@ def _print_evaluation(result: dict[str, Any]) -> None:
     from polyadic.interface import output
 
     output.facts({name: value for name, value in result.items() if name != "classes"})
-    headings = [heading.replace("_", " ") for heading in result["classes"][0]]
-    output.table(headings, [tuple(each.values()) for each in result["classes"]])
+    headings = {"mostly_taken_for": "mostly confused with"}
+    output.table(
+        [headings.get(name, output.heading(name)) for name in result["classes"][0]],
+        [tuple(each.values()) for each in result["classes"]],
+    )
 
 
 @CLASSIFY.verb(

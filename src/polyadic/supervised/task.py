@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
@@ -199,6 +200,12 @@ def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
     return np.array(groups, np.int64)
 
 
+def _without_repeated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Drop the values that contributions add up to if they are the predictions."""
+    same = all(row.get("value") == round(row.get("prediction", math.nan), 6) for row in rows)
+    return [{name: cell for name, cell in row.items() if name != "value"} for row in rows] if same else rows
+
+
 def _print_predictions(result: dict[str, Any]) -> None:
     """Print a table of predictions, or the name of the file with the predictions."""
     import typer
@@ -209,7 +216,9 @@ def _print_predictions(result: dict[str, Any]) -> None:
     if "out" in result:
         typer.echo(f"wrote {result['out']}")
     else:
-        output.table([*result["predictions"][0]], [_cells(row) for row in result["predictions"]])
+        rows = _without_repeated(result["predictions"])
+        value = "log-odds" if "class" in rows[0] else "value"
+        output.table([value if name == "value" else name for name in rows[0]], [_cells(row) for row in rows])
     if result["skipped"]:
         say(f"skipped {result['skipped']:,} values of features that were not in the training data", "note")
 
@@ -257,7 +266,7 @@ def predict(
             row.update(output.reasons(machine.explain(X[[i]], called), why, "features"))
     if out is None:
         return {"predictions": rows, "rows": len(rows), "skipped": skipped}
-    output.write_lines(("\t".join(_cells(row)) + "\n" for row in rows), out)
+    output.write_lines(("\t".join(_cells(row)) + "\n" for row in _without_repeated(rows)), out)
     return {"out": str(out), "rows": len(rows), "skipped": skipped}
 
 

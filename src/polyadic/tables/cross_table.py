@@ -115,7 +115,7 @@ def cross_table(
     if words is not None:
         raise InputError(f"words can be used only with a corpus, but {source} is not one; leave it out", "words")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
-        raise InputError("to cross-tabulate two columns of the file, specify both rows and columns")
+        raise InputError("rows and columns must be given together to count the values of both", "rows", "columns")
     path = str(source)
     with open_bytes(path, None) as stream:
         file = File(path, stream, Reading(**reading))

@@ -152,7 +152,7 @@ def _print_points(result: Analysed) -> None:
     typer.echo()
     inertia, shares = result["axes"]["inertia"], result["axes"]["share"]
     axes = zip(range(1, len(shares) + 1), inertia, shares, accumulate(shares), strict=True)
-    output.table(["axis", "inertia", "share", "with those before"], [*axes])
+    output.table(["axis", "inertia", "share", "cumulative share"], [*axes])
     for side in ("rows", "columns"):
         typer.echo()
         mine = sorted((p for p in result["points"] if p["side"] == side), key=_contribution, reverse=True)
@@ -162,7 +162,7 @@ def _print_points(result: Analysed) -> None:
             (p["label"], p["mass"], sum(p[f"squared_cosine_{number}"] for number in two), *(p[name] for name in axis))
             for p in mine[: result.top]
         ]
-        output.table([side, "mass", "quality of these axes", *(name.replace("_", " ") for name in axis)], shown)
+        output.table([side, "mass", "quality", *(name.replace("_", " ") for name in axis)], shown)
 
 
 def _print_cell(cell: dict[str, Any]) -> None:
@@ -172,12 +172,12 @@ def _print_cell(cell: dict[str, Any]) -> None:
     from polyadic.interface import output
 
     axes = {f"axis {each['axis']}": each["part"] for each in cell["why"]}
-    counted = {name: cell[name] for name in ("row", "column", "count", "expected", "times", "base")}
+    counted = {name: cell[name] for name in ("row", "column", "count", "expected")}
     typer.echo()
-    output.facts({**counted, **axes, "other axes": cell["other_axes"]})
+    output.facts({**counted, "ratio": cell["times"], "base": cell["base"], **axes, "other axes": cell["other_axes"]})
     for side, nearest in cell["alike"].items():
         typer.echo()
-        output.table([f"{side} alike", "distance"], [(*each.values(),) for each in nearest])
+        output.table([f"nearest {side}", "distance"], [(*each.values(),) for each in nearest])
 
 
 def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str, *, top: int) -> dict[str, Any]:

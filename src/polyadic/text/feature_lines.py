@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int, unreadable
 from polyadic.core.files import folder_or_temporary
 from polyadic.core.query_groups import QueryGroups
 
@@ -68,7 +68,7 @@ def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterat
                 if at:
                     yield _part(lines, slice(at))
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     if rest is None:
         raise InputError(f"{path} is empty")
 

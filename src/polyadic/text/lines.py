@@ -120,7 +120,8 @@ class Lines:
         self.path = Path(path) / FILE
         if not self.path.is_file():
             raise InputError(
-                f"{path} does not contain the original text; build the corpus again with keep_text=True", "keep_text"
+                f"{path} does not contain the text; build the corpus again and keep the text, as `polyadic corpus TEXT"
+                " --out CORPUS --keep-text` does"
             )
         tokenizer = str(settings.get("tokenizer"))
         self._pairs = {*(settings.get("multiwords") or ())}
@@ -273,7 +274,8 @@ class Lines:
         parts = [re.escape(part).replace("'", "['’]") for part in normal.split()]
         start, end = ("" if languages.is_unspaced(letter) else rf"[\w{marks()}]" for letter in (normal[0], normal[-1]))
         before, behind = (f"(?<!{start})" if start else ""), (f"(?!{end})" if end and not word.endswith("*") else "")
-        return re.compile(before + r"[\W_]+".join(parts) + behind, re.IGNORECASE)
+        rest = f"{end}*" if end and word.endswith("*") else ""  # of a word that a prefix begins
+        return re.compile(before + r"[\W_]+".join(parts) + rest + behind, re.IGNORECASE)
 
     @contextlib.contextmanager
     def _checked(self) -> Iterator[None]:

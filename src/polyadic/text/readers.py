@@ -175,7 +175,8 @@ def find_files(source: Source) -> list[str] | None:
     files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207  absolute patterns
     if not files:
         shown = path if len(path) <= 200 else path[:200] + "..."
-        raise InputError(f"no file found at {shown!r} (to pass the text itself, pass a list of documents: [text])")
+        hint = "; a text itself must be in a file, or in a list of documents" if any(map(str.isspace, path)) else ""
+        raise InputError(f"no file found at {shown!r}{hint}")
     return files
 
 

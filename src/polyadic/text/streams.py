@@ -12,7 +12,7 @@ import sys
 import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.errors import InputError, MissingExtraError, unreadable
 from polyadic.core.urls import is_url, open_url, suffix_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def open_bytes(
     except OSError as error:
         if error.errno is None:  # bz2 reports broken data so
             raise InputError(_broken(path, suffix, error)) from None
-        raise InputError(f"cannot read {name_of(path)}: {error.strerror}") from None
+        raise unreadable(name_of(path), error) from None
 
 
 def blocks(

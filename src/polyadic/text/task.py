@@ -100,6 +100,9 @@ def lines(
     found = text.find(*words, width=width, either=either, sort=sort, where=fields, start=start, top=top)
     first = next(found, None)
     if first is None:
+        if unknown := fields.keys() - set(text.fields):
+            known = f"have the fields {', '.join(text.fields)}" if text.fields else "have no fields"
+            raise InputError(f"no document has the field {min(unknown)!r}; the documents of this corpus {known}")
         errors.say(
             f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
             + (f" in documents with {' and '.join(where)}" if where else "")
@@ -244,7 +247,7 @@ def _print_checked(result: dict[str, Any]) -> None:
     """Print a table of the undamaged folders and the number of files in each folder."""
     from polyadic.interface import output
 
-    output.table(["whole", "files"], list(result["whole"].items()))
+    output.table(["undamaged folder", "files"], list(result["whole"].items()))
 
 
 @TASK.verb(example="polyadic check vectors work", show=_print_checked)
@@ -261,6 +264,8 @@ def check(folders: Annotated[list[str], Metavar("FOLDER...")]) -> dict[str, Any]
 
     checked, damaged = {}, []
     for folder in folders:
+        if not Path(folder).exists():
+            raise InputError(f"there is no folder {folder}")
         ours = sorted(path.parent for path in Path(folder).rglob("meta.json"))
         if not ours:
             raise InputError(f"{Path(folder)} contains no polyadic output")

@@ -170,6 +170,6 @@ def _nothing_left(counts: Mapping[str, int], min_count: int, stop: frozenset[str
         return f"no word is left: all {len(counts)} types of the corpus are stop words" if counts else "no word is left"
     most = max(open_words)
     return (
-        f"no word occurs min_count={min_count} times or more: the corpus has {len(open_words):,} types "
-        f"(without stop words) and the most frequent occurs {most} times; min_count={most} or less keeps some"
+        f"no word reaches min_count={min_count}: the corpus has {len(open_words):,} types (without stop words), and the"
+        f" most frequent occurs {most:,} time{'s' * (most != 1)}; min_count={most} or less keeps some"
     )

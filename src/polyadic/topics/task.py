@@ -91,7 +91,7 @@ def train(
         return sizes | figures | {"words_of_topics": words}
 
     saved = run(model, read, out, force=force, fit=fit, summary=summary)
-    saved.next = "topics", "assign", out, docs
+    saved.next = "topics", "assign", out, docs, *(("--field", reading.field) if reading.field else ())
     return saved
 
 
@@ -164,9 +164,9 @@ def _print_numbers(result: dict[str, Any]) -> None:
     """Print the measures for each number of topics, and the best number of topics by each measure."""
     from polyadic.interface import output
 
-    headings = ["topics", "perplexity", "spread", "coherence", "stability"]
+    headings = ["topics", "perplexity", "standard deviation", "coherence", "stability"]
     output.table(headings, [tuple(each.values()) for each in result["scores"]])
-    output.facts({name: value for name, value in result.items() if name != "scores"})
+    output.facts({f"best {name}": value for name, value in result.items() if name != "scores"})
 
 
 @TASK.verb(

@@ -122,6 +122,7 @@ class Trained(Saved):
     """Result of ``polyadic train``, with suggested commands for exploring the vectors."""
 
     looks: Sequence[tuple[str, str]] = ()
+    hint: str = ""
 
 
 def _print_trained(result: Trained) -> None:
@@ -129,7 +130,9 @@ def _print_trained(result: Trained) -> None:
     output.wrote(result["out"])
     if result.looks:
         typer.echo()
-        output.table(["look at", "what you see"], result.looks)
+        output.table(["command", "output"], result.looks)
+    if result.hint:
+        errors.say(result.hint, "note")
 
 
 @TASK.verb(
@@ -177,6 +180,8 @@ def train(
     sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}
     trained = Trained(out=str(out), **sizes, steps=steps.done, look_at=[command for command, _ in looks])
     trained.looks = looks
+    if looks and keep is None and not (Path(sources[0]) / "meta.json").is_file():
+        trained.hint = "to list senses and sentences of words as well, train with --keep DIR --keep-text"
     if interrupted:
         trained.kept = [f"the vectors of the last sweep in {out}"]
     return trained
@@ -222,22 +227,18 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
     word = vectors.words[rows[mixed[0]]]
     several = next((vectors.words[rows[at]] for at in mixed[1:] if counts[rows[at]] >= MIN_OCCURRENCES), None)
     others = [vectors.words[row] for row in nearest[mixed[0]][:4]]
-    looks: list[tuple[tuple[Any, ...], str]] = [(("neighbours", out, word), " ".join(others))]
+    looks: list[tuple[tuple[Any, ...], str]] = [(("neighbours", out, word), f"similar words: {' '.join(others)}")]
     if vectors.has_nonnegative_components or vectors.sparsity:
         strongest = np.argsort(-np.linalg.norm(vectors.components.vectors, axis=0))[:3].tolist()
         shown = [" ".join(word for word, _ in component.words) for component in components(vectors, strongest, top=4)]
         looks += [
-            (("components", out), "; ".join(shown)),
-            (("phrase", out, word, others[0]), "what the two share"),
+            (("components", out), f"words of each component: {'; '.join(shown)}"),
+            (("phrase", out, word, others[0]), "words similar to a phrase"),
         ]
-    known = corpus or "CORPUS"
-    if several is not None:
-        missing = "" if corpus else "; keep the corpus for it: --keep DIR"
-        looks.append((("senses", out, several, "--corpus", known), f"how often it is meant in which sense{missing}"))
-    missing = "" if corpus else "; keep the corpus for it: --keep DIR --keep-text"
-    if corpus and not (corpus / FILE).is_file():
-        missing = "; keep the text for it: --keep-text"
-    looks.append((("lines", known, word, others[0]), f"where the two stand together{missing}"))
+    if corpus and several is not None:
+        looks.append((("senses", out, several, "--corpus", corpus), "senses and their shares"))
+    if corpus and (corpus / FILE).is_file():
+        looks.append((("lines", corpus, word, others[0]), "sentences with both words"))
     return [(output.command(command), shown) for command, shown in looks]
 
 
@@ -370,17 +371,17 @@ def _print_senses(result: dict[str, Any]) -> None:
     if "lines" in result:
         named = [" ".join(sense["words"][:4]) for sense in result["senses"]]
         cells = [(k, named[k - 1] if k else None, text) for k, text in (each.values() for each in result["lines"])]
-        output.table(["sense", "words in its place", "line"], cells)
+        output.table(["sense", "substitutes", "line"], cells)
         return
     words = result["senses"]
     if any(isinstance(each, list) for each in words.values()):
         clusters = [(word, k, each) for word, some in words.items() for k, each in enumerate(some, 1)]
         rows = [[word, k, each["size"], " ".join(each["words"])] for word, k, each in clusters]
-        output.table(["word", "sense", "size", "words that select it"], rows)
+        output.table(["word", "sense", "size", "neighbours"], rows)
         return
     numbered = [(word, k, each, one) for word, each in words.items() for k, one in enumerate(each["senses"], 1)]
     rows = [[word, k, one["share"], each["agreement"], " ".join(one["words"])] for word, k, each, one in numbered]
-    output.table(["word", "sense", "share", "agreement", "words in its place"], rows)
+    output.table(["word", "sense", "share", "agreement", "substitutes"], rows)
     lines = [(word, k, line["text"]) for word, k, _, one in numbered for line in one["lines"]]
     if lines:
         typer.echo()
@@ -518,8 +519,8 @@ def phrase(
     if counts not in {"auto", "none"}:
         nearest = output.Answers(asked, _by_triples(embedding, asked, _opened(Path(counts)), top))
     elif kept is not None:
-        said = f"phrases of two words are made from the triples in {kept[0]}; --counts none: from the vectors alone"
-        errors.say(said, "note")
+        if any(len(each) == 2 for each in asked.values()):
+            errors.say(f"phrases of two words use the triples in {kept[0]}; --counts none uses vectors alone", "note")
         nearest = output.Answers(asked, _by_triples(embedding, asked, kept[1], top, otherwise=by_vectors))
     else:
         if not embedding.has_nonnegative_components:
@@ -661,7 +662,7 @@ def _print_figures(result: dict[str, Any]) -> None:
     """Print the result of each test, and on standard error the tests that could not be run."""
     rows = result["figures"]
     output.table(
-        ["test", "value", "95 %", "chance", "cases", "of"],
+        ["test", "value", "95 % interval", "chance", "cases", "total"],
         [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in rows],
     )
     _print_left_out(result)
@@ -834,7 +835,7 @@ def count(
 
 def _print_plan(result: dict[str, Any]) -> None:
     """Print a table of the estimated cost of each step."""
-    headings = ["step", "about minutes", "to send", "MiB of a worker", "MiB here", "MiB sent"]
+    headings = ["step", "minutes", "network minutes", "MiB per worker", "MiB here", "MiB sent"]
     output.table(headings, [tuple(step.values()) for step in result["steps"]])
 
 

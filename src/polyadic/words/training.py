@@ -100,7 +100,7 @@ def train(
     tell = steps or no_steps
     store = None if keep is None else StageCache(Path(keep), steps=tell, force=overwrite)
     with contextlib.nullcontext() if keep is None else made_folder(Path(keep)):
-        data, vocabulary, digest = _data(opened, plan, Builder(store, tell))
+        data, vocabulary, made_of = _data(opened, plan, Builder(store, tell))
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
     elif "rank" not in plan.options:
@@ -123,7 +123,7 @@ def train(
     origin = " ".join(
         map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__])
     )
-    about = {"polyadic": __version__, "source": origin, "corpus": digest}
+    about = {"polyadic": __version__, "source": origin, **made_of}
     about |= {"kept": None if keep is None else str(keep)}
     about |= plan.described(model) | {"interrupted": getattr(model, "interrupted_", False)}
     vectors.meta = {"trained": {name: value for name, value in about.items() if value is not None}}
@@ -241,19 +241,24 @@ def _going_on(
         model.callback.done()
 
 
-def _data(source: Any, plan: TrainingPlan, builder: Builder) -> tuple[Any, Vocabulary, str | None]:
-    """Prepare the input of a method: a corpus, counts or associations, with its vocabulary and digest."""
+def _data(source: Any, plan: TrainingPlan, builder: Builder) -> tuple[Any, Vocabulary, dict[str, Any]]:
+    """Prepare the input of a method: a corpus, counts or associations, with its vocabulary and facts about it."""
     needs, counted = METHODS[plan.method].fitted_to, [source]
     if not isinstance(source, Counts):
         corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, builder)
+        about: dict[str, Any] = {"corpus": corpus.digest}
+        if corpus is not source:  # the settings of training are those of the corpus
+            about["detected_language"] = corpus.settings["language"]
         if needs == "corpus":
-            return corpus, corpus.vocabulary, corpus.digest
+            return corpus, corpus.vocabulary, about
         if _one_sided(plan.training):
-            return _contexts(corpus, plan, builder), corpus.vocabulary, corpus.digest
+            return _contexts(corpus, plan, builder), corpus.vocabulary, about
         counted = [_counts(corpus, plan, builder, k) for k in range(len(plan.orders))]
-    vocabulary, digest = counted[0].vocabulary, counted[0].settings.get("corpus")
+    else:
+        about = {"corpus": source.settings.get("corpus")}
+    vocabulary = counted[0].vocabulary
     if needs != "associations":
-        return counted[0].entries, vocabulary, digest
+        return counted[0].entries, vocabulary, about
     with builder.steps("weights") as facts:
         how = zip(*(plan.by_order[name] for name in WEIGHED), strict=True)
         lists = [
@@ -261,7 +266,7 @@ def _data(source: Any, plan: TrainingPlan, builder: Builder) -> tuple[Any, Vocab
             for counts, (shift, smoothing, weights) in zip(counted, how, strict=True)
         ]
         facts["entries"] = sum(map(len, lists))
-    return lists if len(lists) > 1 else lists[0], vocabulary, digest
+    return lists if len(lists) > 1 else lists[0], vocabulary, about
 
 
 def _corpus(source: Any, training: Training, builder: Builder) -> Corpus:

@@ -106,7 +106,8 @@ class BayesianFactorization(DatabaseModel):
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:
             raise InputError(
-                "with n_samples=0 no samples are stored; pass the cells to predict in fit(..., at=...)", "n_samples"
+                "n_samples=0 stores no samples, so only cells given to fit (at) can be predicted; store at least one",
+                "n_samples",
             )
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
@@ -206,7 +207,7 @@ class BayesianFactorization(DatabaseModel):
         """
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
-            raise InputError(f"there are no averages for {relation!r}; pass cells of this relation in fit(..., at=...)")
+            raise InputError(f"the model stores no samples, and fit was given no cells of {relation!r} to average (at)")
         return self._prediction(relation, self._averages_[relation])
 
     def _seen(self, draw: Draw) -> None:

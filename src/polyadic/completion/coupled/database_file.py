@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyadic.completion.coupled.database import Database, Relation
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, unreadable
 from polyadic.core.files import read_names
 from polyadic.text.formats.records import Fields, read_fields
 
@@ -49,7 +49,7 @@ def read_database(path: str | os.PathLike[str]) -> Database:
             raise ValueError(f"line {long} has more than {LINE:,} characters")  # noqa: TRY301 reported below
         declared = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:  # ValueError: invalid UTF-8 or TOML, very long numbers
-        raise InputError(f"{file} cannot be read: {error}") from None
+        raise unreadable(file, error) from None
     if unknown := set(declared) - {"relations", "entities"}:
         raise InputError(f"{file}: unknown section {min(unknown)!r}; sections are [relations.NAME] and [entities]")
     relations = declared.get("relations")

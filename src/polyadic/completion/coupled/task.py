@@ -29,12 +29,12 @@ def _print_training(result: dict[str, Any]) -> None:
     """Print the number of entities and cells, and the errors on held-out cells."""
     from polyadic.interface import output
 
-    output.table(["entities", "number"], [*result["entities"].items()])
+    output.table(["entity type", "entities"], [*result["entities"].items()])
     output.table(["relation", "cells"], [*result["cells"].items()])
     if held_out := result.get("held_out"):
         scores = {"all tables": held_out["all_tables"], f"{held_out['relation']} alone": held_out["alone"]}
         rows = [(name, *measures.values()) for name, measures in scores.items()]
-        output.table(["held out", *held_out["all_tables"]], rows)
+        output.table(["held-out error", *map(output.heading, held_out["all_tables"])], rows)
 
 
 @TASK.verb(
@@ -134,7 +134,25 @@ def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: in
     return result
 
 
-@TASK.verb(example="polyadic database predict library ratings new.csv --why 3")
+class Predictions(dict[str, Any]):
+    """Predictions, and the loss of their relation."""
+
+    loss = ""
+
+
+def _print_predictions(result: Predictions) -> None:
+    """Print predictions; the value that contributions add up to is printed only if it is on another scale."""
+    from polyadic.interface import output
+
+    rows = [dict(row) for row in result["predictions"]]
+    if result.loss in ("squared", "huber"):
+        for row in rows:
+            row.pop("value", None)
+    value = "log-odds" if result.loss == "logistic" else "value"
+    output.reasoned([value if name == "value" else name for name in rows[0]], rows)
+
+
+@TASK.verb(example="polyadic database predict library ratings new.csv --why 3", show=_print_predictions)
 def predict(
     model: DatabaseModel,
     relation: str,
@@ -142,7 +160,7 @@ def predict(
     *,
     why: Natural = 0,
     by: Annotated[str | None, Metavar("TYPE")] = None,
-) -> dict[str, Any]:
+) -> Predictions:
     """Predict cells of a relation, with standard deviations from the methods gibbs and variational.
 
     With --why, each prediction is split into the contributions of the known cells of one of its entities, from any
@@ -176,7 +194,9 @@ def predict(
         explanation = model.explain(relation, cell, by=by)
         parts = [((name, ", ".join(map(str, others))), part) for (name, *others), part in explanation.parts[:why]]
         row.update(output.reasons(explanation._replace(parts=parts), why, ("relation", "entities")))
-    return {"predictions": rows}
+    result = Predictions(predictions=rows)
+    result.loss = model.database_.relation(relation).loss
+    return result
 
 
 def _print_update(result: dict[str, Any]) -> None:
@@ -187,7 +207,7 @@ def _print_update(result: dict[str, Any]) -> None:
         return ", ".join(f"{key} {n:,.4g}" for key, n in value.items()) if isinstance(value, dict) else value
 
     rows = [(name.replace("_", " "), line(value)) for name, value in result.items() if name != "out"]
-    output.table(["what", "value"], rows)
+    output.table(["name", "value"], rows)
 
 
 @TASK.verb(

@@ -269,7 +269,7 @@ class _Descent:
         check_memory(
             (2 * (2 + rule.layers) + 2) * rows * rank * start[0].itemsize,
             f"stochastic descent of {rows:,} rows and rank {rank}",
-            "lower the rank, or take Adagrad with whole_rows=True",
+            "lower the rank, or use Adagrad with one sum per row (whole_rows)",
         )
         self.objective, self.rule, self.rng, self.rate = objective, rule, rng, zeros
         U = np.concatenate(start)

@@ -143,7 +143,7 @@ def _print_scores(result: dict[str, Any]) -> None:
     """Print the evaluation scores as a table with one row."""
     from polyadic.interface import output
 
-    headings = ["sentences", "F", "interval", "precision", "recall", "all brackets right", "tags right"]
+    headings = ["sentences", "F1", "95 % interval", "precision", "recall", "exact match", "tagging accuracy"]
     interval = result["figure"]["low"], result["figure"]["high"]
     shares = [result[name] for name in ("precision", "recall", "complete", "tagging")]
     output.table(headings, [(result["sentences"], result["f1"], interval, *shares)])

@@ -145,7 +145,7 @@ def _print_scores(result: dict[str, Any]) -> None:
     from polyadic.interface import output
 
     print_figures(result["figures"], "words")
-    headings = ["sentences", "all heads right", "and relations"]
+    headings = ["sentences", "unlabelled exact match", "labelled exact match"]
     output.table(headings, [(result["sentences"], result["exact"], result["exact_labelled"])])
     for kind in ("relation", "length"):
         if kind in result:
@@ -196,7 +196,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
             (a["name"], a["value"], b["value"], x["value"], (x["low"], x["high"]), x["certain"])
             for a, b, x in zip(first["figures"], other["figures"], other["minus first"], strict=True)
         ]
-        headings = ["figure", first["parses"], other["parses"], "difference", "interval", "certain"]
+        headings = ["metric", first["parses"], other["parses"], "difference", "95 % interval", "significant"]
         output.table(headings, rows)
 
 

@@ -37,7 +37,7 @@ def print_figures(figures: Sequence[Mapping[str, Any]], used: str = "") -> None:
     from polyadic.interface import output
 
     rows = [(each["name"], each["value"], (each["low"], each["high"]), each["used"]) for each in figures]
-    headings = ["figure", "value", "interval", *([used] if used else [])]
+    headings = ["metric", "value", "95 % interval", *([used] if used else [])]
     output.table(headings, [row[: len(headings)] for row in rows])
 
 

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.errors import InputError, MissingExtraError, error_text, unreadable
 from polyadic.text.pieces import File, Piece, Reading, checked
 from polyadic.text.streams import MAX_LINE_LENGTH, lines, open_bytes
 
@@ -152,13 +152,15 @@ def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Itera
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     """Return the name of the text column, or raise InputError with a suggested column if the name is not set."""
+    if not names:
+        raise InputError(f"{file.name} has no columns or fields")
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
     sizes = dict.fromkeys(names, 0)
     for record in records:
         for name, value in record.items():
             sizes[name] += len(str(value or ""))
-    fullest = max(sizes, key=sizes.__getitem__, default="NAME")
+    fullest = max(sizes, key=sizes.__getitem__)
     raise InputError(
         f"field must name the column of the table {file.name} that holds the text, such as {fullest!r};"
         f" its columns are {named(names)}",
@@ -214,7 +216,7 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             if not first.strip():
-                raise InputError(f"{path}, line 1 is empty; the first line must contain the field names")
+                raise InputError(f"{path} is empty" if not first else f"{path}, line 1 is empty")
             mark = next((mark for mark in marks if mark in first), marks[-1])
             file.seek(0)
             lines = csv.reader(
@@ -225,6 +227,6 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
                 if any(fields):
                     yield Fields(lines.line_num, fields)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     except csv.Error as error:
         raise InputError(f"{path} is not a valid table: {error}") from None
