@@ -199,7 +199,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
         (["train", "JSON", "--out", "x"], "--field must name the column of the table"),
         (["assign", "MODEL", "EMPTY"], "no documents"),
-        (["show", "absent"], "there is no folder absent"),
+        (["show", "absent"], "the folder absent does not exist"),
         (["choose", "LINES", "--n-components", "5,x"], "--n-components must be a sequence, each a whole number"),
     ],
 )

@@ -197,7 +197,7 @@ def test_words_that_a_format_cannot_hold_are_refused(tmp_path, kind, word):
 @pytest.mark.parametrize("kind", FORMATS)
 def test_numbers_too_large_are_refused(tmp_path, kind):
     """A number beyond float32 names its word, and no file is left behind."""
-    with pytest.raises(InputError, match="vector of 'b' has values too large for float32"):
+    with pytest.raises(InputError, match="vector of 'b' contains values that are too large for float32"):
         write_vectors(Embedding(["a", "b"], [[1.0], [1e300]]), tmp_path / "v", format=kind)
     assert list(tmp_path.iterdir()) == []
 

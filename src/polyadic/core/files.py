@@ -366,7 +366,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
         meta = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         if not Path(folder).exists():
-            raise InputError(f"there is no folder {folder}") from None
+            raise InputError(f"the folder {folder} does not exist") from None
         what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
         raise InputError(f"{folder} is not a {kind or 'polyadic'} folder: it {what}") from None
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers

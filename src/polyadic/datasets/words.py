@@ -316,7 +316,7 @@ def _is_number(text: str) -> bool:
 
 
 def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
-    """Write test cases of held-out completion to a tab-separated file.
+    """Write completion test cases (given words, correct answer and two wrong answers) to a tab-separated file.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
 
 
 def read_gaps(path: Where) -> list[Gap]:
-    """Read test cases of held-out completion from a tab-separated file.
+    """Read completion test cases (given words, correct answer and two wrong answers) from a tab-separated file.
 
     Parameters
     ----------
