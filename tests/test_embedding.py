@@ -215,7 +215,7 @@ def test_what_is_no_embedding_is_refused(words, vectors, fault):
         (lambda e: e.phrase(e.words[0], blend=-1), "blend"),
         (lambda _: Embedding(["a"], [[1e300]]).product("a", "a"), "exceeds the range"),
         (lambda _: Embedding.from_gensim({"a": [1.0]}), "KeyedVectors"),
-        (lambda e: e.most_similar([]), "one word"),
+        (lambda e: e.most_similar([]), "at least one positive or negative word"),
         (lambda e: Embedding(e.words, e.vectors, components=0), "components"),
         (lambda e: Embedding(e.words, e.vectors, components=5), "components"),
     ],
@@ -388,7 +388,7 @@ def test_names_of_gensim_mean_the_same(positive, negative):
 
 
 def test_components_are_told_before_they_are_lost():
-    with pytest.warns(UserWarning, match="last 1 of 2 columns"):
+    with pytest.warns(UserWarning, match="here, the last 1 of 2"):
         Embedding(["a"], [[1.0, 2.0]], components=1).to_gensim()
 
 

@@ -130,7 +130,7 @@ def test_whole_folder_overwrites_its_own_kind_only(tmp_path):
     before = content(tmp_path)
     for name, message in [
         ("a", "is not a folder of kind 'poems', so it was not overwritten"),
-        ("b", "has no meta.json"),
+        ("b", "contains no meta.json"),
         ("c", "c"),
     ]:
         with pytest.raises(InputError, match=message):
@@ -170,7 +170,7 @@ def test_meta_survives_the_disk(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "is not a poems folder: it has no meta.json"),
+        (None, "is not a poems folder: it contains no meta.json"),
         (b"", "meta.json cannot be read"),
         (b'{"kind": "poems", "vers', "meta.json cannot be read"),
         (b"\xff\xfe", "meta.json cannot be read"),
@@ -343,7 +343,7 @@ def test_a_missing_extra_travels_between_processes():
 def test_a_file_is_no_folder_of_ours(tmp_path):
     """A text given where a corpus is needed is said to be no folder."""
     (tmp_path / "wiki.txt").write_text("text")
-    with pytest.raises(InputError, match=r"wiki.txt is not a corpus folder: it is not a folder"):
+    with pytest.raises(InputError, match=r"wiki.txt is a file, but a corpus folder is required"):
         read_meta(tmp_path / "wiki.txt", "corpus")
 
 

@@ -203,7 +203,7 @@ def test_the_objective_is_that_of_alternating_least_squares():
 def test_guards():
     """What loops would read beyond, and steps that cannot work, are refused."""
     U, V, at = np.zeros((2, 3)), np.zeros((2, 3)), np.array([0, 2])
-    with pytest.raises(ValueError, match="the indices of 2 cells must be row numbers"):
+    with pytest.raises(ValueError, match="rows and columns must contain a row index of U and of V"):
         sgd_cells(at, at, np.ones(2), U=U, V=V, step=0.1, ridges=np.zeros(3))
     how = {"negatives": 1, "step": 0.1, "rng": np.random.default_rng(), "threads": 1}
     with pytest.raises(ValueError, match="contiguous float32 or float64 arrays of the same rank"):

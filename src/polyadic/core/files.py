@@ -367,8 +367,9 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     except (FileNotFoundError, NotADirectoryError):
         if not Path(folder).exists():
             raise InputError(f"the folder {folder} does not exist") from None
-        what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
-        raise InputError(f"{folder} is not a {kind or 'polyadic'} folder: it {what}") from None
+        if not Path(folder).is_dir():
+            raise InputError(f"{folder} is a file, but a {kind or 'polyadic'} folder is required") from None
+        raise InputError(f"{folder} is not a {kind or 'polyadic'} folder: it contains no meta.json") from None
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
         raise InputError(f"{path} cannot be read: {error}") from None
     if not isinstance(meta, dict) or "kind" not in meta:

@@ -180,7 +180,9 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     """
     column, pairs = score if isinstance(score, int) else None, []
     if column is not None and column < 2:
-        raise InputError(f"score must be a column index of at least 2; got {column}", "score")
+        raise InputError(
+            f"score must be a column index of at least 2, because columns 0 and 1 contain words; got {column}", "score"
+        )
     for number, (where, line) in enumerate(lines(Path(path))):
         fields = _fields(line)
         if column is None:
