@@ -274,7 +274,7 @@ def test_saving_overwrites_only_when_asked(tmp_path):
         ("vocabulary.txt", lambda b: b.replace(b"\n", b"\t3\n").replace(b"king\t3", b"king\tx"), "line 3: expected"),
         ("vocabulary.txt", lambda b: b"\xff" + b, "vocabulary.txt cannot be read"),
         ("meta.json", lambda b: b.replace(b'"embedding"', b'"corpus"'), "of kind .corpus."),
-        ("meta.json", lambda b: b.replace(b'"version": 1', b'"version": 9'), "version 9"),
+        ("meta.json", lambda b: b.replace(b'"version": 2', b'"version": 9'), "version 9"),
         ("meta.json", lambda b: b.replace(b'"raise"', b'"guess"'), "unknown must be one of"),
     ],
 )
