@@ -504,7 +504,7 @@ def test_drawings_show_their_numbers():
     np.testing.assert_array_equal(ax.lines[1].get_ydata(), [0.5, np.nan])
     ax = drawing.axes({**about, "kind": "bars", "x": [10, 100]})
     assert [bar.get_height() for bar in ax.containers[0]] == [0.1, 0.3]
-    with pytest.raises(InputError, match="'a' must have value, low and high at each of 3 positions"):
+    with pytest.raises(InputError, match=r"the series 'a' must have shape \(3, 3\)"):
         plots.bars({"a": series["a"]}, ["x", "y", "z"])
 
 

@@ -527,7 +527,7 @@ def test_components_that_a_file_cannot_hold(tmp_path):
     """Written for another tool, vectors lose which columns are non-negative; that is said."""
     Embedding(["a", "b"], [[-1.0, 1.0], [1.0, 0.5]], components=1).save(tmp_path / "a")
     done = invoke("convert", tmp_path / "a", tmp_path / "a.vec", "--to", "word2vec")
-    assert "only the last 1 of 2 columns are non-negative components" in done.stderr
+    assert "non-negative components (here, the last 1 of 2)" in done.stderr
     succeed("convert", tmp_path / "a", tmp_path / "b", "--to", "native")
 
 

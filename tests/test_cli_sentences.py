@@ -112,7 +112,7 @@ def test_words_of_ones_own(lines, tmp_path):
             "lower length",
         ),
         (["train", "LINES", "--out", "x", "--length", "3"], "--length is not used by --method sif"),
-        (["encode", "absent", "LINES", "--out", "v.npy"], "there is no folder absent"),
+        (["encode", "absent", "LINES", "--out", "v.npy"], "the folder absent does not exist"),
     ],
 )
 def test_faults_are_a_sentence(lines, models, tmp_path, monkeypatch, arguments, fault):

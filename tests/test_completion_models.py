@@ -65,7 +65,7 @@ def test_rows_solve_their_equations(n, m, R, seed, threads):
 def test_loops_are_guarded():
     """Columns that are not there and matrices that are not positive definite are refused."""
     entries, V, precision, _ = equations(4, 3, 2, 0)
-    with pytest.raises(ValueError, match="their columns must be row indices of V"):
+    with pytest.raises(ValueError, match="columns must contain row indices of V"):
         posterior_rows(entries._replace(columns=entries.columns + 3), V, precision=precision, threads=1)
     with pytest.raises(ValueError, match="row 0 is not positive definite"):
         posterior_rows(entries, V, precision=-precision, threads=1)

@@ -117,7 +117,7 @@ VALUES = np.array([1.0, 2.0, 3.0])
         ({"indices": ROWS.astype(float)}, "indices must be an integer array"),
         ({"indices": ROWS[0]}, r"shape \(n, order\)"),
         ({"indices": ROWS[:2]}, r"values must have shape \(2,\)"),
-        ({"shape": (3, 3)}, r"the shape \(3, 3\) must have one length per mode, but indices have 3 columns"),
+        ({"shape": (3, 3)}, r"shape must contain one length for each of 3 columns of indices; got \(3, 3\)"),
         ({"shape": (3, 3, 4)}, "must have equal lengths"),
         ({"shape": (2, 2, 2)}, "index 2 of entry 1 is out of range for mode 0 of length 2"),
         ({"indices": ROWS - [0, 0, 1]}, "index -1 of entry 0 is out of range for mode 2"),
@@ -281,7 +281,7 @@ def test_entries_that_hold_pairs(entries, length, data):
     assert held.indices.tolist() == entries.indices[wanted].tolist()
     assert held.values.tolist() == entries.values[wanted].tolist()
     assert (held.weights is None) == (entries.weights is None)
-    with pytest.raises(InputError, match="holding requires symmetric entries"):
+    with pytest.raises(InputError, match=r"Entries\.holding requires symmetric entries"):
         replace(entries, symmetric=False).holding(pairs)
 
 
@@ -336,5 +336,5 @@ def test_find_refuses(tuples, message):
     entries = Entries.collect([[0, 1, 2]], [1.0], 4)
     with pytest.raises(InputError, match=message):
         entries.find(tuples)
-    with pytest.raises(InputError, match="find requires symmetric entries"):
+    with pytest.raises(InputError, match=r"Entries\.find requires sorted symmetric entries"):
         entries.expand().find([[0, 1, 2]])

@@ -62,7 +62,7 @@ def test_column_of_the_score(file):
     assert read_pairs(headed) == [("a", "b", 5)]
     with pytest.raises(InputError, match=r"line 1: no column has the header 'median'; found 'w1', 'w2', 'mean', 'sd'"):
         read_pairs(headed, score="median")
-    with pytest.raises(InputError, match="a column index of at least 2; got 1"):
+    with pytest.raises(InputError, match="a column index of at least 2"):
         read_pairs(headed, score=1)
 
 
@@ -143,8 +143,8 @@ HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
         (read_gaps, HEAD + "a b\tc\td x\te\t1", "line 3: expected one word; found 'd x'"),
         (read_gaps, HEAD + "a b\tc\td\te\tmuch", "line 3: expected a number; found 'much'"),
         (read_instances, context("He  adds"), r"add\.v\.1: expected 'adds' at characters 3 to 7; found ' add'"),
-        (read_instances, context("He adds", token=None), "the element 'instance' needs the attribute 'token'"),
-        (read_instances, context("He adds", id=None), "the element 'instance' needs the attribute 'id'"),
+        (read_instances, context("He adds", token=None), "must have a non-empty attribute 'token'"),
+        (read_instances, context("He adds", id=None), "the element 'instance' must have a non-empty attribute 'id'"),
         (read_instances, context("He adds", tokenEnd="x"), r"must be whole numbers; got \['3', 'x'\]"),
         (read_instances, context("He & adds"), "line 3: not well-formed XML"),
         (read_instances, "<instances/>", "contains no instances"),
@@ -163,13 +163,13 @@ HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
             "i: expected one target, marked by a 'head' element; found 0",
         ),
         (read_senseval, pos("<context><head>a</head><head>b</head></context>"), "expected one target.*found 2"),
-        (read_senseval, pos("<context><head>a</head></context>", ""), "i: expected an answer that names a sense"),
+        (read_senseval, pos("<context><head>a</head></context>", ""), "i: expected an 'answer' element with a sense"),
         (
             read_senseval,
             pos("<context><head>a</head></context>", "<answer/>"),
-            "'answer' needs the attribute 'senseid'",
+            "'answer' must have a non-empty attribute 'senseid'",
         ),
-        (read_senseval, pos("", name=""), "the element 'instance' needs the attribute 'id'"),
+        (read_senseval, pos("", name=""), "the element 'instance' must have a non-empty attribute 'id'"),
         (read_senseval, pos("<context>\n<wf></context>"), "line 2: not well-formed XML"),
         (read_senseval, "<corpus/>", "contains no instances"),
         (

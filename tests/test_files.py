@@ -483,7 +483,7 @@ def test_who_was_killed_no_longer_writes():
 def test_memory_is_held():
     """What needs more than the bound is told; afterwards there is none."""
     with pytest.raises(
-        MemoryError, match=r"more memory is required than the limit of [\d,]+ MiB \(Unable to allocate 1\.00 TiB"
+        MemoryError, match=r"the memory limit of [\d,]+ MiB was exceeded \(Unable to allocate 1\.00 TiB"
     ):
         take(2**40)
     with resources.memory_limit(2**34):

@@ -120,7 +120,7 @@ def test_things_of_this_library_come_back(value):
 )
 def test_what_is_not_ours_is_refused(value):
     """A function or an object of elsewhere is refused, and nothing is pickled."""
-    with pytest.raises(TypeError, match="it contains"):
+    with pytest.raises(TypeError, match=r"not supported|is not part of polyadic"):
         Writer()(value)
 
 
@@ -135,8 +135,8 @@ class Keeper(Model):
 
 def test_errors_name_what_cannot_be_saved(tmp_path):
     """The attribute that cannot be written is named, and no folder is left."""
-    with pytest.raises(InputError, match=r"^value_ cannot be saved: it contains .*lambda"):
+    with pytest.raises(InputError, match=r"^value_ cannot be saved: .*lambda.* is not part of polyadic"):
         Keeper().fit(lambda x: x).save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(InputError, match="there is no folder"):
+    with pytest.raises(InputError, match="does not exist"):
         load(tmp_path / "model")

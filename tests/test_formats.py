@@ -79,7 +79,7 @@ def test_gensim_files_are_read():
     assert read_vectors(datapath("test_glove.txt")).vectors.shape == (76, 50)
     text, binary = read_vectors(datapath("crime-and-punishment.vec")), datapath("crime-and-punishment.bin")
     assert text.rank == 5
-    with pytest.raises(InputError, match=r"fastText model; its vectors are in the \.vec"):
+    with pytest.raises(InputError, match=r"fastText model; read the vectors from the \.vec"):
         read_vectors(binary)
     assert "the" in read_vectors(datapath("euclidean_vectors.bin"))
 
@@ -197,7 +197,7 @@ def test_words_that_a_format_cannot_hold_are_refused(tmp_path, kind, word):
 @pytest.mark.parametrize("kind", FORMATS)
 def test_numbers_too_large_are_refused(tmp_path, kind):
     """A number beyond float32 names its word, and no file is left behind."""
-    with pytest.raises(InputError, match="vector of 'b' has values too large for float32"):
+    with pytest.raises(InputError, match="vector of 'b' contains values that are too large for float32"):
         write_vectors(Embedding(["a", "b"], [[1.0], [1e300]]), tmp_path / "v", format=kind)
     assert list(tmp_path.iterdir()) == []
 

@@ -94,9 +94,9 @@ def test_small_residuals_do_no_harm():
 def test_the_loop_is_guarded():
     """What does not fit is refused, and so is a matrix that is not positive definite."""
     entries, V, U, precision = equations(6, 9, 3, 0, np.float64)
-    with pytest.raises(ValueError, match="their columns must be row indices of V"):
+    with pytest.raises(ValueError, match="columns must contain row indices of V"):
         conjugate_rows(entries, V[:1], U, precision=precision, steps=1, threads=1)
-    with pytest.raises(ValueError, match="must match 6 rows of length 3"):
+    with pytest.raises(ValueError, match="U and precision must have shapes"):
         conjugate_rows(entries, V, U[:5], precision=precision, steps=1, threads=1)
     with pytest.raises(ValueError, match="is not positive definite"):
         conjugate_rows(entries, V, U, precision=-9 * precision, steps=3, threads=1)

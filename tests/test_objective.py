@@ -385,7 +385,7 @@ def test_fit_is_what_norms_say(slots, entries, seed):
     size = np.linalg.norm(dense)
     term = Term(entries, CP(), Squared(), slots)
     if size == 0:
-        with pytest.raises(InputError, match="all listed entries are zero"):
+        with pytest.raises(InputError, match="all observed values are zero"):
             fit(term, factors)
         return
     found = fit(term, factors)

@@ -55,7 +55,7 @@ def test_senses_of_components():
 
 def test_senses_needs_a_context_and_known_words():
     """A missing context and an unknown word are refused in one sentence."""
-    with pytest.raises(InputError, match="requires at least one context"):
+    with pytest.raises(InputError, match="contexts must contain at least one word"):
         plots.senses(VECTORS, "apollo", [])
     with pytest.raises(InputError, match="'artemis' is not in the vocabulary"):
         plots.senses(VECTORS, "artemis", ["god"])
@@ -110,7 +110,7 @@ def test_labels_have_a_font_with_their_letters():
     (font,) = {tuple(text.get_fontfamily()) for text in ax.texts}
     assert any(ord(letter) in letters_of(name) for name in font)
     unknown = Embedding(["\U0010fffd", "a", "b"], np.eye(3))
-    with pytest.warns(UserWarning, match="no installed font has all letters") as told:
+    with pytest.warns(UserWarning, match="no installed font contains all characters") as told:
         assert len(plots.word_map(unknown, {"all": unknown.words}).texts) == 3
     assert len(told) == 1
 

@@ -195,7 +195,7 @@ def test_incomplete_reviews_are_refused(tmp_path):
     assert found[0] == Review("pos 0\n", positive=True, name="cv000_1")
     assert (found[-1].positive, found[-1].name) == (False, "cv999_1")
     (tmp_path / "sentences" / "polarity-v2" / "neg" / "cv007_1.txt").write_text(" \n")
-    with pytest.raises(InputError, match=r"cv007_1\.txt is empty; a review has at least one word"):
+    with pytest.raises(InputError, match=r"cv007_1\.txt is empty; a review must contain at least one word"):
         datasets.polarity(tmp_path)
 
 

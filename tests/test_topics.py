@@ -288,7 +288,7 @@ def test_doors_refuse_what_does_not_fit():
     """Shapes and types are checked before the loops read."""
     entries, V = RowEntries(np.array([0, 1]), np.array([2]), np.ones(1), np.ones(1)), np.ones((2, 3), np.float32)
     U = np.ones((1, 3), np.float32)
-    with pytest.raises(ValueError, match="their columns must be row indices of V"):
+    with pytest.raises(ValueError, match="columns must contain row indices of V"):
         nonnegative_rows(entries, V, U, base=np.eye(3), threads=1)
     with pytest.raises(ValueError, match="contiguous"):
         hals(np.eye(3), np.ones((1, 3)), U.astype(float), threads=1)

@@ -41,7 +41,7 @@ def test_what_was_cut_short_goes_on(tmp_path, monkeypatch):
         patch.setattr("polyadic.explore.workspace.placed", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Workspace.build(source, tmp_path / "workspace", **workspaces.SETTINGS)
-    with pytest.raises(InputError, match=r"has no meta\.json"):
+    with pytest.raises(InputError, match=r"contains no meta\.json"):
         Workspace.open(tmp_path / "workspace")
     vectors = tmp_path / "workspace" / "vectors" / "meta.json"
     before = vectors.stat().st_mtime_ns
@@ -144,7 +144,7 @@ def test_parts(workspace):
     assert bank["cosine"] < 0.5
     assert answers.contrast(workspace, "loan", "kind", "river")["cosine"] is None
     faults = {"no document has kind 'sea'": ("kind", "sea"), "no document has 'year'": ("year", "1")}
-    faults |= {"no other documents to compare": ("kind", "river", "river")}
+    faults |= {"no documents to compare with kind 'river'": ("kind", "river", "river")}
     for fault, asked in faults.items():
         with pytest.raises(InputError, match=fault):
             answers.keywords(workspace, *asked[:2], against=asked[2] if asked[2:] else None)

@@ -42,7 +42,7 @@ class ArrayWriter:
             if kind is None:
                 self._file.seek(0)
                 if self._write_header() != self._start:
-                    raise RuntimeError("the .npy header changed its length")  # it pads for a growing first axis
+                    raise RuntimeError("the length of the .npy header changed")  # it pads for a growing first axis
 
     def _write_header(self) -> int:
         write_header(self._file, self._dtype, (self._length,))

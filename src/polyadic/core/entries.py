@@ -93,8 +93,8 @@ class Entries:
             )
         if self.indices.shape[1] != len(self.shape):
             raise InputError(
-                f"the shape {self.shape} must have one length per mode, but indices have"
-                f" {self.indices.shape[1]} columns"
+                f"shape must contain one length for each of {self.indices.shape[1]} columns of indices;"
+                f" got {self.shape}"
             )
         if not self.indices.flags.f_contiguous:
             object.__setattr__(self, "indices", np.asfortranarray(self.indices))
@@ -194,7 +194,7 @@ class Entries:
         [0, 1, -1]
         """
         if not self.symmetric:
-            raise InputError("find requires symmetric entries with sorted tuples; create them with Entries.collect")
+            raise InputError("Entries.find requires sorted symmetric entries; create them with Entries.collect")
         rows = np.asarray(tuples)
         if rows.ndim != 2 or rows.shape[1] != self.order or rows.dtype.kind not in "iu":
             raise InputError(
@@ -243,7 +243,7 @@ class Entries:
         [[2, 1, 0], [3, 2, 1]]
         """
         if not self.symmetric:
-            raise InputError("holding requires symmetric entries; create them with Entries.collect")
+            raise InputError("Entries.holding requires symmetric entries; create them with Entries.collect")
         rows, size = np.asarray(pairs, np.int64).reshape(-1, 2), self.shape[0]
         keys = rows.max(axis=1, initial=0) * size + rows.min(axis=1, initial=size)
         found = [np.empty(0, np.int64)]
@@ -326,7 +326,7 @@ class Entries:
         return self._only(np.concatenate(parts)[first], indices=np.asfortranarray(indices), symmetric=False)
 
     def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
-        """Return a copy with the entries at some positions, and with some attributes replaced."""
+        """Return a copy with only the entries at the given positions, and with the given attributes replaced."""
         weights = None if self.weights is None else self.weights[at]
         some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
         return replace(self, **some | changes)

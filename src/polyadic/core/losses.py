@@ -22,7 +22,7 @@ class Loss(Protocol):
 
     @property
     def zeros(self) -> Zeros | None:
-        """Closed form of the total loss of zero observations: ``"squares"``, ``"total"`` or None.
+        """Name of the closed form of the total loss of all zeros, ``"squares"`` or ``"total"``, or None.
 
         ``"squares"`` is half the sum of squared predictions, ``"total"`` the sum of predictions.
         """

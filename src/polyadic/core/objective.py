@@ -308,7 +308,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
             product += part.scale * float(x @ m)
             error += part.scale * float(np.sum((x - m) ** 2))
     if not size:
-        raise InputError("all listed entries are zero, so the fit is not defined")
+        raise InputError("all observed values are zero, so the goodness of fit is undefined")
     total = None
     if isinstance(term.form, CP) and term.entries.unobserved == "zero":
         squares, _ = CP().all_cells([seen[s] for s in term.slots])
@@ -317,7 +317,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
 
 
 class Part(NamedTuple):
-    """Entries of an objective term for one arrangement of the factors over the modes, with weight ``scale``.
+    """Part of an objective term: entries, a loss and an assignment of factors to modes, with weight ``scale``.
 
     ``number`` is the index of the term.
     """
@@ -385,7 +385,7 @@ class Evaluation:
 
 
 def parts_of(term: Term, number: int = 0) -> list[Part]:
-    """Split a term into parts that treat each arrangement of the factors over the modes separately.
+    """Split a term into parts, each with a fixed assignment of factors to modes.
 
     An entry of a symmetric list stands for its permutations. Modes that share a factor may be exchanged, so only
     different arrangements of slots need a part of their own: one if all share, n! if none do.

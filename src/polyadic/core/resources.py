@@ -86,7 +86,7 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
         except MemoryError as error:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
             reason = f" ({error})" if str(error) else ""
-            raise MemoryError(f"more memory is required than the limit of {min(known) >> 20:,} MiB{reason}") from None
+            raise MemoryError(f"the memory limit of {min(known) >> 20:,} MiB was exceeded{reason}") from None
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     finally:

@@ -189,7 +189,7 @@ class Writer:
         """Return the qualified name of a class or function of this library."""
         module, name = named.__module__, named.__qualname__
         if module.split(".")[0] != "polyadic" or "<" in name:
-            raise TypeError(f"it contains {module}.{name}, which is not part of this library")
+            raise TypeError(f"{module}.{name} is not part of polyadic")
         return f"{module}:{name}"
 
     def _scalar(self, value: np.generic) -> Any:
@@ -197,7 +197,7 @@ class Writer:
         if isinstance(value, np.str_):
             return str(value)
         if value.dtype.kind not in "biufc" or value.dtype.itemsize > 16 - 8 * (value.dtype.kind != "c"):
-            raise TypeError(f"it contains a number of type {value.dtype}, which is not supported")
+            raise TypeError(f"numbers of type {value.dtype} are not supported")
         return {"number": self(value.item()), "dtype": value.dtype.str}
 
     def _of_this_library(self, value: Any) -> Any:
@@ -207,7 +207,7 @@ class Writer:
         if isinstance(value, tuple):
             return {"named tuple": self.name(kind), "fields": [self(item) for item in value]}
         if not hasattr(value, "__dict__"):
-            raise TypeError(f"it contains a {kind.__module__}.{kind.__qualname__} object, which is not supported")
+            raise TypeError(f"objects of type {kind.__module__}.{kind.__qualname__} are not supported")
         parts = {k: v for k, v in vars(value).items() if not isinstance(getattr(kind, k, None), cached_property)}
         if is_dataclass(kind):
             parts |= {each.name: [] for each in fields(kind) if not each.metadata.get("kept", True)}
@@ -227,7 +227,7 @@ class Writer:
         elif array.dtype.kind in "biuf":
             written = self._numbers(np.asarray(array))
         else:
-            raise TypeError(f"it contains an array of type {array.dtype}, which is not supported")
+            raise TypeError(f"arrays of type {array.dtype} are not supported")
         self._known[place] = array, written
         return written
 
@@ -249,7 +249,7 @@ class Writer:
     def _sparse(self, matrix: Any) -> Any:
         form, kind = matrix.format, type(matrix).__name__
         if form not in ("csr", "csc", "coo"):
-            raise TypeError(f"it contains a {kind}; only csr, csc and coo matrices can be saved")
+            raise TypeError(f"a {kind} is not supported; convert the sparse matrix to csr, csc or coo format")
         parts = (matrix.data, matrix.coords) if form == "coo" else (matrix.data, matrix.indices, matrix.indptr)
         return {"sparse": kind, "shape": list(map(int, matrix.shape)), "parts": self(parts)}
 

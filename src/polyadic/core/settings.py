@@ -138,7 +138,7 @@ def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for
 
 
 def _meant(hint: Any) -> Any:
-    """Resolve a type alias (``NDArray`` is one from numpy 2.5 and Python 3.12 on)."""
+    """Replace a type alias by the type (``NDArray`` is an alias from numpy 2.5 and Python 3.12 on)."""
     return getattr(get_origin(hint) or hint, "__value__", hint)
 
 

@@ -106,7 +106,7 @@ def read_label(label: Path) -> Facts | None:
     except (OSError, ValueError, RecursionError) as error:
         raise RefusedError(f"{label} cannot be read ({error}); delete it to run the stage again") from None
     if not isinstance(kept, dict) or not {"made_of", "facts"} <= set(kept):
-        raise RefusedError(f"{label} does not describe a stage; delete it to run the stage again")
+        raise RefusedError(f"{label} is not a valid description of a stage; delete it to run the stage again")
     return kept
 
 

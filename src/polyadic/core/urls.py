@@ -146,7 +146,9 @@ def open_url(url: str, span: tuple[int, int] | None = None) -> Iterator[Any]:
             file.seek(span[0])
             data = file.read(size)
         if len(data) != size:
-            raise InputError(f"{url} has changed, or its store does not support byte ranges; download it first")
+            raise InputError(
+                f"{url} changed while it was read, or the server does not support byte ranges; download the file first"
+            )
         yield io.BytesIO(data)
 
 

@@ -132,7 +132,7 @@ def polarity(root: Root = None) -> list[Review]:
         for file in files:
             content = text(file)
             if not content.strip():
-                raise InputError(f"{file} is empty; a review has at least one word")
+                raise InputError(f"{file} is empty; a review must contain at least one word")
             reviews.append(Review(content, label == "pos", file.stem))
     return reviews
 

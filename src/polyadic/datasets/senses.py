@@ -204,7 +204,7 @@ def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
                 raise InputError(f"{where}: the identifier occurs more than once")
             gold[name] = {_attribute(file, answer, "senseid"): 1.0 for answer in element.iter("answer")}
             if not gold[name]:
-                raise InputError(f"{where}: expected an answer that names a sense")
+                raise InputError(f"{where}: expected an 'answer' element with a sense")
             instances.append(Instance(name, _attribute(file, group, "item"), *_around_head(where, element)))
     if not instances:
         raise InputError(f"{file} contains no instances")
@@ -222,7 +222,7 @@ def _attribute(file: Path, element: ET.Element, name: str) -> str:
     value = element.get(name)
     if not value:
         which = f", instance {element.get('id')}" if element.get("id") else ""
-        raise InputError(f"{file}{which}: the element {element.tag!r} needs the attribute {name!r}")
+        raise InputError(f"{file}{which}: the element {element.tag!r} must have a non-empty attribute {name!r}")
     return value
 
 

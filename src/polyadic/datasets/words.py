@@ -180,7 +180,9 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     """
     column, pairs = score if isinstance(score, int) else None, []
     if column is not None and column < 2:
-        raise InputError(f"score must be a column index of at least 2; got {column}", "score")
+        raise InputError(
+            f"score must be a column index of at least 2, because columns 0 and 1 contain words; got {column}", "score"
+        )
     for number, (where, line) in enumerate(lines(Path(path))):
         fields = _fields(line)
         if column is None:
@@ -318,7 +320,7 @@ def _is_number(text: str) -> bool:
 
 
 def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
-    """Write test cases of held-out completion to a tab-separated file.
+    """Write completion test cases (given words, correct answer and two wrong answers) to a tab-separated file.
 
     Parameters
     ----------
@@ -331,7 +333,7 @@ def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
 
 
 def read_gaps(path: Where) -> list[Gap]:
-    """Read test cases of held-out completion from a tab-separated file.
+    """Read completion test cases (given words, correct answer and two wrong answers) from a tab-separated file.
 
     Parameters
     ----------

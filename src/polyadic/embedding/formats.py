@@ -221,7 +221,7 @@ def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overw
         If a word contains a tab or line break, or something else exists at that path.
     """
     if bad := [word for word in embedding.words if any(blank in word for blank in "\t\r\n")]:
-        raise InputError(f"{bad[0]!r} contains a tab or line break, which the table of words does not support")
+        raise InputError(f"the word {bad[0]!r} contains a tab or a line break, which metadata.tsv does not support")
     columns = [embedding.words] if embedding.counts is None else [embedding.words, embedding.counts.tolist()]
     headings = [] if embedding.counts is None else ["word\tcount"]  # a table of one column has none
     words = [*headings, *("\t".join(map(str, row)) for row in zip(*columns, strict=True))]
@@ -399,7 +399,7 @@ def _sniff(path: Path, stream: BinaryIO) -> str:
     start = stream.read(SNIFFED)
     stream.seek(0)
     if start.startswith(FASTTEXT_MODEL):
-        raise InputError(f"{path} is a fastText model; its vectors are in the .vec file beside it")
+        raise InputError(f"{path} is a fastText model; read the vectors from the .vec file instead")
     first, _, rest = start.removeprefix(BYTE_ORDER_MARK).partition(b"\n")
     sizes = _two_sizes(first)
     if sizes is None:
@@ -464,7 +464,7 @@ def _as_float32(word: str, row: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         vector = row.astype("<f4")
     if not np.isfinite(vector).all():
-        raise InputError(f"the vector of {word!r} has values too large for float32, which these formats use")
+        raise InputError(f"the vector of {word!r} contains values that are too large for float32 files")
     return vector
 
 
@@ -492,7 +492,7 @@ def write_static(
     from safetensors.numpy import save
 
     if UNKNOWN in embedding.index:
-        raise InputError(f"the word {UNKNOWN!r} is reserved for unknown words in the encoder; remove it")
+        raise InputError(f"the word {UNKNOWN!r} is reserved for unknown words in the encoder; remove the word")
     weights = np.zeros((len(embedding) + 1, embedding.rank), np.float32)  # in rows, as they are written
     weights[1:] = embedding.vectors
     module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}

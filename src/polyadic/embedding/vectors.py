@@ -198,8 +198,8 @@ class Embedding:
         """Warn that an exported embedding loses the distinction between component columns and other columns."""
         if self.components is not self:
             warnings.warn(
-                f"only the last {self.components.rank} of {self.rank} columns are non-negative components, which other"
-                " formats cannot store; for phrases and senses use an embedding saved in the format of polyadic",
+                "other formats cannot store which columns are non-negative components (here, the last"
+                f" {self.components.rank} of {self.rank}); for phrases and senses, use an embedding saved by polyadic",
                 stacklevel=3,
             )
 
@@ -259,7 +259,7 @@ class Embedding:
         The ``unknown`` policy applies to unknown words.
         """
         if isinstance(words, str):
-            raise InputError(f"lookup needs a list of words; for one word use embedding[{words!r}]")
+            raise InputError(f"lookup requires a list of words; for a single word, use embedding[{words!r}]")
         asked = list(words)
         kept = [word for word in asked if word in self.index or self.unknown != "skip"]
         if asked and not kept:
@@ -300,7 +300,7 @@ class Embedding:
         Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1
         """
         if not words:
-            raise InputError("a phrase needs at least one word; got none")
+            raise InputError("a phrase must contain at least one word")
         with np.errstate(over="ignore", invalid="ignore"):
             product = np.prod(self.components.lookup(words), axis=0, dtype=np.float64)
         if not np.isfinite(product).all():
@@ -310,7 +310,7 @@ class Embedding:
         return np.asarray(product)
 
     def phrase(self, *words: str, blend: float = BLEND) -> np.ndarray:
-        r"""Return the vector of a phrase in which the words disambiguate each other.
+        r"""Return a vector for a phrase, which emphasizes the components shared by all words.
 
         .. math:: \frac{g}{\|g\|} + b\, \frac{s}{\|s\|}, \qquad g = \Big(\prod_{k=1}^n \hat u_k\Big)^{1/n}, \quad
                   s = \sum_{k=1}^n \hat u_k
@@ -338,7 +338,7 @@ class Embedding:
         array([0.1 , 1.23])
         """
         if not words:
-            raise InputError("a phrase needs at least one word; got none")
+            raise InputError("a phrase must contain at least one word")
         check_number("blend", blend)
         u = unit_rows(self.components.lookup(words).astype(np.float64))
         shared = (
@@ -406,7 +406,7 @@ class Embedding:
         """
         more, less = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
         if not more + less:
-            raise InputError("most_similar needs at least one word")
+            raise InputError("most_similar requires at least one positive or negative word")
         directions = unit_rows(np.stack([self[word] for word in more + less]).astype(float))
         signs = np.repeat([1.0, -1.0], [len(more), len(less)])
         return self._nearest(signs @ directions, topn, {*more, *less})
@@ -688,7 +688,8 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
     array = np.asarray(counts)
     if array.shape != (size,) or array.dtype.kind not in "iu" or (array < 0).any():
         raise InputError(
-            f"counts must be {size:,} non-negative whole numbers; got shape {array.shape} and type {array.dtype}",
+            f"counts must contain a non-negative integer for each of {size:,} words; got shape {array.shape} and"
+            f" type {array.dtype}",
             "counts",
         )
     return array.astype(np.int64)

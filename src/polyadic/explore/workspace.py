@@ -104,7 +104,7 @@ class Workspace:
             raise MissingExtraError("openTSNE", "explore", "a map of words")
         folder = Path(path)
         if not (named := find_files(source)) or "-" in named:
-            raise InputError("the source of a workspace must be one or more files, so that it can be resumed")
+            raise InputError("the source of a workspace must be one or more files, so that a build can be resumed")
         with made_folder(folder):
             store = StageCache(folder, steps=steps, force=overwrite)
             settings = {**settings, "keep_text": True}
@@ -177,7 +177,7 @@ class Workspace:
         return WordSenses.learn(self.vectors, self.corpus, keep=True)
 
     def warm(self) -> None:
-        """Load the data that every endpoint needs in advance, to make the first request fast."""
+        """Preload the data that all endpoints use, so that the first request is answered quickly."""
         self.occurrences, self.senses, self.vectors.unit  # noqa: B018 # cached properties
 
 

@@ -48,7 +48,7 @@ def in_bytes(text: str) -> int:
     except (ValueError, OverflowError):
         size = 0
     if size < 1:
-        raise typer.BadParameter(f"a size is a number above 0 with K, M, G or T, such as 4G; got {text!r}")
+        raise typer.BadParameter(f"the size must be a positive number with or without K, M, G or T; got {text!r}")
     return size
 
 
@@ -57,7 +57,7 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or its scheduler file.",
+        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or path of a scheduler file.",
         rich_help_panel=CLUSTER,
         hidden=True,
     ),
@@ -74,7 +74,7 @@ MemoryOfAll = Annotated[
     ),
 ]
 JSON = Parameter("as_json", bool, default=False, help="Print the result as JSON.")
-FORCE = Parameter("force", bool, default=False, help="Replace an existing output of the same kind.")
+FORCE = Parameter("force", bool, default=False, help="Overwrite the output file or folder if it exists.")
 
 
 def group(task: Task) -> typer.Typer:
@@ -102,7 +102,7 @@ def add_command(
 
 
 def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., None], Collection[str]]:
-    """Return the typer function of a verb, which parses options and prints the result, and the settings for --set."""
+    """Create the typer function of a verb; return the function and the settings that ``--set`` accepts."""
     every = parameters(verb.function)
     own = [each for each in every if each.name != "force" and each.name not in verb.settings]
     loaded = model if own[:1] and own[0].name == "model" else ""
@@ -159,9 +159,9 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
 
 
 def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
-    """Return the settings of one or several classes by name; a shared setting has the union of all types.
+    """Return the settings of one or several classes by name, merging settings that several classes share.
 
-    The description is that of the last class, with all defaults where classes differ.
+    A shared setting has the union of all types, the description of the last class, and all defaults that differ.
     """
     every = [
         each
@@ -279,7 +279,7 @@ def _described(parameter: Parameter) -> dict[str, Any]:
 
 
 def _typed_set() -> inspect.Parameter:
-    about = "Set any other setting by its name; --help-all lists them."
+    about = "Set a setting by name; --help-all lists all settings."
     option = typer.Option("--set", metavar="NAME=VALUE", help=about, show_default=False)
     return inspect.Parameter(
         "set_", inspect.Parameter.KEYWORD_ONLY, default=[], annotation=Annotated[list[str], option]
@@ -318,7 +318,8 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
             return
         if scheduler is not None and workers is not None:
             raise InputError(
-                "--workers starts processes on this machine and --scheduler uses existing ones; use only one of the two"
+                "--scheduler and --workers cannot be combined; use --scheduler for an existing cluster, or --workers to"
+                " start local processes"
             )
         from polyadic.core.executor.dask import working_on
 

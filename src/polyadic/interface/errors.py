@@ -162,7 +162,7 @@ def in_one_sentence() -> Iterator[None]:
         except RuntimeError as error:
             if str(error) != "can't start new thread":  # Python's words for a stack that does not fit
                 raise
-            say("cannot start a thread: out of memory, or too many threads")
+            say("cannot start a thread: there is too little memory, or there are too many threads")
             raise typer.Exit(BAD_INPUT) from None
         except (InputError, MissingExtraError, OSError) as error:
             say(_sentence(error))

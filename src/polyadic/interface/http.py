@@ -186,7 +186,7 @@ def described(function: Callable[..., Any]) -> dict[str, Any]:
     return {
         "summary": about.strip().split("\n")[0],
         "description": " ".join(about.split()),
-        "responses": {400: {"description": "What is wrong with the question."}},
+        "responses": {400: {"description": "Invalid query; the response says what is wrong."}},
     }
 
 
@@ -268,7 +268,9 @@ def serve(make: Callable[[str, int], ASGIApp], port: int, facts: Mapping[str, An
         app = make(token, port)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
         address = f"http://{HOST}:{port}/{token}/"
-        typer.echo(json.dumps({"address": address, **facts}) if in_json() else f"{address}\nCtrl-C ends it.")
+        typer.echo(
+            json.dumps({"address": address, **facts}) if in_json() else f"{address}\nPress Ctrl-C to stop the server."
+        )
         sys.stdout.flush()  # a program that reads the address waits for it
         if browser:
             webbrowser.open(address)

@@ -127,7 +127,7 @@ class Verb:
 
 @dataclass
 class Task:
-    """Group of related commands.
+    """Group of commands for one family of models, with optional subgroups.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ def without_glyph_warnings() -> Iterator[None]:
 
 
 def _fallback(texts: Sequence[str]) -> tuple[set[str], list[str]]:
-    """Return the characters missing from the default font, and the installed font that covers most of these, if any."""
+    """Return the characters that the default font lacks, and the installed font with most of them, if any."""
     from matplotlib import font_manager
 
     usual = font_manager.findfont(font_manager.FontProperties())
@@ -137,8 +137,8 @@ def _fallback(texts: Sequence[str]) -> tuple[set[str], list[str]]:
     if best is None or found[best] < len(missing):
         some = "".join(sorted(missing)[:5])
         warnings.warn(
-            f"no installed font has all letters of the labels, such as {some}; missing letters are drawn as boxes:"
-            " install a font for the language, such as Noto Sans CJK",
+            f"no installed font contains all characters of the labels, for example {some}; missing characters are drawn"
+            " as boxes, unless a suitable font such as Noto Sans CJK is installed",
             stacklevel=4,
         )
     return missing, [fonts[best]] if best is not None and found[best] else []

@@ -54,7 +54,9 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
     check_number("optimum", optimum, above=True)
     for name, errors in histories.items():
         if not len(errors) or not (np.isfinite(errors).all() and (np.asarray(errors) > 0).all()):
-            raise InputError(f"{name!r} must have at least one error, and all errors must be positive")
+            raise InputError(
+                f"the errors in the series {name!r} must be positive numbers, and at least one is required"
+            )
     if not histories:
         raise InputError("histories must not be empty", "histories")
     ax = new_axes() if ax is None else ax
@@ -134,6 +136,7 @@ def _points(series: Mapping[str, ArrayLike], size: int) -> dict[str, NDArray[np.
     for name, rows in points.items():
         if rows.shape != (size, 3):
             raise InputError(
-                f"{name!r} must have value, low and high at each of {size} positions; got shape {rows.shape}"
+                f"the series {name!r} must have shape {size, 3}: a value, a lower and an upper bound at each position;"
+                f" got {rows.shape}"
             )
     return {name: rows.T for name, rows in points.items()}

@@ -71,7 +71,7 @@ class SumTree:
 
 
 class Shared:
-    """Shared value ``make(*parts)``, built once on each worker and cached there."""
+    """Value that each worker builds once with ``make(*parts)`` and then caches."""
 
     def __init__(self, make: Callable[..., Any], *parts: Any) -> None:
         self.make, self.parts, self.key = make, parts, uuid.uuid4().hex
@@ -97,7 +97,7 @@ class Executor:
 
     @property
     def copies(self) -> int:
-        """Cost of a broadcast to all workers, as a number of sequential transfers."""
+        """Estimated number of sequential transfers in a broadcast to all workers."""
         return 2 * self.size.bit_length()
 
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
@@ -242,7 +242,7 @@ class RowBlocks:
         given: Any = None,
         before: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """Apply a function to each block and the rows of ``V`` that the block needs, and concatenate the results."""
+        """Apply a function to each block and the matching rows of a matrix, and concatenate the results."""
         own: list[Any] = [None if before is None else before[span] for span in self._spans]
         if self._needed is None:
             parts = self._executor.map(partial(_with_all, work), self._held, (V, given), own)

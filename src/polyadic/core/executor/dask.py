@@ -62,7 +62,7 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
     except ImportError:
         raise MissingExtraError("distributed", "distributed", "work on a cluster") from None
     if (where is None) == (workers is None):
-        raise InputError("specify either a scheduler or a number of local workers")
+        raise InputError("specify either a scheduler or a number of local workers, but not both")
     with ExitStack() as stack:
         client = where
         if workers is not None:
@@ -106,7 +106,7 @@ def with_retries(work: Callable[[], Any]) -> Any:
             if not left:
                 cause = error.__cause__
                 raise InputError(
-                    f"a task was given up after {MAX_ATTEMPTS} attempts because workers were lost: {cause}"
+                    f"a task failed after {MAX_ATTEMPTS} attempts because workers were lost: {cause}"
                 ) from error
     raise AssertionError  # the last attempt returns or raises
 
@@ -226,7 +226,7 @@ class DaskExecutor(Executor):
             raise WorkerLostError from error
 
     def parts_of(self, shared: Shared) -> Any:
-        """Return the future of a shared value's arguments, sending them to the cluster if necessary."""
+        """Return the future of the arguments of a shared value, after sending the arguments if necessary."""
         known = self._sent.get(shared.key)
         if known is None or known.status != "finished":
             known = self._sent[shared.key] = self.put(shared.parts)
@@ -263,7 +263,7 @@ class DaskExecutor(Executor):
         return Sum(total.value, [_own(array) for array in total.arrays])
 
     def _node(self, sums: Mapping[tuple[int, int], tuple[Any, str]], low: int, high: int) -> tuple[Any, str]:
-        """Return the future of a tree node's sum, and the worker that computes it."""
+        """Return the future of the sum at a tree node, and the worker that computes the sum."""
         if (low, high) in sums:
             return sums[low, high]
         middle = low + half(high - low)
@@ -300,7 +300,7 @@ class DaskExecutor(Executor):
         return [address for address, run in zip(addresses, runs, strict=False) for _ in range(run.start, run.stop)]
 
     def workers(self) -> dict[str, Any]:
-        """Return the scheduler's information on each worker, waiting for a first worker if necessary."""
+        """Return information about each worker, waiting until at least one worker has connected."""
         workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         if not workers:
             try:
@@ -321,8 +321,7 @@ class DaskExecutor(Executor):
             if other := next((name for name in here if here[name] != there.get(name)), None):
                 raise InputError(
                     f"worker {address} has {other} {there.get(other, 'none')}, but this machine has {here[other]};"
-                    " install the"
-                    " same version"
+                    " install the same version on both"
                 )
 
 
@@ -354,7 +353,7 @@ class _Sent:
 
 
 def half(n: int) -> int:
-    """Return the largest power of two below ``n``, the number of leaves in the left subtree of a tree."""
+    """Return the size of the left subtree of a tree with ``n`` leaves: the largest power of two below ``n``."""
     return 1 << (n - 1).bit_length() - 1
 
 

@@ -55,7 +55,7 @@ class SpillFile:
         return left._replace(sent=tuple(arrays))
 
     def take(self, left: Spilled) -> Spilled:
-        """Write the arrays attached to a record; raise InputError if a file written by a worker is incomplete."""
+        """Write the arrays attached to a record, or check that the file written by the worker is complete."""
         path = self._folder / left.name
         if left.sent is not None:
             self._write(left, left.sent)

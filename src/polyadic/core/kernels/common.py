@@ -167,10 +167,11 @@ def sum_of_parts(
 
 
 def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.float32]:
-    r"""Return the mean of the initial weights and the weights after each of T steps, :math:`\bar w = w - s / (T + 1)`.
+    r"""Return the mean of the initial weights and the weights after each of T steps.
 
-    The step at time t adds t times its change of a weight to the sum s (Daumé 2006, Practical structured learning
-    techniques for natural language processing, figure 2.3).
+    With the final weights w and a sum s, the mean is :math:`w - s / (T + 1)`. The step at time t adds t times its
+    change of a weight to s (Daumé 2006, Practical structured learning techniques for natural language processing,
+    figure 2.3).
     """
     mean = np.empty_like(w)
     for start in range(0, len(w), MEAN_ROWS):
@@ -180,7 +181,7 @@ def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.
 
 
 def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the importance weight of each row in the data type of the rows; one by default."""
+    """Return validated importance weights, one per row; all weights are one if ``given`` is None."""
     q = frozen(np.ones(len(rows)) if given is None else given, rows.dtype)
     if q.shape != (len(rows),):
         raise ValueError(f"importance must have shape ({len(rows)},), one value per row; got shape {q.shape}")

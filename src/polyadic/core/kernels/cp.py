@@ -96,7 +96,10 @@ def cp_pullback(
     threads: int,
     spare: list[NDArray[Any]] | None = None,
 ) -> NDArray[Any]:
-    r"""Backpropagate derivatives of predictions to the factors, :math:`\sum_e d_e\, \partial m_e / \partial U`."""
+    r"""Compute the gradient of the factors by backpropagation, given the derivative of a loss by each prediction.
+
+    .. math:: \sum_e d_e\, \partial m_e / \partial U
+    """
     columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
     if len(derivatives) != n:
@@ -168,8 +171,8 @@ def _fitting(
     order = len(factors)
     if indices.ndim != 2 or indices.shape[1] != order or order < 2 or not 0 <= mode < order:
         raise ValueError(
-            f"indices must have shape (n, order) with at least two modes, one factor per mode, and a mode below"
-            f" order; got shape {indices.shape}, {order} factors and mode {mode}"
+            f"indices must have one column per factor, with at least two factors, and mode must be one of the columns;"
+            f" got shape {indices.shape}, {order} factors and mode {mode}"
         )
     if len({(u.dtype, u.shape[1:]) for u in factors}) > 1 or factors[0].ndim != 2:
         raise ValueError(
@@ -307,7 +310,7 @@ def squared_fibres(indices, offsets, values, weights, zero_weight, importance, s
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def squared_triples(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
-    """Numba kernel: specialization of ``squared_fibres`` for tensors of order 3, a fifth faster."""
+    """Numba kernel: faster specialization of ``squared_fibres`` for tensors of order 3."""
     rank, leaf, offset = T.shape[2], indices[2], offsets[2]
     w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     value = 0.0
@@ -361,7 +364,7 @@ def _predict_fibres(indices, offsets, T, first, last, predictions):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def pullback_fibres(indices, offsets, derivatives, T, first, last):
-    """Numba kernel: add the gradient ``sum_e derivatives_e dm_e/dU`` over a range of entries to ``T``."""
+    """Numba kernel: backpropagate the derivatives of a range of predictions, and add the gradient to ``T``."""
     rank, last_mode = T.shape[2], indices.shape[0] - 1
     leaf, offset = indices[last_mode], offsets[last_mode]
     w, s, rest = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
@@ -437,7 +440,7 @@ def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _assignments(indices, T, e, skip, table):
-    """Numba kernel: sum products over all assignments of an entry's indices to factors, recursively over subsets.
+    """Numba kernel: sum the products of factor rows over all assignments of an entry's indices to factors.
 
     ``table[S]`` becomes the sum for the set of factors ``S`` (a bit mask), which takes as many of the indices of entry
     ``e``, without index ``skip``, as ``S`` has members.

@@ -33,7 +33,7 @@ def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
     """
     tilt = frozen(np.asarray(m, float))
     if tilt.ndim != 1 or not np.isfinite(tilt).all():
-        raise ValueError(f"m must be a finite array of shape (n,); got shape {tilt.shape}")
+        raise ValueError(f"m must be a one-dimensional array of finite numbers; got shape {tilt.shape}")
     drawn = np.empty(len(tilt))
     _polya_gamma(tilt, rng, drawn)
     return drawn

@@ -67,7 +67,7 @@ def posterior_rows(
     right = np.zeros(rank) if linear is None else linear
     drawn = np.zeros((0, rank)) if noise is None else noise
     if precision.shape != (rank, rank) or right.shape != (rank,) or drawn.shape not in {(0, rank), (n, rank)}:
-        raise ValueError(f"the shapes of precision, linear and noise must match {n} rows of length {rank}")
+        raise ValueError(f"precision, linear and noise must have shapes {rank, rank}, {(rank,)} and {n, rank}")
     prior = [frozen(array, np.float64) for array in (precision, right, drawn)]
     U = np.empty((n, rank)) if out is None else out
     _check_out(U, (n, rank))
@@ -78,13 +78,13 @@ def posterior_rows(
 def variational_rows(
     entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: NDArray[Any], threads: int
 ) -> None:
-    r"""Update the normal distribution of each row by variational inference, given the distributions of the rows of V.
+    r"""Update the normal distribution of each row by variational inference, given the other factors.
 
     Uses the expectation of :math:`v_e v_e^\top` for independent rows of V.
     """
     arrays, n, rank = _checked(entries, V.mean)
     if precision.shape != (rank, rank) or V.covariance.shape != (*V.mean.shape, rank):
-        raise ValueError(f"the shapes of precision and covariances must match rows of length {rank}")
+        raise ValueError(f"precision and V.covariance must have shapes {rank, rank} and {(*V.mean.shape, rank)}")
     prior = [frozen(array, np.float64) for array in (precision, np.zeros(rank))]
     S = frozen(V.covariance, np.float64)
     U, C = out
@@ -105,10 +105,10 @@ def conjugate_rows(
     n, rank = len(entries.starts) - 1, V.shape[1]
     if U.shape != (n, rank) or U.dtype.kind != "f" or not U.flags.c_contiguous or precision.shape != (rank, rank):
         raise ValueError(
-            f"U must be contiguous, and the shapes of U and precision must match {n} rows of length {rank}"
+            f"U and precision must have shapes {n, rank} and {rank, rank}, and U must be a contiguous float array"
         )
     if entries.columns.ndim != 1:
-        raise ValueError(f"each entry must have exactly one column; got shape {entries.columns.shape}")
+        raise ValueError(f"columns must contain one column index per entry; got shape {entries.columns.shape}")
     arrays = [*by_row(entries, V, U.dtype), frozen(precision, U.dtype)]
     kind = np.finfo(U.dtype)
     ends = kind.eps**2, kind.tiny / kind.eps  # rounding errors; denormal numbers
@@ -151,7 +151,7 @@ def by_row(entries: RowEntries, V: NDArray[Any], kind: DTypeLike) -> list[NDArra
     starts, columns, c, y = entries
     fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
     if not fit or (columns.size and not 0 <= columns.min() <= columns.max() < len(V)):
-        raise ValueError("entries must be sorted by row, and their columns must be row indices of V")
+        raise ValueError("entries must be sorted by row, and columns must contain row indices of V")
     return [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(array, kind) for array in (c, y, V))]
 
 
@@ -226,7 +226,7 @@ def _factorize(A):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(R, b, z, first):
-    """Numba kernel: replace ``b`` by ``(R' R)^-1 b + R^-1 z``, given the Cholesky factor ``R``.
+    """Numba kernel: solve a system with the Cholesky factor ``R`` in place, ``b = (R' R)^-1 b + R^-1 z``.
 
     ``b`` begins with ``first`` zeros; ``z`` may be empty.
     """

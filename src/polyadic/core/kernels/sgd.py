@@ -99,7 +99,7 @@ def sgd_labels(
     listed = _listed(rows, columns, U, V)
     pairs = [(F, array) for of_each in (sums, ridges) for F, array in zip((U, V), of_each, strict=True)]
     if any(array.shape != (len(F),) or array.dtype != np.float64 for F, array in pairs):
-        raise ValueError(f"sums and ridges must have one float64 value for each of {len(U)} and {len(V)} rows")
+        raise ValueError(f"sums and ridges must be float64 arrays with {len(U)} elements for U and {len(V)} for V")
     if len(labels) != len(rows):
         raise ValueError(f"labels must have one element for each of {len(rows)} cells; got {len(labels)}")
     labels = frozen(labels, np.float64)
@@ -135,7 +135,7 @@ def _worthy(threads: int, numbers: float) -> int:
 
 
 class CellBlock(NamedTuple):
-    """Block of observed cells in random order, with its group of rows, group of columns and random seed."""
+    """Block of observed cells in random order, with the row group, the column group and a random seed."""
 
     cells: NDArray[np.int64]
     rows: NDArray[np.int32]
@@ -179,7 +179,7 @@ def absent_columns(
     inside = not len(rows) or 0 <= rows.min() <= rows.max() < n
     listed = not len(columns) or 0 <= columns.min() <= columns.max() < number
     if not inside or not listed or starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
-        raise ValueError(f"columns must be below {number} and grouped by row, and rows must be below {n}")
+        raise ValueError(f"columns must be indices below {number}, grouped by row, and rows must be indices below {n}")
     arrays = [frozen(array, np.int64) for array in (starts, columns, rows)]
     return _absent_columns(*arrays, number, frozen(rng.random(len(rows))))
 
@@ -194,7 +194,7 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
                 f" of shape {F.shape}"
             )
         if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
-            raise ValueError(f"the indices of {n} cells must be row indices of the factors")
+            raise ValueError(f"rows and columns must contain a row index of U and of V for each of {n} cells")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -251,7 +251,7 @@ def _lists(starts, columns, i, k):
 
 @njit(cache=True, nogil=True, inline="always")
 def _absent(starts, columns, i, members, state):
-    """Numba kernel: sample an unobserved column of row ``i`` uniformly from ``members``; -1 if there is none."""
+    """Numba kernel: sample an unobserved column of row ``i`` from ``members``, or return -1 if there is none."""
     for _ in range(MAX_DRAWS):
         state, bits = _random(state)
         k = members[((bits >> np.uint64(32)) * np.uint64(len(members))) >> np.uint64(32)]
@@ -297,7 +297,7 @@ def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, r
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
 def _label(U, V, sums, squares, ridges, step, x, i, j):
-    """Numba kernel: Adagrad step on the logistic loss ``log(1 + exp(m)) - x m`` of a cell and the penalties."""
+    """Numba kernel: Adagrad step on the penalized logistic loss ``log(1 + exp(m)) - x m`` of a cell."""
     u, v, R = U[i], V[j], U.shape[1]
     m = uu = vv = U.dtype.type(0)
     for r in range(R):

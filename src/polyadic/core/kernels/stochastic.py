@@ -97,9 +97,9 @@ def touch_rows(
 
 
 def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
-    """Add the penalty gradient ``ridge U + pull`` to the touched rows, scaled by the share of each row.
+    """Add the gradient of the penalties to the gradients of the touched rows, scaled by the share of each row.
 
-    ``pull`` may be empty.
+    The gradient is ``ridge * U + pull``; ``pull`` may be empty.
     """
     _check_touched(touched, T)
     _check_rows(T, ridge)
@@ -178,10 +178,11 @@ def absent_cells(
     columns, order = frozen(indices.T), indices.shape[1]
     if order < 2 or prefixes.shape != (len(leaves), order - 1):
         raise ValueError(
-            f"prefixes must have shape ({len(leaves)}, {order - 1}) with at least one column; got {prefixes.shape}"
+            f"indices must have at least two columns, and prefixes must have shape {len(leaves), order - 1}; got"
+            f" {order} columns and shape {prefixes.shape}"
         )
     if prefixes.size and not 0 <= prefixes[:, 0].min() <= prefixes[:, 0].max() < len(starts) - 1:
-        raise ValueError(f"first indices must be from 0 to {len(starts) - 2}")
+        raise ValueError(f"the first column of prefixes must be from 0 to {len(starts) - 2}")
     absent = np.empty(leaves.shape, np.bool_)
     _absent_cells(columns, frozen(starts, np.int64), frozen(prefixes.T), frozen(leaves), absent)
     return absent
@@ -202,7 +203,7 @@ def _check_rows(T: NDArray[Any], *columns: NDArray[Any]) -> None:
 def _check_touched(touched: Touched, T: NDArray[Any]) -> None:
     rows, shares = touched
     if len(rows) != len(shares) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(T)):
-        raise ValueError(f"rows must be from 0 to {len(T) - 1}, and each row must have a share")
+        raise ValueError(f"rows must be indices from 0 to {len(T) - 1}, with one share for each row")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -225,7 +226,7 @@ def _touch_rows(indices, offsets, stamp, now, rows, count):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _pull_rows(rows, shares, ridge, pull, T):
-    """Numba kernel: add ``shares_k (ridge_i U_i + pull_i)`` to the gradient of each row ``i = rows_k``."""
+    """Numba kernel: add the gradient of the penalties to the gradient of each touched row."""
     for k in range(len(rows)):
         i, share = rows[k], shares[k]
         strength = share * ridge[i]
@@ -332,7 +333,7 @@ def _first_at_least(column, low, high, value):
 
 @njit(cache=True, nogil=True)
 def _absent_cells(indices, starts, prefixes, leaves, absent):
-    """Numba kernel: set whether each cell with indices ``prefixes`` and last index ``leaves`` is unobserved."""
+    """Numba kernel: mark unobserved cells, given the leading indices and the last index of each cell."""
     order = indices.shape[0]
     for p in range(leaves.shape[0]):
         low, high = 0, indices.shape[1]

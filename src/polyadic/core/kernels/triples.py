@@ -67,8 +67,8 @@ def adagrad_step(
     """
     if X.shape != H.shape or G.shape != (len(rows), X.shape[1]):
         raise ValueError(
-            f"X and H must have the same shape, and G one row for each of {len(rows)} rows of X; got"
-            f" {X.shape}, {H.shape} and {G.shape}"
+            f"X and H must have the same shape, and G must have shape {len(rows), X.shape[1]}; got {X.shape}, {H.shape}"
+            f" and {G.shape}"
         )
     _inside(rows, len(X))
     work = partial(_adagrad_step, X, H, frozen(G), frozen(rows, np.int64), np.float32(step), np.float32(eps))
@@ -78,10 +78,7 @@ def adagrad_step(
 def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
     """Add ``rows[i]`` to ``out[index[i]]`` in place for each i, also for repeated indices."""
     if rows.shape != (len(index), out.shape[1]):
-        raise ValueError(
-            f"there must be one row per index, with the same number of columns as out; got {rows.shape},"
-            f" {len(index)} and {out.shape}"
-        )
+        raise ValueError(f"rows must have shape {len(index), out.shape[1]}, one row per index; got {rows.shape}")
     _inside(index, len(out))
     _add_rows(frozen(index, np.int64), frozen(rows, out.dtype), out)
 
@@ -113,9 +110,7 @@ def _rows(
     if S.dtype != np.float32 or not S.flags.c_contiguous or columns.shape != (S.shape[1],):
         raise ValueError(f"S must be a contiguous float32 array with one weight per column; got shape {S.shape}")
     if starts.shape != (len(S) + 1,) or starts[0] != 0 or starts[-1] != len(answers) or (np.diff(starts) < 0).any():
-        raise ValueError(
-            f"starts must increase from 0 to {len(answers)} and have one element more than the {len(S)} rows"
-        )
+        raise ValueError(f"starts must have {len(S) + 1} elements that increase from 0 to {len(answers)}")
     _inside(answers, S.shape[1])
     arrays = frozen(columns, np.float32), frozen(starts, np.int64), frozen(answers, np.int64)
     return sum(in_spans(partial(loop, S, *arrays), len(S), threads))

@@ -53,7 +53,7 @@ class Ball:
         check_number("radius", self.radius, above=True)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Return the total loss of a matrix; ``m`` contains the known cells if already computed."""
+        """Return the total loss of a matrix; ``m`` contains the values of the known cells, if already computed."""
         return self.smooth.value(self.pattern.at(M) if m is None else m)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:

@@ -149,7 +149,7 @@ class Problem:
         return 1 / (self.smooth.curvature * self.pattern.reach)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Return the objective of a matrix; ``m`` contains the known cells if already computed."""
+        """Return the objective of a matrix; ``m`` contains the values of the known cells, if already computed."""
         return self.smooth.value(self.pattern.at(M) if m is None else m) + self.penalty * M.norm
 
     def proximal(self, parts: list[tuple[float, Spectral]], y: Array, *, near: Spectral, tol: float) -> Spectral:

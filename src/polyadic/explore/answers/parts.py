@@ -40,7 +40,7 @@ LOOKED_AT = 5_000
 def keywords(
     workspace: Workspace, field: str, value: str, *, against: str | None = None, min_count: Count = 5, top: Top = 50
 ) -> Answer:
-    """Return keywords of the documents with one value of a metadata field, compared with another value or all others.
+    """Return the keywords of documents with a given metadata value, compared with another value or all other documents.
 
     A keyword occurs at least ``min_count`` times in its part.
     """
@@ -158,7 +158,7 @@ def _parts(
     one = number == values[value]
     other = ~one if against is None else number == values[against]
     if against == value or not other.any():
-        raise InputError(f"there are no other documents to compare {field} {value!r} with; choose another value")
+        raise InputError(f"there are no documents to compare with {field} {value!r}; choose another value")
     return one, other
 
 

@@ -56,7 +56,7 @@ def topic(workspace: Workspace, topic: Natural, top: Top = 20) -> Answer:
     """Return the documents with the highest share of a topic, weighted by document length."""
     model, mixtures = _known(workspace)
     if topic >= model.n_components:
-        raise InputError(f"topic must be below {model.n_components}; got {topic}", "topic")
+        raise InputError(f"topic must be below {model.n_components}, the number of topics; got {topic}", "topic")
     column = np.asarray(mixtures[:, topic])
     names = workspace.corpus.names
     lengths = workspace.occurrences.lengths()

@@ -110,7 +110,7 @@ def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natu
 
 
 def ambiguous(workspace: Workspace, top: Top = 12) -> Answer:
-    """Return words of medium frequency with several reliable senses, found within a few seconds."""
+    """Return words of medium frequency with several reliable senses; the search stops after a few seconds."""
     found: list[Answer] = []
     vocabulary, end, looked_up = workspace.corpus.vocabulary, time.monotonic() + SECONDS, 0
     for word, n in zip(vocabulary.words, vocabulary.counts, strict=True):
@@ -127,7 +127,7 @@ def ambiguous(workspace: Workspace, top: Top = 12) -> Answer:
 
 
 def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natural = 10) -> Answer:
-    """Return the nearest words of a phrase, represented by triple counts and by the product and sum of word vectors."""
+    """Return the words nearest to a phrase by the sum and the product of the word vectors, and by triple counts."""
     numbers, words = _several(workspace, words)
     vectors = workspace.vectors
     positions = workspace.occurrences.together(numbers, SPAN)
