@@ -99,7 +99,7 @@ def test_parts_are_told(tmp_path, file):
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("", "line 1 is empty"),
+        ("", "got an empty line"),
         ("user,item,rating\n", "has no lines"),
         ("word\n", "line 1: fields must be separated by commas"),
         ("a,x,1\nb,x,good\n", "line 2: a value must be a finite number; got 'good'"),

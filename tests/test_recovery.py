@@ -272,7 +272,7 @@ def test_results_are_written_and_said():
     ("options", "fault"),
     [
         ({"split": "words"}, "split must be one of 'questions', 'pairs'; got 'words'"),
-        ({"shares": [0.5, 0]}, "shares of the training part must be above 0 and at most 1; got 0"),
+        ({"shares": [0.5, 0]}, "shares of the training set must be above 0 and at most 1; got 0"),
         ({"shares": [1.5]}, "at most 1; got 1.5"),
         ({"shares": []}, "shares must contain at least one share"),
         ({"test": 0}, "test must be between 0 and 1; got 0"),
@@ -355,7 +355,7 @@ def test_pair_figure_by_hand():
 def test_too_many_pairs_are_refused(monkeypatch):
     """A table of all pairs that would fill the memory is refused."""
     monkeypatch.setattr("polyadic.metrics.analogies.MAX_PAIRS", 3)
-    with pytest.raises(InputError, match="combine 4 word pairs, but at most 3 are allowed"):
+    with pytest.raises(InputError, match="at most 3 distinct word pairs; got 4"):
         pair_figure("x", [(question, 1, 1) for question in combined(4)], used=12, total=12)
 
 

@@ -129,9 +129,7 @@ def test_long_files_are_one_document(tmp_path, monkeypatch):
 def test_names_of_files_are_no_texts(tmp_path):
     """A list of strings is one of texts, so names of files in it are told; short texts are not."""
     (tmp_path / "a.txt").write_text("one two three", encoding="utf-8")
-    with pytest.raises(
-        InputError, match=r"the first document is the name of an existing file, '.*a\.txt'; pass files as"
-    ):
+    with pytest.raises(InputError, match=r"the first is the name of a file, '.*a\.txt'; pass files as"):
         Corpus.build([str(tmp_path / "a.txt")], min_count=1)
     assert len(Corpus.build([tmp_path / "a.txt"], min_count=1)) == 3
     assert len(Corpus.build(["a.txt", str(tmp_path)], min_count=1)) > 1
@@ -310,11 +308,11 @@ def cut(name, size):
         (change("ids.npy", lambda a: a[:, None]), "ids.npy must contain a vector"),
         (change("ids.npy", put(3, 60_000)), "ids.npy is damaged: it contains the id 60000"),
         (change("ids.npy", put(3, 0)), "ids.npy does not match vocabulary.txt"),
-        (change("ids.npy", lambda a: a[:-1]), "sentences.npy is damaged: its last offset"),
-        (change("sentences.npy", put(0, 1)), "sentences.npy is damaged: its offsets must begin"),
+        (change("ids.npy", lambda a: a[:-1]), "sentences.npy is damaged: the last offset"),
+        (change("sentences.npy", put(0, 1)), "sentences.npy is damaged: the offsets must start"),
         (change("sentences.npy", put(2, 1)), "sentences.npy is damaged: offset 2 is smaller"),
         (change("sentences.npy", lambda a: a[:0]), "sentences.npy is damaged"),
-        (change("documents.npy", put(-1, 99)), "documents.npy is damaged: its last offset is 99"),
+        (change("documents.npy", put(-1, 99)), "documents.npy is damaged: the last offset must be"),
         (change("documents.npy", put(1, -1)), "documents.npy is damaged: offset 1 is smaller"),
         (cut("vocabulary.txt", 1), "vocabulary.txt is truncated"),
     ],

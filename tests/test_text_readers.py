@@ -157,7 +157,7 @@ def test_jsonl(tmp_path):
     ]
     path.write_bytes(gzip.compress("\n\n".join(map(json.dumps, records)).encode()))
     assert list(read(path, field="text")) == ["a b", "a b", "a\nb", "\u2028", "smile 😀 \ufffd"]
-    with pytest.raises(InputError, match="field must name the column"):
+    with pytest.raises(InputError, match="field must be the name of the text column"):
         list(read(path))
 
 
@@ -285,7 +285,7 @@ def test_options_are_checked():
     for options, fault in (
         ({"format": "word"}, "format must be one of"),
         ({"errors": "hide"}, "errors must be one of"),
-        ({"encoding": "utf-9"}, "encoding must be one that Python knows"),
+        ({"encoding": "utf-9"}, "encoding must be the name of a text encoding"),
     ):
         with pytest.raises(InputError, match=fault):
             list(read(["a"], **options))

@@ -148,7 +148,7 @@ ROWS, FACTORS = np.array([[0, 1]]), [np.ones((3, 2)), np.ones((4, 2))]
         ),
         (tucker_core, {"indices": np.array([[0, -1]])}, "indices of mode 1 must be row indices of its factor"),
         (tucker_core, {"indices": np.array([[0]])}, "indices must have at least two columns"),
-        (tucker_core, {"slots": (0, 2)}, "slots must name one of 2 factors for each mode"),
+        (tucker_core, {"slots": (0, 2)}, "slots must contain the index of one of 2 factors for each mode"),
         (tucker_core, {"values": np.ones(2)}, "values must have one element for each of 1 entries; got 2"),
         (tucker_predict, {"core": np.ones((2, 3))}, r"the core must have shape \(2, 2\); got \(2, 3\)"),
         (

@@ -180,7 +180,7 @@ def test_what_is_learned_stays_with_the_corpus(space, corpus, vectors, monkeypat
         file.write_bytes(damaged)
         with contextlib.suppress(InputError):
             assert np.array_equal(WordSenses.learn(vectors, corpus, keep=True).map, space.map)
-    with pytest.raises(InputError, match=r"is damaged: .*; delete the file, and it will be recomputed"):
+    with pytest.raises(InputError, match=r"is damaged: .*; delete the file to recompute it"):
         WordSenses.learn(vectors, corpus, keep=True)
     for path in corpus.path.glob("senses-*"):
         path.unlink()
@@ -192,7 +192,7 @@ def test_too_little_text(corpus, vectors, space):
     words = Embedding(["a", "b", "c", "rare"], np.eye(4))
     little = WordSenses.learn(words, small)
     with pytest.raises(
-        InputError, match="'rare' is too rare to find its senses: at least 50 occurrences are required; got 10"
+        InputError, match="'rare' must occur at least 50 times in the corpus to find its senses; got 10 occurrences"
     ):
         little.senses("rare")
     assert not little.senses("a", known=1).sure

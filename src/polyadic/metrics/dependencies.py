@@ -303,7 +303,9 @@ def _by_kind(
 ) -> list[KindCounts]:
     """Count gold, predicted and matching arcs by kind; arcs match if word, head and kind are equal."""
     if len(gold) != len(predicted):
-        raise InputError(f"each sentence needs a parse; got {len(gold)} sentences and {len(predicted)} parses")
+        raise InputError(
+            f"gold and predicted must have the same number of sentences; got {len(gold)} and {len(predicted)}"
+        )
     for sentence, parse in zip(gold, predicted, strict=True):
         _check_lengths(sentence, parse)
 

@@ -73,7 +73,7 @@ class _Connection(sqlite3.Connection):
 
 
 class LineWriter:
-    """Writer of the full-text index of a corpus, used while the text is read."""
+    """Writer for the full-text index of a corpus."""
 
     def __init__(self, folder: Path) -> None:
         self._base = sqlite3.connect(folder / FILE, isolation_level=None, factory=_Connection, check_same_thread=False)
@@ -286,7 +286,7 @@ class Lines:
 def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     """Return the SQLite FTS5 query that matches all or any of the given words."""
     if not words or not all(words):
-        raise InputError("give at least one word to search for")
+        raise InputError("the query must contain at least one word")
     if either and width is not None:
         raise InputError("width cannot be combined with 'either'; omit one of the two", "width", "either")
     starts = [len(word) > 1 and word.endswith("*") for word in words]

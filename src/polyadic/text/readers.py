@@ -175,7 +175,9 @@ def find_files(source: Source) -> list[str] | None:
     files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207  absolute patterns
     if not files:
         shown = path if len(path) <= 200 else path[:200] + "..."
-        raise InputError(f"no file found at {shown!r} (to pass the text itself, pass a list of documents: [text])")
+        raise InputError(
+            f"no file found at {shown!r}; to pass text instead of a path, pass a list of documents, [text]"
+        )
     return files
 
 
@@ -203,7 +205,8 @@ def pieces(
                 text = False  # so the first is looked at
                 if Path(item).suffix and os.path.isfile(item):  # noqa: PTH113 # as above
                     raise InputError(
-                        f"the first document is the name of an existing file, {item!r}; pass files as pathlib.Path"
+                        f"documents must be texts, but the first is the name of a file, {item!r}; pass files as"
+                        " pathlib.Path"
                     )
             yield Piece(checked(item, f"document {number}"))
         if advance is not None:
@@ -399,7 +402,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def format_of(file: File, *, table: bool = False) -> str:
-    """Detect the format of a file from the settings, first bytes or suffix; the default is text, or CSV for tables."""
+    """Return the format of a file, detected from the first bytes or the suffix unless it is set."""
     if file.reading.format != "auto":
         return file.reading.format
     name = Path(without_query(file.path))

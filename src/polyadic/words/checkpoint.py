@@ -77,7 +77,7 @@ class Checkpoint:
         self._saved = time.monotonic()
 
     def __call__(self, result: Result) -> None:
-        """Save a checkpoint of the current result if the next one is due."""
+        """Save a checkpoint of the current result if the time interval has passed."""
         if self.due():
             save_checkpoint(result, self.path, made_of=self._made_of)
             self._saved = time.monotonic()

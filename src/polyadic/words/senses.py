@@ -35,7 +35,7 @@ COMMON = 1e-3
 
 
 class Sense(NamedTuple):
-    """Sense of a word: a cluster of associated words, nearest first, and the mean direction of their phrase vectors."""
+    """Word sense: a cluster of associated words, nearest first, with the mean direction of the phrase vectors."""
 
     words: tuple[str, ...]
     vector: NDArray[np.float64]

@@ -309,7 +309,7 @@ def counted(corpus: Corpus, *, steps: StepTimer = no_steps, **settings: Any) -> 
 
 
 def _contexts(corpus: Corpus, plan: TrainingPlan, builder: Builder) -> Any:
-    """Count words with their context words on one side or at each position."""
+    """Count the co-occurrences of words and context words, on one side or per position."""
     training = plan.training
     with builder.steps("contexts") as facts:
         (width,) = plan.by_order["width"]
@@ -346,8 +346,8 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
     missing = [word for word in words if word not in given.index]
     if missing:
         raise InputError(
-            f"start must have a vector for every word; {len(missing):,} of {len(words):,} words have none, such as"
-            f" {missing[0]!r}: train both on the same corpus, saved with keep",
+            f"start must contain a vector for every word of the vocabulary; {len(missing):,} of {len(words):,} words"
+            f" have no vector, such as {missing[0]!r}: train both models on one corpus, saved with keep",
             "start",
             "keep",
         )
@@ -400,7 +400,7 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
             raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.fitted_to}", name)
         if name in ("contexts", "positional") and chosen.fitted_to != "contexts":
             others = [other for other, its in METHODS.items() if its.fitted_to == "contexts"]
-            raise InputError(f"{name} is an option of {', '.join(others)}, not of {method}", name)
+            raise InputError(f"{name} cannot be used with {method}, only with {', '.join(others)}", name)
         if _one_sided(training) and name in ("order", "window", "tuple_min_count", "memory"):
             raise InputError(f"{name} has no effect on one-sided or positional contexts", name)
         if name not in chosen.options and name not in Training.__dataclass_fields__:

@@ -151,7 +151,7 @@ def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Itera
 
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Return the name of the text column, or raise InputError with a suggested column if the name is not set."""
+    """Return the name of the text column; if it is not set, raise InputError with a suggestion."""
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
     sizes = dict.fromkeys(names, 0)
@@ -160,8 +160,8 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
             sizes[name] += len(str(value or ""))
     fullest = max(sizes, key=sizes.__getitem__, default="NAME")
     raise InputError(
-        f"field must name the column of the table {file.name} that holds the text, such as {fullest!r};"
-        f" its columns are {named(names)}",
+        f"field must be the name of the text column of {file.name}, such as {fullest!r}; the columns are"
+        f" {named(names)}",
         "field",
     )
 
@@ -193,7 +193,7 @@ BINARY = dict.fromkeys((".parquet", ".arrow", ".feather"), parquet_rows) | {".xl
 
 
 class Fields(NamedTuple):
-    """Fields of a table row, without surrounding spaces, and the line number starting at 1."""
+    """Table row: the line number, starting at 1, and the fields without surrounding spaces."""
 
     line: int
     fields: list[str]
@@ -214,7 +214,7 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             if not first.strip():
-                raise InputError(f"{path}, line 1 is empty; the first line must contain the field names")
+                raise InputError(f"{path}: the first line must contain the field names; got an empty line")
             mark = next((mark for mark in marks if mark in first), marks[-1])
             file.seek(0)
             lines = csv.reader(
