@@ -41,7 +41,7 @@ def test_numbers_follow_names(small):
     [
         ("train.txt", "usa\tallies\tuk\n\nusa\tuk\n", r"train.txt, line 3: expected subject, relation and object"),
         ("train.txt", "usa\t\tuk\n", r"line 1: expected subject, relation and object separated by tabs"),
-        ("valid.txt", "", r"valid.txt: the first line must contain the field names"),
+        ("valid.txt", "", r"valid.txt, line 1: expected the field names"),
         ("valid.txt", "usa\tallies\tuk\n" * 2, "expected 1 validation triples, as published; found 2"),
         ("test.txt", "peru\tallies\tegypt\nbrazil\tallies\tuk\n", "expected 4 entities, as published; found 5"),
     ],

@@ -348,7 +348,7 @@ def test_pair_figure_by_hand():
     assert figure.value == 0.5
     drawn = figure.statistic(figure.rows, np.array([[2, 1, 0], [1, 0, 2], [3, 0, 0]]))
     np.testing.assert_array_equal(drawn, [0.5, 1, math.nan])
-    with pytest.raises(InputError, match="the metric 'x' needs at least one question"):
+    with pytest.raises(InputError, match="the metric 'x' requires at least one question"):
         pair_figure("x", [], used=0, total=3)
 
 

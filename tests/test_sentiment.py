@@ -164,7 +164,7 @@ def test_useless_reviews_are_refused():
     """No review, reviews of one class, or none with a known word."""
     with pytest.raises(InputError, match="0 reviews leaves no reviews"):
         sentiment(vectors(), [])
-    with pytest.raises(InputError, match="of one class only"):
+    with pytest.raises(InputError, match="of only one class"):
         sentiment(vectors(), [review for review in corpus() if review.positive])
     with pytest.raises(InputError, match="none of the 200 reviews has a word of the vocabulary of 1 words"):
         sentiment(Embedding(["z"], [[1.0]]), corpus())

@@ -339,7 +339,7 @@ PLAIN = Entries(np.array([[0, 1, 1]]), np.ones(1), (2, 2, 2))
 @pytest.mark.parametrize(
     ("entries", "shape", "slots", "message"),
     [
-        (PLAIN, (2, 1), (0, 1), "slots must name one factor for each mode"),
+        (PLAIN, (2, 1), (0, 1), "slots must contain one factor index for each mode"),
         (PLAIN, (2, 1), (0, 0, 0), "slots must contain all 2 factors"),
         (some_entries(), (20, 1), (0, 1, 1), "symmetric entries must share a single factor"),
         (some_entries(), (19, 1), None, "factor 0 must have 20 rows and at most as many columns; got shape"),

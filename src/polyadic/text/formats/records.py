@@ -214,7 +214,7 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             if not first.strip():
-                raise InputError(f"{path}: the first line must contain the field names; got an empty line")
+                raise InputError(f"{path}, line 1: expected the field names; got an empty line")
             mark = next((mark for mark in marks if mark in first), marks[-1])
             file.seek(0)
             lines = csv.reader(
