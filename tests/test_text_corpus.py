@@ -158,7 +158,7 @@ def test_tokenised_text(tmp_path):
 @pytest.mark.parametrize("result", ["text", None, 3, [3], [[3]], [["a"], 3], [[["a"]]], [[b"a"]], [["a"], "b"]])
 def test_tokenizers_are_checked(result):
     """A tokenizer that returns no lists of strings is named as the fault."""
-    with pytest.raises(InputError, match=r"a tokenizer must return|a token must be a string"):
+    with pytest.raises(InputError, match=r"a tokenizer must return|tokens must be strings"):
         Corpus.build(["a"], tokenizer=lambda _: result, min_count=1)
 
 
@@ -435,7 +435,10 @@ def test_titles_of_another_number_are_refused(tmp_path):
     """A file of titles and other fields that lost a line, or holds none, is damaged."""
     (tmp_path / "wiki.txt").write_text(WIKI)
     corpus = Corpus.build(tmp_path / "wiki.txt", tmp_path / "corpus", min_count=1)
-    for content, fault in (('{"title": "Pearl Harbor"}\n', "it has 1 lines for 3 documents"), ("{\n" * 3, "Expecting")):
+    for content, fault in (
+        ('{"title": "Pearl Harbor"}\n', "for each of 3 documents; got 1 lines"),
+        ("{\n" * 3, "Expecting"),
+    ):
         (tmp_path / "corpus" / "documents.jsonl").write_text(content)
         with pytest.raises(InputError, match=f"documents.jsonl is damaged: {fault}"):
             _ = corpus.titles

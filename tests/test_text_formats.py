@@ -191,7 +191,7 @@ def test_rows_that_do_not_fit(tmp_path):
     """A row with more cells than there are names, a column named twice, and an open quote are told with their place."""
     path = tmp_path / "a.csv"
     for content, fault in (
-        ("text,year\na,1,2\n", "row 2, has 3 cells, but there are 2 column names"),
+        ("text,year\na,1,2\n", "row 2: expected at most 2 cells, one for each column name; got 3"),
         ("text,text\na,b\n", "two columns named 'text'"),
         ('text,year\n"a,1\n', "line 2, is not a valid table row"),
     ):
@@ -523,7 +523,7 @@ def test_words_of_treebanks_are_spelled_as_those_of_text(tmp_path):
     assert corpus.tokenize("Dogs!") == [["dogs"]]
     corpus = Corpus.build(tmp_path / "bank", min_count=1, field="lemma", format="conllu")
     assert "dogs" in corpus.vocabulary
-    with pytest.raises(InputError, match="contains lemmas read from CoNLL-U files"):
+    with pytest.raises(InputError, match="contains lemmas from CoNLL-U files"):
         corpus.tokenize("Dogs!")
 
 

@@ -113,7 +113,7 @@ def test_binary_files_are_refused(tmp_path):
     path = tmp_path / "a.txt"
     for content in (b"ab\0cd", b"\x89PNG\0\0"):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"is not text: it contains NUL bytes"):
+        with pytest.raises(InputError, match=r"is not a text file: it contains NUL bytes"):
             list(read(path))
 
 
@@ -164,8 +164,8 @@ def test_jsonl(tmp_path):
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("{", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
+        ("{", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
         ("3", "must be a JSON object; got int"),
         ('{"txt": "a"}', "has no field 'text'; its fields are 'txt'"),
         ('{"text": 3}', "must be a string, a list of tokens or a list of lists of tokens; got int"),

@@ -125,7 +125,7 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     """
     cases = list(gaps)
     if len({len(case.given) for case in cases}) > 1 or not all(case.given for case in cases):
-        raise InputError("all cases must have the same number of given words, at least one")
+        raise InputError("all cases must have the same number of given words, and at least one")
     if not all(math.isfinite(case.association) for case in cases):
         raise InputError("the association of every case must be a finite number")
     places = [[embedding.find(w) for w in (*case.given, case.answer, case.wrong, case.matched)] for case in cases]

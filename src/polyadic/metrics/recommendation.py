@@ -70,7 +70,7 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
             "recommended",
         )
     if any(at.size and at.dtype.kind not in "iu" for at in (named, i, j)) or j.min(initial=0) < 0:
-        raise InputError("rows and columns must be integers, and held-out columns at least 0")
+        raise InputError("rows and columns must be integers, and columns must not be negative")
     i, j = i.astype(np.int64), j.astype(np.int64)
     if len(i) and not 0 <= i.min() <= i.max() < len(named):
         outside = i.min() if i.min() < 0 else i.max()

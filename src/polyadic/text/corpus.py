@@ -221,7 +221,10 @@ class Corpus:
         except ValueError as error:
             raise InputError(f"{file} is damaged: {error}") from None
         if len(fields) != len(self.documents) - 1 or not all(isinstance(each, dict) for each in fields):
-            raise InputError(f"{file} is damaged: it has {len(fields)} lines for {len(self.documents) - 1} documents")
+            raise InputError(
+                f"{file} is damaged: it must have one line for each of {len(self.documents) - 1} documents; got"
+                f" {len(fields)} lines"
+            )
         return fields
 
     @functools.cached_property
@@ -262,7 +265,10 @@ class Corpus:
         file = self.path / ROWS
         rows = open_array(file, (np.int64,)) if file.exists() else None
         if rows is not None and len(rows) != len(self.sentences) - 1:
-            raise InputError(f"{file} is damaged: it has {len(rows)} rows for {len(self.sentences) - 1} sentences")
+            raise InputError(
+                f"{file} is damaged: it must have one row for each of {len(self.sentences) - 1} sentences; got"
+                f" {len(rows)} rows"
+            )
         return rows
 
     def tokenize(self, text: str) -> list[list[str]]:
@@ -280,8 +286,8 @@ class Corpus:
         """
         if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
             raise InputError(
-                f"the corpus {self.path} contains lemmas read from CoNLL-U files, so new text cannot be tokenized in"
-                " the same way"
+                f"new text cannot be tokenized for the corpus {self.path}, which contains lemmas from CoNLL-U files;"
+                " use a corpus of word forms"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
         return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
@@ -293,7 +299,8 @@ class Corpus:
             return whitespace
         if not name.startswith("Tokenizer("):
             raise InputError(
-                f"the corpus {self.path} was built with the custom tokenizer {name}; tokenize the text with it first"
+                f"new text cannot be tokenized for the corpus {self.path}, which was built with the custom tokenizer"
+                f" {name}; tokenize the text with this tokenizer"
             )
         call = ast.parse(name, mode="eval").body
         assert isinstance(call, ast.Call)

@@ -79,7 +79,7 @@ def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: boo
         try:
             ids.append(np.fromiter(tokens, dtype=np.uint32, count=sum(sizes)))
         except TypeError as error:
-            raise InputError(f"a token must be a string ({error})") from None
+            raise InputError(f"tokens must be strings; got an {error}") from None
         sentences += map(len, read)
         starts += [piece.starts for piece in some]
         fields += [dict(piece.fields) for piece in some if piece.starts]
@@ -87,7 +87,7 @@ def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: boo
     types = list(index)
     odd = next((word for word in types if not isinstance(word, str)), None)
     if odd is not None:
-        raise InputError(f"a token must be a string; got {odd!r}")
+        raise InputError(f"tokens must be strings; got {odd!r}")
     numbers = np.concatenate([*ids, np.zeros(0, np.uint32)])
     left = spool.leave([numbers, *(np.array(each, dtype=np.uint32) for each in (lengths, sentences, starts))])
     counts = np.bincount(numbers, minlength=len(types))

@@ -45,7 +45,7 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
     """Read a file in svmlight format into a feature matrix with at least ``features`` columns."""
     parts = [*feature_blocks(path)]
     if not parts:
-        raise InputError(f"{path} contains only comments and empty lines")
+        raise InputError(f"{path} must contain at least one sample; got only comments and empty lines")
     lines = _joined(parts)
     if features is not None and lines.features.shape[1] < check_int("features", features, low=1):
         lines.features.resize((len(lines.labels), features))

@@ -118,7 +118,7 @@ def count_tuples(
     how = (first, last, order, near, repeats, min_count)
     n = _count_tuples(*index, *how, keys, words, counts, marginals)
     if n < 0:
-        raise ValueError(f"there are more than {max_tuples} tuples")
+        raise ValueError(f"max_tuples must be at least the number of tuples, which exceeds {max_tuples}")
     return words[:, :n], counts[:n], marginals
 
 

@@ -209,7 +209,7 @@ class Lines:
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
             if known is None:
-                raise InputError(f"{self.path} has no document {number} (documents are numbered from 0)")
+                raise InputError(f"{self.path} has no document {number}; document indices start at 0")
             first, last = self._first(number), self._first(number + 1)
             end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MAX_ROWS))
             rows = self._base.execute(

@@ -101,7 +101,7 @@ def lines(
     first = next(found, None)
     if first is None:
         errors.say(
-            f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
+            f"no line contains {(' or ' if either else ' and ').join(map(repr, words))}"
             + (f" in documents with {' and '.join(where)}" if where else "")
             + (" from there on" if start else ""),
             "note",

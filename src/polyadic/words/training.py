@@ -397,7 +397,7 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
         if name in late:
             raise InputError(f"{name} has no effect: the source is already a {type(source).__name__.lower()}", name)
         if name in unused and name not in chosen.options:
-            raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.fitted_to}", name)
+            raise InputError(f"{name} has no effect on {method}, which is fitted to the {chosen.fitted_to}", name)
         if name in ("contexts", "positional") and chosen.fitted_to != "contexts":
             others = [other for other, its in METHODS.items() if its.fitted_to == "contexts"]
             raise InputError(f"{name} cannot be used with {method}, only with {', '.join(others)}", name)
@@ -406,11 +406,11 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
         if name not in chosen.options and name not in Training.__dataclass_fields__:
             others = [other for other, its in METHODS.items() if name in its.options]
             what = f"is an option of {', '.join(others)}" if others else "is not an option of any method"
-            raise InputError(f"{name} {what}; {method} has {', '.join(sorted(chosen.options))}", name)
+            raise InputError(f"{name} {what}; the options of {method} are {', '.join(sorted(chosen.options))}", name)
     if training.positional and settings.get("side") == "columns":
         raise InputError(
-            "side 'columns' cannot be combined with positional, because it would give vectors of words"
-            " at a position, not of words"
+            "side 'columns' cannot be combined with positional, because each column then represents a word at one"
+            " position"
         )
 
 

@@ -44,7 +44,7 @@ def read_jsonl(file: File) -> Iterator[Piece]:
             record = json.loads(line)
             record = _with_whole_characters(record) if "\\u" in line else record
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{where} is not JSON: {error}") from None
+            raise InputError(f"{where} is not valid JSON: {error}") from None
         if not isinstance(record, dict):
             raise InputError(f"{where} must be a JSON object; got {type(record).__name__}")
         field = _column(file, list(record), [record])
@@ -132,7 +132,8 @@ def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Ro
     for number, row in rows:
         if len(row) > len(names):
             raise InputError(
-                f"{file.name}, row {number}, has {len(row)} cells, but there are {len(names)} column names"
+                f"{file.name}, row {number}: expected at most {len(names)} cells, one for each column name; got"
+                f" {len(row)}"
             )
         yield number, row
 
