@@ -436,7 +436,7 @@ def test_titles_of_another_number_are_refused(tmp_path):
     (tmp_path / "wiki.txt").write_text(WIKI)
     corpus = Corpus.build(tmp_path / "wiki.txt", tmp_path / "corpus", min_count=1)
     for content, fault in (
-        ('{"title": "Pearl Harbor"}\n', "for each of 3 documents; got 1 lines"),
+        ('{"title": "Pearl Harbor"}\n', "it must have one line for each of 3 documents; got 1"),
         ("{\n" * 3, "Expecting"),
     ):
         (tmp_path / "corpus" / "documents.jsonl").write_text(content)

@@ -70,7 +70,7 @@ def test_broken_compression(suffix, fault, tmp_path):
         pytest.skip("the format has no checksum by default")
     with pytest.raises(InputError) as caught:
         list(read(path))
-    assert str(caught.value).startswith(f"cannot decompress {path}: it is")
+    assert str(caught.value).startswith(f"cannot decompress {path}: the file is")
     if fault == "cut":
         assert "truncated" in str(caught.value)
 

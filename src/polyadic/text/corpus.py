@@ -223,7 +223,7 @@ class Corpus:
         if len(fields) != len(self.documents) - 1 or not all(isinstance(each, dict) for each in fields):
             raise InputError(
                 f"{file} is damaged: it must have one line for each of {len(self.documents) - 1} documents; got"
-                f" {len(fields)} lines"
+                f" {len(fields)}"
             )
         return fields
 
@@ -267,7 +267,7 @@ class Corpus:
         if rows is not None and len(rows) != len(self.sentences) - 1:
             raise InputError(
                 f"{file} is damaged: it must have one row for each of {len(self.sentences) - 1} sentences; got"
-                f" {len(rows)} rows"
+                f" {len(rows)}"
             )
         return rows
 
