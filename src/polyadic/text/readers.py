@@ -402,7 +402,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def format_of(file: File, *, table: bool = False) -> str:
-    """Return the format of a file, detected from the first bytes or the suffix unless it is set."""
+    """Return the format of a file from the settings, or detect the format from the first bytes or the suffix."""
     if file.reading.format != "auto":
         return file.reading.format
     name = Path(without_query(file.path))

@@ -352,7 +352,7 @@ class WordSenses:
         return np.where(Y.any(axis=1), nearest, -1)
 
     def _around(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the ids of the words around each position, shape (n, 2 WIDE); -1 outside the document."""
+        """Return the ids of the words around each position, one row per position; -1 outside the document."""
         ids, ends = self.corpus.ids, np.asarray(self.corpus.sentences)[np.asarray(self.corpus.documents)]
         document = np.searchsorted(ends, positions, side="right")
         around = positions[:, None] + np.array([d for d in range(-WIDE, WIDE + 1) if d])

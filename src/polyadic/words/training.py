@@ -183,7 +183,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class Builder:
-    """Builder of the input of a model, with progress reports and optional caching."""
+    """Callable that runs a processing step or loads the cached result, with progress reports."""
 
     store: StageCache | None
     steps: StepTimer
