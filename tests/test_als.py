@@ -218,11 +218,14 @@ X = some_entries(n=8)
         ({"loss": Logistic(), "zero_weight": 0.0}, "squared loss"),
         ({"zero_weight": 0.1}, "zero_weight 1 and a positive term weight; got 0.1 and 1"),
         ({"weight": 0.0}, "positive term weight; got 1 and 0"),
-        ({"entries": replace(X, weights=np.full(len(X), 2.0))}, "does not support weights of entries"),
+        ({"entries": replace(X, weights=np.full(len(X), 2.0))}, "does not support entry weights"),
         ({"penalty": L1(0.1)}, "als requires L2 penalties of the same strength; got L1"),
-        ({"start": normal(0, (12, 12, 11), 2)}, "start must contain a factor of shape \\(size, rank\\) for each mode"),
-        ({"start": normal(0, (12, 12), 2)}, "start must contain a factor"),
-        ({"start": [*normal(0, (12, 12), 2), *normal(0, (12,), 2, np.float32)]}, "all of the same type"),
+        (
+            {"start": normal(0, (12, 12, 11), 2)},
+            "start must contain one factor of shape \\(size, rank\\) for each of the mode",
+        ),
+        ({"start": normal(0, (12, 12), 2)}, "start must contain one factor"),
+        ({"start": [*normal(0, (12, 12), 2), *normal(0, (12,), 2, np.float32)]}, "all of one dtype"),
         ({"orthogonal": -1}, "orthogonal must be a whole number of at least 0; got -1"),
         ({"orthogonal": 1, "start": normal(0, (12,) * 3, 13)}, "a mode with 12 rows cannot have 13 orthogonal columns"),
     ],
@@ -281,7 +284,7 @@ def test_model_takes_modes_of_different_length():
     model = AsymmetricCP(2, seed=0, tol=1e-6, max_iter=200, vectors="all").fit(x)
     assert [u.shape for u in model.factors_] == [(6, 2), (5, 2), (4, 2)]
     with pytest.raises(
-        InputError, match="vectors='all' requires the same vocabulary in all modes; the modes have \\[6, 5, 4\\] rows"
+        InputError, match="vectors='all' requires modes with the same vocabulary; got modes with \\[6, 5, 4\\] rows"
     ):
         model.embedding([f"w{k}" for k in range(6)])
 

@@ -299,7 +299,7 @@ def test_compare_tells_what_differs(vectors, tmp_path):
 def test_compare_needs_two(vectors):
     """One model, or the same twice, is refused."""
     assert "at least two" in sentence(invoke("compare", vectors))
-    assert "given more than once" in sentence(invoke("compare", vectors, vectors))
+    assert "given only once" in sentence(invoke("compare", vectors, vectors))
 
 
 def test_phrases_from_triples(vectors, text, tmp_path):
@@ -447,7 +447,7 @@ def test_online_training(text, tmp_path):
         "--set",
         "batch=64",
     )
-    assert "--set learning_rate can be used only with the solver online" in sentence(
+    assert "--set learning_rate can be used only with solver 'online'" in sentence(
         invoke("train", text, "--out", tmp_path / "b", *CP_SN, "--set", "learning_rate=0.01")
     )
     model = METHODS["cp-sn"].make(
@@ -866,7 +866,10 @@ def test_train_goes_on_from_given_vectors(text, tmp_path):
     assert json.loads(wider)["rank"] == 5
     (tmp_path / "few.txt").write_text("apollo 1 2\n", encoding="utf-8")
     few = invoke("train", text, "--out", tmp_path / "none", *work, "--set", f"start={tmp_path / 'few.txt'}")
-    assert "--set start must have a vector for every word; 15 of 16 words have none" in sentence(few)
+    assert (
+        "--set start must contain a vector for every word of the vocabulary; 15 of 16 words have no vector"
+        in sentence(few)
+    )
 
 
 def test_train_refuses_settings_of_other_orders_before_it_counts(text, tmp_path):

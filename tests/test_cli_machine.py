@@ -188,7 +188,7 @@ def test_groups_of_features_have_penalties_of_their_own(files, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1:2\n", "line 1: the label is missing"),
+        ("1:2\n", "line 1: expected a label"),
         ("1 1:2\n1 1:nan\n", "line 2: 'nan' is not a finite number"),
         ("1 1:x\n", "line 1: 'x' is not a finite number"),
         ("", "is empty"),

@@ -197,7 +197,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "LINES", "--out", "x", "--method", "anchors", "--n-components", "50"], "words can be anchors"),
         (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "image files must be"),
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
-        (["train", "JSON", "--out", "x"], "--field must name the column of the table"),
+        (["train", "JSON", "--out", "x"], "--field must be the name of the text column of"),
         (["assign", "MODEL", "EMPTY"], "no documents"),
         (["show", "absent"], "there is no folder absent"),
         (

@@ -47,7 +47,7 @@ def test_what_is_written_is_read(tmp_path_factory, lines, grouped, size):
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("1 1:2\n1:0.5 2:1\n", "line 2: the label is missing"),
+        ("1 1:2\n1:0.5 2:1\n", "line 2: expected a label"),
         ("1 1:2\n\n0 1:inf\n", "line 3: 'inf' is not a finite number"),
         ("1 1:nan\n", "line 1: 'nan' is not a finite number"),
         ("nan 1:1\n", "line 1: 'nan' is not a finite number"),
@@ -56,7 +56,7 @@ def test_what_is_written_is_read(tmp_path_factory, lines, grouped, size):
         ("1 3000000000:1\n", "line 1: '3000000000' is not an integer"),
         ("1 a\n", "line 1: expected index:value; got 'a'"),
         ("yes 1:1\n", "line 1: 'yes' is not a finite number"),
-        ("1 qid:1 1:1\n0 1:1\n", "line 2: either all lines or no line must have qid:"),
+        ("1 qid:1 1:1\n0 1:1\n", "line 2: query ids \\(qid:\\) must be given on all lines"),
         ("1 qid:x 1:1\n", "line 1: 'x' is not an integer"),
         ("1 qid:-1 1:1\n", "line 1: '-1' is not an integer"),
         ("", "is empty"),
@@ -100,5 +100,5 @@ def test_many_short_lines(tmp_path):
     assert y.tolist() == [n % 2 for n in range(100_000)]
     assert groups.tolist() == [n // 9 for n in range(100_000)]
     path.write_text("1 qid:1 1:1\n" * 100_000 + "1 1:1\n")
-    with pytest.raises(InputError, match="line 100001: either all lines or no line must have qid:"):
+    with pytest.raises(InputError, match="line 100001: query ids \\(qid:\\) must be given on all lines"):
         read_feature_lines(path)

@@ -143,7 +143,7 @@ def test_gaps_refuse(texts):
         ({"size": 0}, "size must be a whole number of at least 1"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1"),
         ({"width": 0}, "width must be a whole number from 1"),
-        ({"min_count": 1000}, "no tuple of 3 words in span 10 occurs at least 1000 times"),
+        ({"min_count": 1000}, "no tuple of 3 words within a span of 10 occurs at least 1000 times"),
     ):
         with pytest.raises(InputError, match=message):
             gaps(*texts, **{"min_count": 2} | change)

@@ -150,7 +150,7 @@ def test_relevance_becomes_cost(tmp_path):
     [
         ("1 1:2\n", "must have a query id"),
         ("1 qid:1 1:2\n0 qid:2 1:1\n1 qid:1 2:1\n", "be consecutive"),
-        ("qid:1 1:2\n", "line 1: the label is missing"),
+        ("qid:1 1:2\n", "line 1: expected a label"),
         ("1 qid:1 1:2\n1 qid:1 1:nan\n", "line 2"),
         ("1 qid:1 1:inf\n", "line 1"),
     ],

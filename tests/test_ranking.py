@@ -103,7 +103,7 @@ def test_measures_by_hand():
 @pytest.mark.parametrize(
     ("changed", "fault"),
     [
-        ({"objects": None}, "no score function is given"),
+        ({"objects": None}, "at least one score function is required"),
         ({"objects": lambda s, _: np.zeros((len(s), 2))}, r"shape \(1, 3\); got float64 of shape \(1, 2\)"),
         ({"objects": lambda s, _: np.full((len(s), 3), [0, 1, np.nan])}, "must not be NaN"),
         ({"test": [[0, 0, 3]]}, "test must contain non-negative relation ids and entity ids from 0 to 2"),

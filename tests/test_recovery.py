@@ -272,7 +272,7 @@ def test_results_are_written_and_said():
     ("options", "fault"),
     [
         ({"split": "words"}, "split must be one of 'questions', 'pairs'; got 'words'"),
-        ({"shares": [0.5, 0]}, "shares of the training part must be above 0 and at most 1; got 0"),
+        ({"shares": [0.5, 0]}, "shares of the training set must be above 0 and at most 1; got 0"),
         ({"shares": [1.5]}, "at most 1; got 1.5"),
         ({"shares": []}, "shares must contain at least one share"),
         ({"test": 0}, "test must be between 0 and 1; got 0"),
@@ -348,14 +348,14 @@ def test_pair_figure_by_hand():
     assert figure.value == 0.5
     drawn = figure.statistic(figure.rows, np.array([[2, 1, 0], [1, 0, 2], [3, 0, 0]]))
     np.testing.assert_array_equal(drawn, [0.5, 1, math.nan])
-    with pytest.raises(InputError, match="the metric 'x' needs at least one question"):
+    with pytest.raises(InputError, match="the metric 'x' requires at least one question"):
         pair_figure("x", [], used=0, total=3)
 
 
 def test_too_many_pairs_are_refused(monkeypatch):
     """A table of all pairs that would fill the memory is refused."""
     monkeypatch.setattr("polyadic.metrics.analogies.MAX_PAIRS", 3)
-    with pytest.raises(InputError, match="combine 4 word pairs, but at most 3 are allowed"):
+    with pytest.raises(InputError, match="at most 3 distinct word pairs; got 4"):
         pair_figure("x", [(question, 1, 1) for question in combined(4)], used=12, total=12)
 
 

@@ -118,7 +118,10 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     assert (result.history, result.n_iter, result.converged) == ([9, 5, 4, 3, 2], 4, False)
     assert result.seconds == sorted(result.seconds)
     assert len(result.seconds) == 5
-    with pytest.raises(InputError, match="of a different fit, with rank 3 instead of 4; use its settings"):
+    with pytest.raises(
+        InputError,
+        match="of a different fit, with rank 3 instead of 4; resume the fit with the settings of the checkpoint",
+    ):
         Checkpoint(tmp_path / "c", made_of={**how["made_of"], "rank": 4})
     assert Checkpoint(tmp_path / "c", made_of={"rank": 4}, overwrite=True).reached is None
     assert Checkpoint(tmp_path / "c").reached is None  # it was not asked whether to go on

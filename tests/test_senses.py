@@ -309,7 +309,7 @@ def test_seed_chooses_folds():
     [
         ({"a.1": {"s": 1.0}}, {"a.2": {"s": 1.0}}, "none of the 1 instances with gold senses has an induced sense"),
         ({}, {}, "none of the 0 instances"),
-        ({"a.1": {"s": 0.0}}, {"a.1": {"s": 1.0}}, r"gold senses of the instance 'a\.1' need positive, finite weights"),
+        ({"a.1": {"s": 0.0}}, {"a.1": {"s": 1.0}}, r"gold senses of the instance 'a\.1' must be positive and finite"),
         ({"a.1": {"s": 1.0}}, {"a.1": {"s": -1.0}}, r"induced senses of .* got \{'s': -1.0\}"),
         ({"a.1": {"s": 1.0}}, {"a.1": {"s": math.inf}}, "induced senses of .* finite"),
         ({"a.1": {"s": 1.0}}, {"a.1": {"s": math.nan}}, "induced senses of .* finite"),

@@ -143,11 +143,11 @@ def test_unknown_words_are_counted():
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"shares": [0]}, "shares of the training part must be above 0 and at most 1; got 0"),
+        ({"shares": [0]}, "shares of the training set must be above 0 and at most 1; got 0"),
         ({"shares": [0.5, 1.01]}, "at most 1; got 1.01"),
         ({"shares": [math.nan]}, "at most 1; got nan"),
-        ({"shares": []}, "shares must contain at least one share of the training part; got none"),
-        ({"shares": [0.001, 1]}, "0.001 of the training part contains 1 reviews of one class only"),
+        ({"shares": []}, "shares must contain at least one share of the training set; got none"),
+        ({"shares": [0.001, 1]}, "contains reviews of only one class"),
         ({"test": 1}, "test must be between 0 and 1; got 1"),
         ({"test": 0.001}, "0.001 of 200 reviews leaves no reviews for testing"),
         ({"runs": 0}, "runs must be a whole number of at least 1; got 0"),
@@ -164,7 +164,7 @@ def test_useless_reviews_are_refused():
     """No review, reviews of one class, or none with a known word."""
     with pytest.raises(InputError, match="0 reviews leaves no reviews"):
         sentiment(vectors(), [])
-    with pytest.raises(InputError, match="of one class only"):
+    with pytest.raises(InputError, match="of only one class"):
         sentiment(vectors(), [review for review in corpus() if review.positive])
     with pytest.raises(InputError, match="none of the 200 reviews has a word of the vocabulary of 1 words"):
         sentiment(Embedding(["z"], [[1.0]]), corpus())
@@ -172,7 +172,7 @@ def test_useless_reviews_are_refused():
 
 @given(st.lists(st.integers(), min_size=1), st.floats(0.01, 1), st.floats(0.01, 1))
 def test_small_shares_are_parts_of_large_ones(training, a, b):
-    """A share is the beginning of the training part, all of it at 1, and never empty."""
+    """A share is the beginning of the training set, all of it at 1, and never empty."""
     small, large = (first(np.array(training, dtype=object), share).tolist() for share in sorted((a, b)))
     assert large[: len(small)] == small
     assert small

@@ -84,7 +84,7 @@ def test_chinese_and_japanese_are_cut():
 def test_clauses_as_words_are_warned_of(language, help_, monkeypatch):
     """Where words cannot be told apart, that is said, with what helps."""
     monkeypatch.setattr(languages, "segmenter", lambda _: None)
-    with pytest.warns(UserWarning, match=rf"without spaces between words \({language}\).*{help_}"):
+    with pytest.warns(UserWarning, match=rf"the language {language} is written without spaces, .*{help_}"):
         Corpus.build(["その家は長い道の終わりに"], min_count=1, language=language)
 
 
@@ -111,7 +111,7 @@ def test_halves_of_characters_are_refused(tmp_path):
     """A text that is no text, from a file in an odd encoding or from a program, is refused where it is wrong."""
     (tmp_path / "a.txt").write_text("The cat +2AA- sat.")
     for source in (tmp_path / "a.txt", ["The cat \ud800 sat."]):
-        with pytest.raises(InputError, match=r"unpaired surrogate, .*: 'The cat .ud800 sat.'"):
+        with pytest.raises(InputError, match=r"unpaired surrogate in 'The cat .ud800 sat.'"):
             Corpus.build(source, min_count=1, encoding="utf-7")
 
 

@@ -70,7 +70,7 @@ def test_broken_compression(suffix, fault, tmp_path):
         pytest.skip("the format has no checksum by default")
     with pytest.raises(InputError) as caught:
         list(read(path))
-    assert str(caught.value).startswith(f"cannot decompress {path}: it is")
+    assert str(caught.value).startswith(f"cannot decompress {path}: the file is")
     if fault == "cut":
         assert "truncated" in str(caught.value)
 
@@ -113,7 +113,7 @@ def test_binary_files_are_refused(tmp_path):
     path = tmp_path / "a.txt"
     for content in (b"ab\0cd", b"\x89PNG\0\0"):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"is not text: it contains NUL bytes"):
+        with pytest.raises(InputError, match=r"is not a text file: it contains NUL bytes"):
             list(read(path))
 
 
@@ -157,15 +157,15 @@ def test_jsonl(tmp_path):
     ]
     path.write_bytes(gzip.compress("\n\n".join(map(json.dumps, records)).encode()))
     assert list(read(path, field="text")) == ["a b", "a b", "a\nb", "\u2028", "smile 😀 \ufffd"]
-    with pytest.raises(InputError, match="field must name the column"):
+    with pytest.raises(InputError, match="field must be the name of the text column"):
         list(read(path))
 
 
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("{", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
+        ("{", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
         ("3", "must be a JSON object; got int"),
         ('{"txt": "a"}', "has no field 'text'; its fields are 'txt'"),
         ('{"text": 3}', "must be a string, a list of tokens or a list of lists of tokens; got int"),

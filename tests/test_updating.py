@@ -196,7 +196,7 @@ def test_intervals_cover_as_they_say():
     ]
     expected = beta(90, 10)  # of the 90th of 99 uniform numbers
     assert np.mean(covered) == pytest.approx(expected.mean(), abs=0.004)
-    refuses("needs at least 9 held-out scores; got 8", conformal_radius, np.ones(8), 0.9)
+    refuses("requires at least 9 held-out scores; got 8", conformal_radius, np.ones(8), 0.9)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -257,12 +257,12 @@ def test_result():
         ({"weights": "spam"}, "weights must be one of 'uniform', 'count', 'log'; got 'spam'"),
         ({"weights": (0.0, 0.5)}, "x_max of weights must be a finite number greater than 0"),
         ({"weights": (1.0, -0.5)}, "a of weights must be a finite number of at least 0"),
-        ({"form": "specific"}, "specific interaction of order 3 requires counts of order 2 in `lower`"),
+        ({"form": "specific"}, "form 'specific' of order 3 requires counts of order 2 in `lower`"),
         (
             {"form": "specific", "smoothing": 0.75},
-            "form 'specific' is defined only for smoothing 1 and normaliser 'tuples'",
+            "form 'specific' requires smoothing 1 and normaliser 'tuples'",
         ),
-        ({"form": "specific", "normaliser": "chunks"}, "form 'specific' is defined only for smoothing 1"),
+        ({"form": "specific", "normaliser": "chunks"}, "form 'specific' requires smoothing 1"),
     ],
 )
 def test_refusals(arguments, message):
@@ -278,7 +278,7 @@ def test_refusals(arguments, message):
         ({"width": 4}, "must have the same width"),
         ({"window": "chunk"}, "must have the same window"),
         ({"repeats": True}, "must have the same repeats"),
-        ({"min_count": 22}, "specific interaction requires the count of every 2-tuple"),
+        ({"min_count": 22}, "form 'specific' requires the counts of all sub-tuples of order 2"),
     ],
 )
 def test_lower_counts_must_fit(change, message):

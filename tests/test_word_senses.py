@@ -180,7 +180,7 @@ def test_what_is_learned_stays_with_the_corpus(space, corpus, vectors, monkeypat
         file.write_bytes(damaged)
         with contextlib.suppress(InputError):
             assert np.array_equal(WordSenses.learn(vectors, corpus, keep=True).map, space.map)
-    with pytest.raises(InputError, match=r"is damaged: .*; delete the file, and it will be recomputed"):
+    with pytest.raises(InputError, match=r"is damaged: .*; delete the file to recompute it"):
         WordSenses.learn(vectors, corpus, keep=True)
     for path in corpus.path.glob("senses-*"):
         path.unlink()
@@ -192,7 +192,7 @@ def test_too_little_text(corpus, vectors, space):
     words = Embedding(["a", "b", "c", "rare"], np.eye(4))
     little = WordSenses.learn(words, small)
     with pytest.raises(
-        InputError, match="'rare' is too rare to find its senses: at least 50 occurrences are required; got 10"
+        InputError, match="'rare' must occur at least 50 times in the corpus to find its senses; got 10 occurrences"
     ):
         little.senses("rare")
     assert not little.senses("a", known=1).sure
@@ -238,7 +238,7 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     shown = run("bank", "--assign", tmp_path / "lines.txt")
     words = " ".join(told["senses"][given[0] - 1]["words"][:4])
     assert shown.stdout.splitlines()[1].split("\t") == [str(given[0]), words, "w00x01 bank w00x02."]
-    assert "'bank' does not occur in 1 of 4 lines" in shown.stderr
+    assert "1 of 4 lines do not contain 'bank'" in shown.stderr
     assert "--assign requires exactly one word" in run("bank", "violin", "--assign", tmp_path / "lines.txt").stderr
     vectors.meta = {}
     vectors.save(tmp_path / "vectors", overwrite=True)

@@ -27,7 +27,7 @@ MAX_PAIRS = 4000  # whose table takes 256 MB; Google's questions combine 549, th
 
 @dataclass(frozen=True)
 class Section:
-    """Number of analogy questions in a section: answered correctly, with four known words, and in total."""
+    """Counts of analogy questions in a section: answered correctly, with four known words, and in total."""
 
     correct: int
     covered: int
@@ -119,7 +119,7 @@ def analogies(
     asked = {name: list(questions) for name, questions in sections.items()}
     for question in (question for questions in asked.values() for question in questions):
         if len(question) != 4:
-            raise InputError(f"a question must be four words; got {question!r}")
+            raise InputError(f"a question must consist of four words; got {question!r}")
     known = {name: known_questions(embedding, questions, size) for name, questions in asked.items()}
     results, answers = {}, {}
     with bar("analogies", total=sum(len(rows) for _, rows in known.values())) as advance:
@@ -148,7 +148,9 @@ def known_questions(
 
 
 def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: bool = True) -> NDArray[np.bool_]:
-    """Return whether the highest-scoring word answers each question, given scores (n, V) and word indices (n, 4).
+    """Return whether the highest-scoring word is the correct answer to each analogy question.
+
+    ``scores`` has the shape (questions, words), and ``questions`` contains word indices, shape (questions, 4).
 
     The first three words are not answers if ``exclude``. ``scores`` may be overwritten.
 
@@ -214,12 +216,12 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
     """
     answers = list(asked)
     if not answers:
-        raise InputError(f"the metric {name!r} needs at least one question")
+        raise InputError(f"the metric {name!r} requires at least one question")
     questions, right, tested = zip(*answers, strict=True)
     p, q = pairs_of(questions).T
     n = int(max(p.max(), q.max())) + 1
     if n > MAX_PAIRS:
-        raise InputError(f"the questions combine {n:,} word pairs, but at most {MAX_PAIRS:,} are allowed")
+        raise InputError(f"questions must combine at most {MAX_PAIRS:,} distinct word pairs; got {n:,}")
     rows = np.zeros((n, 2 * n))
     np.add.at(rows, (p, q), right)
     np.add.at(rows, (p, n + q), tested)
@@ -227,7 +229,9 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
 
 
 def pair_ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the accuracy in each bootstrap sample of word pairs, from correct and total answers of shape (n, 2 n).
+    """Compute the accuracy on analogy questions in each bootstrap sample of word pairs.
+
+    ``rows`` contains the number of correct answers and of questions for each two pairs, shape (pairs, 2 * pairs).
 
     Examples
     --------

@@ -157,7 +157,7 @@ def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
             )
     for label, start, end in (*gold.spans, *predicted.spans):
         if not 0 <= start < end <= len(gold.words):
-            raise InputError(f"a bracket must span words of the sentence; got {label} from {start} to {end}")
+            raise InputError(f"a bracket must lie within the sentence; got {label} from {start} to {end}")
     return match_counted(counted(gold.spans, gold.tags), gold.tags, predicted)
 
 

@@ -84,7 +84,7 @@ class Completion:
         return values | {"correlation": {rule: None if math.isnan(x) else x for rule, x in self.correlation.items()}}
 
     def figures(self, prefix: str = "completion") -> list[Figure]:
-        """Return the metrics of the selected rule on the cases with odd indices, which were not used for selection."""
+        """Return the metrics of the selected scoring rule on the cases that were not used to select the rule."""
         scores, odd = self.scores[self.best], slice(1, None, 2)
         used, total = len(scores[odd]), self.total // 2
         ranked = np.stack([scores[odd, 0], self.associations[odd]], axis=1)
@@ -125,7 +125,7 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     """
     cases = list(gaps)
     if len({len(case.given) for case in cases}) > 1 or not all(case.given for case in cases):
-        raise InputError("all cases must have the same number of given words, at least one")
+        raise InputError("all cases must have the same number of given words, and at least one")
     if not all(math.isfinite(case.association) for case in cases):
         raise InputError("the association of every case must be a finite number")
     places = [[embedding.find(w) for w in (*case.given, case.answer, case.wrong, case.matched)] for case in cases]
@@ -151,7 +151,7 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
 
 
 def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
-    """Return the scores of the correct, wrong and matched answer of each test case; (n, given + 3) -> (n, 3)."""
+    """Return the scores of the correct, the wrong and the matched answer of each test case."""
     embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     given = vectors[rows[:, :-3]].astype(np.float64)

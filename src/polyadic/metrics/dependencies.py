@@ -184,7 +184,9 @@ def match_files(
         If the numbers of sentences or the words differ.
     """
     if len(gold) != len(predicted):
-        raise InputError(f"{name} has {len(predicted):,} sentences, but the treebank has {len(gold):,}")
+        raise InputError(
+            f"{name} must have the same number of sentences as the treebank, {len(gold):,}; got {len(predicted):,}"
+        )
     for at, (sentence, parse) in enumerate(zip(gold, predicted, strict=True), 1):
         if tuple(sentence.forms) != tuple(parse.forms):
             raise InputError(f"{name}: the words of sentence {at} differ from the words in the treebank")
@@ -303,7 +305,9 @@ def _by_kind(
 ) -> list[KindCounts]:
     """Count gold, predicted and matching arcs by kind; arcs match if word, head and kind are equal."""
     if len(gold) != len(predicted):
-        raise InputError(f"each sentence needs a parse; got {len(gold)} sentences and {len(predicted)} parses")
+        raise InputError(
+            f"gold and predicted must have the same number of sentences; got {len(gold)} and {len(predicted)}"
+        )
     for sentence, parse in zip(gold, predicted, strict=True):
         _check_lengths(sentence, parse)
 

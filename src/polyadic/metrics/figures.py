@@ -254,7 +254,7 @@ def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
     place = math.ceil(round((len(scores) + 1) * level, 9))  # .9 of 10 are 9, whatever binary fractions say
     if place > len(scores):
         needed = math.ceil(round(level / (1 - level), 9))
-        raise InputError(f"a level of {level:g} needs at least {needed:,} held-out scores; got {len(scores):,}")
+        raise InputError(f"a level of {level:g} requires at least {needed:,} held-out scores; got {len(scores):,}")
     return float(np.partition(scores, place - 1)[place - 1])
 
 

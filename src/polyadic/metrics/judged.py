@@ -130,7 +130,7 @@ def judged(
     counted = {relation: _pooled(systems, relation, truth, pool) for relation, truth in judgements.items()}
     counted = {relation: truth for relation, truth in counted.items() if any(truth.values())}
     if not counted:
-        raise InputError("no pair of the pool is judged to be true")
+        raise InputError("at least one pair of the pool must be judged to be true")
     relations = sorted(counted, key=lambda relation: -sum(counted[relation].values()))
     true = np.array([sum(counted[relation].values()) for relation in relations])
     known = np.array([len(counted[relation]) for relation in relations])
@@ -199,7 +199,7 @@ def ranked_cells(
         if number := int(right.sum()):
             rankings.append((names[column], number, len(candidates), *average_precision(right, number)))
     if not rankings:
-        raise InputError(f"no predicate has at least {at_least} true unseen cells")
+        raise InputError(f"no predicate has at least {at_least} true entity pairs that are unseen")
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
@@ -240,7 +240,9 @@ def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.
     """
     hits = np.flatnonzero(np.asarray(right, bool))
     if check_int("number", number, low=1) < len(hits):
-        raise InputError(f"the ranking has {len(hits)} true items, more than number={number}", "number")
+        raise InputError(
+            f"number must be at least {len(hits)}, the number of true items in the ranking; got {number}", "number"
+        )
     precision = np.arange(1, len(hits) + 1) / (hits + 1)
     needed = np.maximum(np.ceil(RECALLS * number - ROUNDING), 1).astype(int) - 1  # the hit that reaches each recall
     highest = np.maximum.accumulate(precision[::-1])[::-1]

@@ -68,7 +68,7 @@ class Multiwords:
         return {key: getattr(self, key) for key in ("auc", "best", "names", "used", "total")}
 
     def figures(self, prefix: str = "names") -> list[Figure]:
-        """Return the AUC of the selected rule on the names with odd indices, which were not used for selection.
+        """Return the AUC of the selected scoring rule on the names that were not used to select the rule.
 
         The resampling units are the names; the other runs, which are far more numerous, are fixed.
         """

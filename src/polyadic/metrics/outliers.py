@@ -201,8 +201,8 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
         return np.empty(0), size
     if size * math.comb(size, order) > MAX_ELEMENTS:
         raise InputError(
-            f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order} words, which is too many;"
-            " split the cluster"
+            f"a cluster of {size} words has too many subsets of {order} words, {math.comb(size, order):,}; split the"
+            " cluster"
         )
     rows = np.concatenate([cluster, others])
     inner, inner_without = _subsets(size, order)
@@ -229,7 +229,7 @@ def _vectors(embedding: Embedding, items: Sequence[str]) -> np.ndarray:
 
 @functools.lru_cache
 def _subsets(size: int, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return all subsets of ``order`` words, shape (S, order), and which subsets lack each word, shape (size, S)."""
+    """Return all subsets of ``order`` words, and for each word an indicator of the subsets without this word."""
     subsets = np.array(list(itertools.combinations(range(size), order)))
     lack = (subsets[None] != np.arange(size)[:, None, None]).all(axis=2)
     return subsets, lack.astype(np.float64)
@@ -245,7 +245,7 @@ def _pairs(cosines: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 def _closeness(squared: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    r"""Return the inverse mean distance to the centroid of each subset, from the squared distances :math:`D`.
+    r"""Return the inverse mean distance to the centroid of each subset, given squared distances between words.
 
     .. math:: \|u_i - \bar u_S\|^2 = \frac1n \sum_j D_{ij} - \frac{1}{2 n^2} \sum_{jk} D_{jk}
     """

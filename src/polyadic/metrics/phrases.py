@@ -76,7 +76,7 @@ class Phrases:
         return {name: getattr(self, name) for name in ("selection", "retrieval", "best", "used", "total")}
 
     def figures(self, prefix: str = "phrases") -> list[Figure]:
-        """Return the metrics of the selected rule on the cases with odd indices, which were not used for selection."""
+        """Return the metrics of the selected scoring rule on the cases that were not used to select the rule."""
         areas = self.areas[self.best][1::2]
         ones = np.ones(len(areas))
         return [

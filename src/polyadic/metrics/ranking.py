@@ -133,7 +133,7 @@ def ranking(
     ([2.5], 0.0, 1.0)
     """
     if objects is None and subjects is None and relations is None:
-        raise InputError("no score function is given; set objects, subjects or relations")
+        raise InputError("at least one score function is required; set objects, subjects or relations")
     check_int("entities", entities, low=1)
     check_int("memory", memory, low=1)
     facts, true = _checked("test", test, entities), _checked("known", known, entities)
@@ -143,7 +143,7 @@ def ranking(
         and len(every := np.concatenate([facts, true]))
         and every[:, 1].max() >= check_int("relations", kinds, low=1)
     ):
-        raise InputError(f"relations must be numbered from 0 to {kinds - 1}; got {every[:, 1].max()}", "relations")
+        raise InputError(f"relation ids must be from 0 to {kinds - 1}; got {every[:, 1].max()}", "relations")
     ranks = [
         np.zeros(0) if scores is None else _ranks(scores, facts[:, order], true[:, order], sizes=sizes, memory=memory)
         for scores, order, sizes in (
@@ -250,5 +250,5 @@ def _checked(name: str, triples: ArrayLike, entities: int) -> NDArray[np.int64]:
     if array.min() < 0 or array[:, [0, 2]].max() >= entities:
         raise InputError(f"{name} must contain non-negative relation ids and entity ids from 0 to {entities - 1:,}")
     if (int(array[:, 1].max()) + 1) * entities**2 > np.iinfo(np.int64).max:
-        raise InputError(f"{name} contains ids that are too large; number relations and entities from 0")
+        raise InputError(f"{name} contains ids that are too large; use consecutive relation and entity ids from 0")
     return array

@@ -70,11 +70,11 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
             "recommended",
         )
     if any(at.size and at.dtype.kind not in "iu" for at in (named, i, j)) or j.min(initial=0) < 0:
-        raise InputError("rows and columns must be integers, and held-out columns at least 0")
+        raise InputError("rows and columns must be integers, and columns must not be negative")
     i, j = i.astype(np.int64), j.astype(np.int64)
     if len(i) and not 0 <= i.min() <= i.max() < len(named):
         outside = i.min() if i.min() < 0 else i.max()
-        raise InputError(f"there are recommendations for {len(named):,} rows, but row {outside} has held-out cells")
+        raise InputError(f"rows must be row indices of recommended, from 0 to {len(named) - 1:,}; got {outside}")
     width = int(max(named.max(initial=0), j.max(initial=0))) + 1
     cells = np.where(named >= 0, np.arange(len(named))[:, None] * width + named, -1)
     hits = np.isin(cells, i * width + j)

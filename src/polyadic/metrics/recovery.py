@@ -1,4 +1,4 @@
-r"""Supervised analogy recovery: linear maps learned from some analogy questions improve the answers to others.
+r"""Supervised analogy recovery: linear maps learned from training questions answer other analogy questions.
 
 For unit vectors of "a is to b as c is to d", with :math:`x = [-v_a, v_b, v_c]` and :math:`W = [W_1, W_2, W_3]`,
 
@@ -280,7 +280,7 @@ def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size:
 
 
 def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> tuple[Rows, Rows, Rows | None]:
-    """Split questions at random into a training set in random order and a test set, with folds if split by pairs."""
+    """Split analogy questions at random into a shuffled training set and a test set; assign folds if split by pairs."""
     folds = None
     if split == "questions":
         order = rng.permutation(len(pairs))
@@ -317,7 +317,7 @@ def _answer(unit: NDArray[Any], predictions: Array, rows: Rows, *, exclude: bool
 
 
 class _Ridge(NamedTuple):
-    r"""Ridge regression that minimizes :math:`\|T - X E\|^2 + \lambda \|E\|^2` for any :math:`\lambda`.
+    r"""Ridge regression of T on X that minimizes :math:`\|T - X E\|^2 + \lambda \|E\|^2` for any penalty.
 
     With :math:`X^\top X = V w V^\top` (primal), or :math:`X X^\top = U w U^\top` (dual) if that is smaller,
 
@@ -345,7 +345,7 @@ def _ridge(X: Array, T: Array) -> _Ridge:
 
 
 def _train(X: Array, start: Array, answers: Array, folds: Rows | None, penalty: float | None) -> tuple[Array, float]:
-    """Fit the (transposed) correction to the identity maps, and return it with the given or selected penalty."""
+    """Fit a linear correction of 3CosAdd by ridge regression; return the correction and the penalty."""
     ridge = _ridge(X, answers - start)
     scale = float((X**2).sum()) / X.shape[1] or 1.0
     if penalty is None:

@@ -301,7 +301,9 @@ def paired_f(gold: Weights, induced: Weights) -> float:
 def _normalised(side: str, name: str, label: Mapping[str, Any]) -> dict[str, float]:
     weights = [float(weight) if isinstance(weight, Real) else math.nan for weight in label.values()]
     if not weights or not all(0 < weight < math.inf for weight in weights):
-        raise InputError(f"{side} senses of the instance {name!r} need positive, finite weights; got {dict(label)}")
+        raise InputError(
+            f"weights of the {side} senses of the instance {name!r} must be positive and finite; got {dict(label)}"
+        )
     return dict(zip(label, np.divide(weights, max(weights)).tolist(), strict=True))
 
 

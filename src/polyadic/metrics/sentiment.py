@@ -234,9 +234,9 @@ def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
     given = list(shares)
     for share in given:
         if not 0 < share <= 1:
-            raise InputError(f"shares of the training part must be above 0 and at most 1; got {share!r}")
+            raise InputError(f"shares of the training set must be above 0 and at most 1; got {share!r}")
     if not given:
-        raise InputError("shares must contain at least one share of the training part; got none", "shares")
+        raise InputError("shares must contain at least one share of the training set; got none", "shares")
     return tuple(sorted(set(map(float, given))))
 
 
@@ -248,7 +248,7 @@ def check_test(test: float) -> float:
 
 
 def first(training: NDArray[np.int64], share: float) -> NDArray[np.int64]:
-    """Return the first items of a training set, given the share to use, but at least one item."""
+    """Return the first items of a training set, up to the given share, but at least one item."""
     return training[: max(1, round(share * len(training)))]
 
 
@@ -268,7 +268,7 @@ def _divide(
         part = truth[first(training, share)]
         if part.all() or not part.any():
             raise InputError(
-                f"a share of {share:g} of the training part contains {len(part):,} reviews of one class only; use"
-                " more reviews of the other class, or larger shares"
+                f"a share of {share:g} of the training set ({len(part):,} in total) contains reviews of only one class;"
+                " use more reviews of the other class, or larger shares"
             )
     return training, testing

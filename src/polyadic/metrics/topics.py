@@ -44,7 +44,7 @@ BLOCK = 1 << 22
 
 
 class Cooccurrences(NamedTuple):
-    """Co-occurrence counts of words in windows, as a matrix ``together`` with row and column indices ``rows``.
+    """Co-occurrence counts of words in windows: the matrix ``together`` and the row index of each word.
 
     The diagonal counts windows with the word; ``windows`` is the total number of windows.
     """
@@ -97,7 +97,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
             together += _product(spans, total, len(index))
             spans, size = [], 0
     if not total:
-        raise InputError("coherence needs at least one document")
+        raise InputError("coherence requires at least one document")
     return Cooccurrences(index, together + _product(spans, total, len(index)), total)
 
 
@@ -169,7 +169,7 @@ def diversity(topics: Sequence[Topic]) -> float:
     """
     words = list(chain.from_iterable(topics))
     if not words:
-        raise InputError("diversity needs at least one topic with words")
+        raise InputError("diversity requires at least one topic with words")
     return len(set(words)) / len(words)
 
 
@@ -192,7 +192,7 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
     table = csr_array(table)
     counts = np.rint(table.data).astype(np.int64)
     if (counts != table.data).any() or counts.min(initial=0) < 0 or not 0 < check_number("share", share) < 1:
-        raise InputError("completion needs non-negative integer counts, and a share between 0 and 1")
+        raise InputError("table must contain non-negative integer counts, and share must be between 0 and 1")
     rng, seen = np.random.default_rng(seed), np.zeros_like(counts)
     for first, last in zip(table.indptr[:-1], table.indptr[1:], strict=True):
         places = np.repeat(np.arange(first, last), counts[first:last])
@@ -248,7 +248,7 @@ def surprise(
             f" {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
         )
     if not hidden.data.any():
-        raise InputError("no word is hidden; nothing can be predicted")
+        raise InputError("hidden must contain at least one word count")
     every = np.asarray(background, float) / np.sum(background, dtype=float)
     W, H = np.asarray(mixtures, float), np.asarray(words, float)
     surprises = np.zeros(hidden.shape[0])
@@ -306,7 +306,7 @@ def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
 def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
     """Return the matrix of NPMI values of the words of a topic; the diagonal is 1."""
     if len(topic) < 2:
-        raise InputError(f"coherence needs at least two words per topic; got {len(topic)}")
+        raise InputError(f"coherence requires at least two words per topic; got {len(topic)}")
     if absent := [word for word in topic if word not in occurrences.rows]:
         raise InputError(f"the word {absent[0]!r} was not counted; count the top words of all topics")
     rows = [occurrences.rows[word] for word in topic]

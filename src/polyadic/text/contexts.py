@@ -1,4 +1,4 @@
-"""Word-context co-occurrence matrices, optionally for one side of the word or with separate columns per distance."""
+"""Word-context co-occurrence matrices for two-sided, one-sided or position-specific context windows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
 def _pairs(
     ids: NDArray[Any], sentence: NDArray[np.int64], distance: int, shift: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the ids of all pairs of a word and a context word at a given distance in the same sentence."""
+    """Return the ids of the words and of the context words at a given distance in the same sentence."""
     d = abs(distance)
     same = sentence[:-d] == sentence[d:]
     left, right = ids[:-d][same], ids[d:][same]

@@ -1,4 +1,4 @@
-"""Corpus of word ids that is built from text, stored on disk and memory-mapped."""
+"""Memory-mapped corpus of word ids, built from text."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ class Corpus:
         overwrite: bool = False,
         **reading: Any,
     ) -> Corpus:
-        """Build a corpus from text; the result does not depend on the machine or on the number of processes.
+        """Build a corpus from text: tokenize the text, choose the vocabulary, and encode the tokens as word ids.
+
+        The result does not depend on the machine or on the number of processes.
 
         Parameters
         ----------
@@ -185,7 +187,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:
-        """Open a corpus folder, verify the arrays and memory-map them; the original text is not verified.
+        """Open a corpus folder, verify the arrays of word ids and offsets, and memory-map the arrays.
 
         Raises
         ------
@@ -219,7 +221,10 @@ class Corpus:
         except ValueError as error:
             raise InputError(f"{file} is damaged: {error}") from None
         if len(fields) != len(self.documents) - 1 or not all(isinstance(each, dict) for each in fields):
-            raise InputError(f"{file} is damaged: it has {len(fields)} lines for {len(self.documents) - 1} documents")
+            raise InputError(
+                f"{file} is damaged: it must have one line for each of {len(self.documents) - 1} documents; got"
+                f" {len(fields)}"
+            )
         return fields
 
     @functools.cached_property
@@ -260,11 +265,14 @@ class Corpus:
         file = self.path / ROWS
         rows = open_array(file, (np.int64,)) if file.exists() else None
         if rows is not None and len(rows) != len(self.sentences) - 1:
-            raise InputError(f"{file} is damaged: it has {len(rows)} rows for {len(self.sentences) - 1} sentences")
+            raise InputError(
+                f"{file} is damaged: it must have one row for each of {len(self.sentences) - 1} sentences; got"
+                f" {len(rows)}"
+            )
         return rows
 
     def tokenize(self, text: str) -> list[list[str]]:
-        """Split new text into sentences of words in the same way as the text of the corpus.
+        """Tokenize new text into sentences of words with the tokenizer of the corpus.
 
         Raises
         ------
@@ -278,8 +286,8 @@ class Corpus:
         """
         if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
             raise InputError(
-                f"the corpus {self.path} contains lemmas read from CoNLL-U files, so new text cannot be tokenized in"
-                " the same way"
+                f"new text cannot be tokenized for the corpus {self.path}, which contains lemmas from CoNLL-U files;"
+                " use a corpus of word forms"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
         return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
@@ -291,7 +299,8 @@ class Corpus:
             return whitespace
         if not name.startswith("Tokenizer("):
             raise InputError(
-                f"the corpus {self.path} was built with the custom tokenizer {name}; tokenize the text with it first"
+                f"new text cannot be tokenized for the corpus {self.path}, which was built with the custom tokenizer"
+                f" {name}; tokenize the text with this tokenizer"
             )
         call = ast.parse(name, mode="eval").body
         assert isinstance(call, ast.Call)
@@ -311,7 +320,7 @@ class Corpus:
         *,
         min_count: int = 1,
     ) -> Corpus:
-        """Create a corpus of a subset of the documents, such as a training set.
+        """Create a corpus from a subset of the documents, such as a training set.
 
         Parameters
         ----------
@@ -370,7 +379,7 @@ class Corpus:
         return corpus
 
     def document(self, number: int) -> list[list[str]]:
-        """Return the sentences of a document as lists of the words in the vocabulary."""
+        """Return the sentences of a document as lists of words, without words outside the vocabulary."""
         if not -(len(self.documents) - 1) <= number < len(self.documents) - 1:
             raise IndexError(f"document {number} does not exist; the corpus has {len(self.documents) - 1} documents")
         number %= len(self.documents) - 1
@@ -413,8 +422,8 @@ def _fill(
                     languages.warn_of_unspaced(language)
             if tokenizer.lemmas and first and not texts:
                 raise InputError(
-                    "lemmas are not available for pre-tokenized text; CoNLL-U files contain their own lemmas"
-                    " (field='lemma')",
+                    "lemmas cannot be computed for pre-tokenized text; to use the lemmas of CoNLL-U files, set field to"
+                    " 'lemma'",
                     "field",
                 )
         if several:
@@ -454,9 +463,9 @@ def _digest(folder: Path) -> str:
 
 def _check_offsets(path: Path, offsets: NDArray[np.int64], *, end: int, of: str) -> None:
     if len(offsets) < 2 or offsets[0] != 0:
-        raise InputError(f"{path} is damaged: its offsets must begin with 0 and contain at least one more value")
+        raise InputError(f"{path} is damaged: the offsets must start at 0 and have at least two elements")
     if offsets[-1] != end:
-        raise InputError(f"{path} is damaged: its last offset is {offsets[-1]}, but there are {end} {of}")
+        raise InputError(f"{path} is damaged: the last offset must be {end}, the number of {of}; got {offsets[-1]}")
     for start in range(0, len(offsets) - 1, _BLOCK):
         steps = np.diff(offsets[start : start + _BLOCK + 1])
         if steps.min() < 0:
@@ -478,5 +487,5 @@ def _check_ids(path: Path, ids: NDArray[np.integer], vocabulary: Vocabulary) -> 
         number = int((counts != vocabulary.counts).argmax())
         raise InputError(
             f"{path} does not match vocabulary.txt: {vocabulary.words[number]!r} occurs {counts[number]} times, "
-            f"but its count is {vocabulary.counts[number]}"
+            f"but vocabulary.txt gives the count {vocabulary.counts[number]}"
         )

@@ -103,7 +103,7 @@ class Counts:
             whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
             if not (entries.symmetric and entries.unobserved == "zero" and whole):
                 raise InputError(
-                    f"{folder} is damaged: counts must be symmetric, at least 1, and zero where unobserved"
+                    f"{folder} is damaged: the counts must be a symmetric sparse tensor of integers of at least 1"
                 )
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             marginals = open_array(folder / "marginals.npy", (np.int64,))
@@ -230,7 +230,9 @@ def count(
     if planned is None:
         planned = plan(corpus, **window_of, memory=memory, threads=threads)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
-        raise InputError("the plan was made for a different corpus or window; create it with the same arguments")
+        raise InputError(
+            "planned must be a plan for the same corpus, order, window, width and repeats; got a different plan"
+        )
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
             spool = SpillFile(draft / "parts")
@@ -271,7 +273,10 @@ def plan(
     memory: int | None = None,
     threads: int | None = None,
 ) -> CountPlan:
-    """Prepare :func:`count` for the same arguments: estimate the cost, index the words and create the tasks."""
+    """Estimate the cost of counting co-occurrences, index the corpus, and split the work into tasks.
+
+    The arguments are those of :func:`count`, which accepts the plan.
+    """
     threads = resources.thread_count(threads)
     check_choice("window", window, get_args(Window))
     order, width = check_int("order", order, low=2, high=5), check_int("width", width, low=1, high=MAX_WIDTH)
@@ -279,8 +284,8 @@ def plan(
     bits = max(size - 1, 1).bit_length()
     if bits * (order - 1) > 64:
         raise InputError(
-            f"counting order {order} allows at most {2 ** (64 // (order - 1)):,} words, but the corpus has {size:,};"
-            " build the corpus with a higher min_count or set max_size",
+            f"the vocabulary must have at most {2 ** (64 // (order - 1)):,} words to count tuples of order {order}; got"
+            f" {size:,}: build the corpus with a higher min_count, or set max_size",
             "max_size",
             "min_count",
         )

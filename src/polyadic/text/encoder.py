@@ -48,7 +48,7 @@ SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 
 
 class Chunk(NamedTuple):
-    """Chunk of encoded documents, in which word ids are indices into ``types``."""
+    """Chunk of encoded documents, with provisional word ids that are indices into ``types``."""
 
     types: list[str]
     counts: NDArray[np.int64]  # how often each occurs
@@ -79,7 +79,7 @@ def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: boo
         try:
             ids.append(np.fromiter(tokens, dtype=np.uint32, count=sum(sizes)))
         except TypeError as error:
-            raise InputError(f"a token must be a string ({error})") from None
+            raise InputError(f"tokens must be strings; got an {error}") from None
         sentences += map(len, read)
         starts += [piece.starts for piece in some]
         fields += [dict(piece.fields) for piece in some if piece.starts]
@@ -87,7 +87,7 @@ def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: boo
     types = list(index)
     odd = next((word for word in types if not isinstance(word, str)), None)
     if odd is not None:
-        raise InputError(f"a token must be a string; got {odd!r}")
+        raise InputError(f"tokens must be strings; got {odd!r}")
     numbers = np.concatenate([*ids, np.zeros(0, np.uint32)])
     left = spool.leave([numbers, *(np.array(each, dtype=np.uint32) for each in (lengths, sentences, starts))])
     counts = np.bincount(numbers, minlength=len(types))
@@ -109,7 +109,7 @@ def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
 
 
 def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
-    """Return the input as Files if workers can read the files in parallel, else None."""
+    """Return the input files if they can be read in parallel, or None for any other input."""
     if not paths or not all(map(is_file, paths)):
         return None
     files = Files.of(
@@ -119,7 +119,7 @@ def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
 
 
 def groups(files: Files, account: Account, advance: Callable[[float], None], jobs: int | None) -> Iterator[Group]:
-    """Yield groups of files if the workers can read the files, otherwise chunks of text pieces."""
+    """Yield groups of files if the workers can read the files, or chunks of text otherwise."""
     if not _executor(jobs).sees(files.paths):
         yield from chunks(files.pieces(account, advance))
         return
@@ -293,7 +293,7 @@ class Draft:
 
 
 def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Return the number of True values in each of several consecutive segments, given the segment lengths."""
+    """Count the True values in consecutive segments of the given lengths."""
     total: NDArray[np.int64] = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
     edges: NDArray[np.int64] = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return np.diff(total[edges])

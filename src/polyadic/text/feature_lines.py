@@ -31,7 +31,7 @@ MAX_FEATURES = 1 << 31
 
 
 class FeatureLines(NamedTuple):
-    """Features, labels and query ids (-1 if there are none) of lines such as ``1 qid:3 7:0.5 9:1 # a comment``.
+    """Features, labels and query ids parsed from svmlight lines such as ``1 qid:3 7:0.5 9:1 # a comment``.
 
     Column i of ``features`` holds the values of feature ``i:``; column 0 is empty in files that number from 1.
     """
@@ -45,7 +45,7 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
     """Read a file in svmlight format into a feature matrix with at least ``features`` columns."""
     parts = [*feature_blocks(path)]
     if not parts:
-        raise InputError(f"{path} contains only comments and empty lines")
+        raise InputError(f"{path} must contain at least one sample; got only comments and empty lines")
     lines = _joined(parts)
     if features is not None and lines.features.shape[1] < check_int("features", features, low=1):
         lines.features.resize((len(lines.labels), features))
@@ -137,7 +137,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
         except ValueError as fault:
             raise InputError(f"{path}, line {number}: {fault}") from None
         if groups and (groups[-1] < 0) != (group < 0):
-            raise InputError(f"{path}, line {number}: either all lines or no line must have qid:")
+            raise InputError(f"{path}, line {number}: query ids (qid:) must be given on all lines or on no line")
         labels.append(label)
         groups.append(group)
         columns += sorted(features)
@@ -151,7 +151,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
 def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
     """Split a line into label, query id and features; raise ValueError if the line is malformed."""
     if ":" in words[0]:
-        raise ValueError(f"the label is missing; the line begins with {words[0]!r:.40}")
+        raise ValueError(f"expected a label at the beginning of the line; got {words[0]!r:.40}")
     label, group = _number(words[0]), -1
     features: dict[int, float] = {}
     for word in words[1:]:

@@ -101,11 +101,12 @@ def count_tuples(
     min_count: int,
     max_tuples: int | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
-    """Count the tuples with a rarest word from ``first`` to ``last - 1`` that occur at least ``min_count`` times.
+    """Count the frequent word tuples whose rarest word has an id from ``first`` to ``last - 1``.
 
-    A tuple spans at most the ``reach`` of the index, and one of its positions is within ``near`` of both ends. ``(order
-    - 1) * bit_length(last - 1)`` must not exceed 64. Returns words (order, n), rarest first and in lexicographic order,
-    counts (n,), and in marginals (V,) the number of tuples, kept or not, of each word with multiplicity.
+    A tuple occurs at least ``min_count`` times, spans at most the ``reach`` of the index, and has a position within
+    ``near`` of both ends. ``(order - 1) * bit_length(last - 1)`` must not exceed 64. Returns words (order, n), rarest
+    first and in lexicographic order, counts (n,), and in marginals (V,) the number of tuples, kept or not, of each word
+    with multiplicity.
     """
     marginals = np.zeros(len(index.starts) - 1, np.int64)
     bits = (order - 1) * max(last - 1, 1).bit_length()
@@ -117,7 +118,7 @@ def count_tuples(
     how = (first, last, order, near, repeats, min_count)
     n = _count_tuples(*index, *how, keys, words, counts, marginals)
     if n < 0:
-        raise ValueError(f"there are more than {max_tuples} tuples")
+        raise ValueError(f"max_tuples must be at least the number of tuples, which exceeds {max_tuples}")
     return words[:, :n], counts[:n], marginals
 
 
@@ -215,7 +216,7 @@ def _chunk_sets(ids, sentences, length, order, sets, bounds):
 
 @njit(cache=True, nogil=True)
 def _count_work(ids, end, reach, start, stop, order, repeats, work):
-    """Add an upper bound on the tuples in which each word is the rarest: ``sum_p C(k_p, order - 1)``."""
+    """Add to ``work`` an upper bound on the number of tuples in which each word is the rarest."""
     for p in range(np.uint64(start), np.uint64(stop)):
         c = ids[p]
         if c == end:
@@ -237,7 +238,7 @@ def _count_work(ids, end, reach, start, stop, order, repeats, work):
 
 @njit(cache=True, nogil=True)
 def _add_counts(words, counts, marginals):
-    """Add the count of each tuple to the marginal of one of its words."""
+    """Add the count of each tuple to the marginal count of the word at one position in the tuple."""
     for i in range(words.shape[0]):
         marginals[words[i]] += counts[i]
 
@@ -330,7 +331,7 @@ def _candidates(around, end, reach, c, repeats, candidates):
 
 @njit(cache=True, nogil=True)
 def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
-    """Write the keys of all pairs of candidates that form a tuple with the central word; count keys per candidate."""
+    """Write a key for each pair of candidates that forms a tuple with the central word; count the keys."""
     written, first = np.uint64(n), np.uint64(0)
     for k in range(np.uint64(1), np.uint64(m)):
         x, q = np.uint64(candidates[0, k]), candidates[1, k]
@@ -351,7 +352,7 @@ def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
 
 @njit(cache=True, nogil=True)
 def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, degrees):
-    """Write and count the keys of all subsets of ``size`` candidates that form a tuple with the central word."""
+    """Write a key for each subset of ``size`` candidates that forms a tuple with the central word; count the keys."""
     for k in range(1, m):  # insertion sort by id, then by position
         x, q = candidates[0, k], candidates[1, k]
         j = k
@@ -388,7 +389,7 @@ def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, de
 
 @njit(cache=True, nogil=True)
 def _spans(candidates, members, j, d, near, reach):
-    """Return whether the words of a tuple span at most ``reach`` and one word is within ``near`` of both ends."""
+    """Return whether a tuple spans at most ``reach`` positions and has a word within ``near`` of both ends."""
     low, high = min(0, candidates[1, j]), max(0, candidates[1, j])
     for b in range(d):
         q = candidates[1, (members >> (15 * b)) & 0x7FFF]
@@ -402,7 +403,7 @@ def _spans(candidates, members, j, d, near, reach):
 
 @njit(cache=True, nogil=True)
 def _sort(keys, swap, n, bits, digits, following):
-    """Sort the first ``n`` keys of ``bits`` bits; return the sorted array and the spare buffer."""
+    """Sort the first ``n`` keys by radix sort; return the sorted array and the spare buffer."""
     if n <= INSERTED:
         for i in range(1, n):
             x = keys[i]
@@ -437,7 +438,7 @@ def _sort(keys, swap, n, bits, digits, following):
 
 @njit(cache=True, nogil=True)
 def _runs(keys, n, min_count, counts, written):
-    """Keep one key of each run of at least ``min_count`` equal keys, and write the run length, without branches."""
+    """Reduce sorted keys in place to the distinct keys that occur at least ``min_count`` times; write the counts."""
     if n == 0:
         return 0
     keys[n] = ~keys[n - 1]

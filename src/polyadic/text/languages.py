@@ -97,7 +97,7 @@ def _parts(text: str, language: str) -> Iterator[str]:
                 yield from segment(part, _QUOTES)
     except UnicodeEncodeError as error:
         near = error.object[max(error.start - 20, 0) : error.end + 20]
-        raise InputError(f"a text contains an unpaired surrogate, which is not a valid character: {near!r}") from None
+        raise InputError(f"a text must be valid Unicode; got an unpaired surrogate in {near!r}") from None
 
 
 def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[str]:
@@ -170,7 +170,7 @@ def warn_of_unspaced(language: str) -> None:
         extra = UNSPACED[language]
         instead = f'run pip install "polyadic[{extra}]", or segment' if extra else "segment"
         warnings.warn(
-            f"the text is in a language without spaces between words ({language}), so whole clauses become words;"
+            f"the language {language} is written without spaces, so whole clauses are read as single words;"
             f" {instead} the text into words and read it as tokenised text",
             stacklevel=3,
         )

@@ -73,7 +73,7 @@ class _Connection(sqlite3.Connection):
 
 
 class LineWriter:
-    """Writer of the full-text index of a corpus, used while the text is read."""
+    """Writer for the full-text index of a corpus."""
 
     def __init__(self, folder: Path) -> None:
         self._base = sqlite3.connect(folder / FILE, isolation_level=None, factory=_Connection, check_same_thread=False)
@@ -210,7 +210,7 @@ class Lines:
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
             if known is None:
-                raise InputError(f"{self.path} has no document {number} (documents are numbered from 0)")
+                raise InputError(f"{self.path} has no document {number}; document indices start at 0")
             first, last = self._first(number), self._first(number + 1)
             end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MAX_ROWS))
             rows = self._base.execute(
@@ -288,7 +288,7 @@ class Lines:
 def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     """Return the SQLite FTS5 query that matches all or any of the given words."""
     if not words or not all(words):
-        raise InputError("give at least one word to search for")
+        raise InputError("the query must contain at least one word")
     if either and width is not None:
         raise InputError("width cannot be combined with 'either'; omit one of the two", "width", "either")
     starts = [len(word) > 1 and word.endswith("*") for word in words]

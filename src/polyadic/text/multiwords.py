@@ -32,7 +32,7 @@ Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
 
 
 def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, min_count: int = MIN_COUNT) -> Counted:
-    """Count adjacent pairs of usable words; return the sorted keys a 2^32 + b of frequent pairs (a, b) and counts."""
+    """Count adjacent pairs of usable words; return the sorted keys and the counts of frequent pairs."""
 
     def found() -> Iterator[NDArray[np.uint64]]:
         for numbers, lengths in chunks():

@@ -78,7 +78,7 @@ class Reading:
 
 
 class File(NamedTuple):
-    """Open, decompressed file with the settings for reading; the stream may begin at an offset."""
+    """Open, decompressed file with reading settings; the stream may begin at an offset."""
 
     path: str
     stream: io.BufferedReader
@@ -96,7 +96,7 @@ class File(NamedTuple):
         return blocks(self.stream, self.path, encoding=self.reading.encoding, errors=errors, start=self.start)
 
     def whole(self) -> io.BytesIO:
-        """Read the file into memory, for formats that are read from the end."""
+        """Read the whole file into memory, for formats that require random access."""
         return io.BytesIO(self.stream.read())
 
     def head(self, size: int = 1 << 16) -> str:
@@ -114,8 +114,8 @@ class File(NamedTuple):
             size = sum(part.file_size for part in parts.infolist())
             if size > max(MAX_UNPACKED, MAX_RATIO * packed.getbuffer().nbytes):
                 raise InputError(
-                    f"{self.name} would unpack to {size:,} bytes, more than {MAX_RATIO} times its size; it was not"
-                    " unpacked"
+                    f"{self.name} was not unpacked: the content has {size:,} bytes, more than {MAX_RATIO} times the"
+                    " size of the file"
                 )
         packed.seek(0)
         return packed

@@ -204,7 +204,8 @@ def pieces(
                 text = False  # so the first is looked at
                 if Path(item).suffix and os.path.isfile(item):  # noqa: PTH113 # as above
                     raise InputError(
-                        f"the first document is the name of an existing file, {item!r}; pass files as pathlib.Path"
+                        f"documents must be texts, but the first is the name of a file, {item!r}; pass files as"
+                        " pathlib.Path"
                     )
             yield Piece(checked(item, f"document {number}"))
         if advance is not None:
@@ -400,7 +401,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def format_of(file: File, *, table: bool = False) -> str:
-    """Detect the format of a file from the settings, first bytes or suffix; the default is text, or CSV for tables."""
+    """Return the format of a file from the settings, or detect the format from the first bytes or the suffix."""
     if file.reading.format != "auto":
         return file.reading.format
     name = Path(without_query(file.path))

@@ -53,9 +53,8 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
         if not stop_list(language):
             warnings.warn(
                 InputWarning(
-                    f"there is no stop word list for the language {language}; set stop_words to a file, or to auto,"
-                    " which"
-                    " derives one from the text",
+                    f"there is no stop word list for the language {language}; set stop_words to a file, or to auto to"
+                    " derive a list from the text",
                     "stop_words",
                 ),
                 stacklevel=2,

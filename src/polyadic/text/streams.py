@@ -119,11 +119,11 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
 
 def _broken(path: str, suffix: str, error: Exception) -> str:
     what = "is truncated" if isinstance(error, EOFError) else f"is not a valid {suffix} file"
-    return f"cannot decompress {name_of(path)}: it {what} ({str(error).rstrip('.')})"
+    return f"cannot decompress {name_of(path)}: the file {what} ({str(error).rstrip('.')})"
 
 
 def _binary(path: str, fix: str) -> str:
-    return f"{name_of(path)} is not text: it contains NUL bytes (if it is UTF-16 or UTF-32, {fix})"
+    return f"{name_of(path)} is not a text file: it contains NUL bytes (if the encoding is UTF-16 or UTF-32, {fix})"
 
 
 @contextlib.contextmanager

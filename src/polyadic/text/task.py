@@ -104,7 +104,7 @@ def lines(
             known = f"have the fields {', '.join(text.fields)}" if text.fields else "have no fields"
             raise InputError(f"no document has the field {min(unknown)!r}; the documents of this corpus {known}")
         errors.say(
-            f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
+            f"no line contains {(' or ' if either else ' and ').join(map(repr, words))}"
             + (f" in documents with {' and '.join(where)}" if where else "")
             + (" from there on" if start else ""),
             "note",

@@ -43,7 +43,7 @@ class Vocabulary:
     def __post_init__(self) -> None:
         if len(self.words) != len(self.counts):
             raise InputError(
-                f"a vocabulary of {len(self.words)} words needs one count for each word; got {len(self.counts)}"
+                f"counts must contain one count for each of {len(self.words)} words; got {len(self.counts)} counts"
             )
 
     @classmethod

@@ -101,7 +101,7 @@ def ppmi(
     check_choice("form", form, get_args(Form))
     check_choice("normaliser", normaliser, get_args(Normaliser))
     if form == "specific" and (smoothing != 1 or normaliser != "tuples"):
-        raise InputError("form 'specific' is defined only for smoothing 1 and normaliser 'tuples'")
+        raise InputError("form 'specific' requires smoothing 1 and normaliser 'tuples'")
     _weigh(np.empty(0), weights)  # refuse wrong ones before the work, not after
     if holding is not None:
         counts = replace(counts, entries=counts.entries.holding(holding))
@@ -124,7 +124,7 @@ def ppmi(
 
 
 def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArray[np.float32]:
-    """Convert the counts of entries to weights."""
+    """Compute the weight of each entry from the count."""
     if isinstance(weights, tuple):
         if len(weights) != 2:
             raise InputError(f"weights must be a name or two numbers, x_max and a; got {weights}", "weights", "x_max")
@@ -185,9 +185,8 @@ def _of_tuples(counts: Counts) -> Lookup:
         at = counts.entries.find(rows)
         if (at < 0).any():
             raise InputError(
-                f"specific interaction requires the count of every {order}-tuple that is part of a counted tuple;"
-                " count order"
-                f" {order} of the same corpus with the same window and min_count=1",
+                f"form 'specific' requires the counts of all sub-tuples of order {order}; count order {order} of the"
+                " same corpus with the same window and min_count=1",
                 "min_count",
             )
         return log[at]
@@ -201,7 +200,7 @@ def _of_words(log_word: NDArray[np.float64]) -> Lookup:
 
 
 def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
-    """Return the terms of total correlation other than the tuple itself: the negative log probability of each word."""
+    """Return the terms of total correlation for the words of a tuple, the negative log probabilities."""
     return [(-1, (d,), _of_words(log_word)) for d in range(counts.entries.order)]
 
 
@@ -217,7 +216,7 @@ def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.floa
         )
     for size in range(2, order):
         if size not in by_order:
-            raise InputError(f"specific interaction of order {order} requires counts of order {size} in `lower`")
+            raise InputError(f"form 'specific' of order {order} requires counts of order {size} in `lower`")
         for key in ("corpus", "window", "width", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
                 raise InputError(f"the counts of order {size} in `lower` must have the same {key} as `counts`")

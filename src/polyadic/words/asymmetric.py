@@ -137,7 +137,7 @@ class AsymmetricCP(TensorModel):
         if self.vectors == "all":
             if len({len(u) for u in scaled}) > 1:
                 raise InputError(
-                    "vectors='all' requires the same vocabulary in all modes; the modes have"
+                    "vectors='all' requires modes with the same vocabulary; got modes with"
                     f" {[len(u) for u in scaled]}"
                     " rows; set vectors to 'words' or 'contexts'",
                     "vectors",
@@ -237,7 +237,7 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
             "zero_weight",
         )
     if term.entries.weights is not None and (term.entries.weights != 1).any():
-        raise InputError("als does not support weights of entries; remove the weights, or use quasi_newton")
+        raise InputError("als does not support entry weights; remove the weights, or use quasi_newton")
     if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
         raise InputError(f"als requires L2 penalties of the same strength; got {', '.join(map(repr, penalties))}")
     return term, penalties[0].strength
@@ -248,8 +248,8 @@ def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
     rank = start[0].shape[-1] if start else 0
     if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
         raise InputError(
-            f"start must contain a factor of shape (size, rank) for each mode of {shape}, all of the same type; got"
-            f" {[(f.shape, str(f.dtype)) for f in start]}",
+            f"start must contain one factor of shape (size, rank) for each of the mode sizes {shape}, all of one"
+            f" dtype; got {[(f.shape, str(f.dtype)) for f in start]}",
             "start",
         )
     if orthogonal and rank > min(shape):
@@ -287,7 +287,7 @@ def _orthonormal(u: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
-    """Solve ``V H = M`` for V; if ``H`` is singular, its null directions keep the values of ``u``."""
+    """Solve ``V H = M`` for V, starting from ``u``, which remains unchanged in the null space of a singular ``H``."""
     from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 
     lengths = np.sqrt(np.maximum(H.diagonal(), 0))

@@ -65,9 +65,8 @@ class Checkpoint:
             other = differences(read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
             if other and not overwrite:
                 raise RefusedError(
-                    f"{path} is the checkpoint of a different fit, with {other}; use its settings to resume it, or"
-                    " replace"
-                    " it with overwrite=True",
+                    f"{path} is a checkpoint of a different fit, with {other}; resume the fit with the settings of the"
+                    " checkpoint, or replace the checkpoint with overwrite=True",
                     "overwrite",
                 )
             try:
@@ -77,7 +76,7 @@ class Checkpoint:
         self._saved = time.monotonic()
 
     def __call__(self, result: Result) -> None:
-        """Save a checkpoint of the current result if the next one is due."""
+        """Save a checkpoint of the current result if the time interval has passed."""
         if self.due():
             save_checkpoint(result, self.path, made_of=self._made_of)
             self._saved = time.monotonic()

@@ -204,7 +204,7 @@ def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Fig
     figure = similarity(embedding, pairs).figure(f"similarity {name}")
     if np.isnan(figure.value):
         raise InputError(
-            f"the vocabulary of {len(embedding):,} words must cover at least two word pairs with different scores"
+            f"the vocabulary of {len(embedding):,} words must contain at least two word pairs with different scores"
         )
     return [figure]
 
@@ -216,7 +216,7 @@ def _outliers(embedding: Embedding, sets: Mapping[str, list[OutlierGroup]]) -> I
 
 
 def ordered(embedding: Embedding, groups: Sequence[OutlierGroup], order: int, name: str) -> list[Figure]:
-    """Return outlier detection results, with groups of words compared in tuples of size ``order``."""
+    """Return the metrics of outlier detection that compares ``order`` words at a time."""
     return outliers(embedding, groups, order=order).figures(name)
 
 
@@ -237,7 +237,7 @@ def _recovered(embedding: Embedding, sections: Mapping[str, list[Question]], nam
 
 
 def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], split: str, name: str) -> list[Figure]:
-    """Return the results of supervised analogy recovery, with some questions or word pairs held out."""
+    """Return the metrics of supervised analogy recovery on held-out questions or word pairs."""
     return recovery(embedding, sections, split=split).figures(name)
 
 

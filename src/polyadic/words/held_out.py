@@ -116,7 +116,8 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
     if not len(often):
         width = counts.settings["width"]
         raise InputError(
-            f"no tuple of {x.order} words in span {width} occurs at least {min_count} times in the held-out text"
+            f"no tuple of {x.order} words within a span of {width} occurs at least {min_count} times in the held-out"
+            " text"
         )
     kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
     return replace(counts, entries=kept)
@@ -125,7 +126,7 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
 def _unseen(
     seen: Entries, other: Entries, back: NDArray[np.int64], given: NDArray[np.int64], words: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return whether each word completes the given words to a tuple that occurs in neither corpus, shape (n, m)."""
+    """Return whether the tuple of the given words and each candidate word occurs in neither of two corpora."""
     n, m = words.shape
     rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
     new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)

@@ -174,7 +174,7 @@ class JointCP(TensorModel):
         U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
         if given.shape != U.shape or (U[:, -n_nonnegative:] < 0).any():
             raise InputError(
-                f"start must have {self.rank} columns, of which the last {n_nonnegative} must be non-negative; got"
+                f"start must have {self.rank} columns, and the last {n_nonnegative} columns must be non-negative; got"
                 f" shape {given.shape}",
                 "start",
             )

@@ -197,9 +197,9 @@ def cp_poisson(
     measured: bool = False,
     threads: int,
 ) -> tuple[float, NDArray[Any]]:
-    r"""Return the Poisson log-likelihood :math:`\sum_e x_e \log m_e` and the multiplicative update of one factor.
+    r"""Return the Poisson log-likelihood of the counts and the multiplicative update of one factor matrix.
 
-    The log-likelihood is 0 if not ``measured``.
+    The log-likelihood :math:`\sum_e x_e \log m_e` of counts :math:`x` is 0 if not ``measured``.
 
     .. math:: \Phi_{ir} = \sum_{e:\, e_n = i} \frac{x_e}{\max(m_e, \epsilon)} \prod_{d \ne n} U_{o_d + e_d, r}, \qquad
               m_e = \sum_r \prod_d U_{o_d + e_d, r}
@@ -216,7 +216,9 @@ def cp_poisson(
     columns, at = checked(indices, offsets, len(U))
     order, n = columns.shape
     if n and permuted and columns.max() >= np.diff(bounds).min():
-        raise ValueError(f"indices must be valid in every mode; the modes have {np.diff(bounds).tolist()} rows")
+        raise ValueError(
+            f"indices must be below the number of rows of every mode, {np.diff(bounds).tolist()}; got {columns.max()}"
+        )
     if values.shape != (n,):
         raise ValueError(f"values must have one element for each of {n} entries; got shape {values.shape}")
     values, epsilon = frozen(values, U.dtype), U.dtype.type(floor)
@@ -248,7 +250,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _log_likelihood(x, m, floor):
-    """Return ``x log m``, replaced by its tangent where ``m`` is below ``floor``."""
+    """Return the log-likelihood term ``x log m`` of a count, linearized where ``m`` is below ``floor``."""
     if m < floor:
         return x * (math.log(floor) + (m - floor) / floor)
     return x * math.log(m)
@@ -336,7 +338,7 @@ class _Tree(NamedTuple):
         return [range(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
     def blocks(self, share: range) -> Iterator[tuple[int, NDArray[Any], NDArray[np.int64]]]:
-        """Yield the first root of each block, with the factor rows of its roots and their positions in ``U``."""
+        """Yield the first root of each block of roots, with the factor rows and the positions of the rows in ``U``."""
         size = max(1, BLOCK // math.prod(self.contracted))
         for first in range(share.start, share.stop, size):
             entries = self.starts[self.roots[first : min(first + size, share.stop)]]
@@ -397,9 +399,10 @@ def tucker_pullback(
     slots: Sequence[int],
     threads: int,
 ) -> Factors:
-    r"""Return the gradient with respect to each factor matrix, :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`.
+    r"""Return the gradient of a Tucker model with respect to each factor matrix, given the derivative of each entry.
 
-    The gradient of the core is ``tucker_core`` of the derivatives.
+    The gradient is :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`; that of the core is ``tucker_core`` of the
+    derivatives.
     """
     tree = _tree(indices, factors, slots)
     derivatives = _one_per_entry("derivatives", derivatives, tree)
@@ -463,7 +466,9 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
             f" {[u.shape for u in factors]}"
         )
     if len(slots) != indices.shape[1] or not set(slots) <= set(range(len(factors))):
-        raise ValueError(f"slots must name one of {len(factors)} factors for each mode; got {tuple(slots)}")
+        raise ValueError(
+            f"slots must contain the index of one of {len(factors)} factors for each mode; got {tuple(slots)}"
+        )
     columns = frozen(indices.T)
     for d, column in enumerate(columns):
         _refuse_outside(column, len(factors[slots[d]]), d)
@@ -624,7 +629,7 @@ def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions)
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _gram_fibres(starts, leaves, values, Q, first, last, product):
-    """Numba kernel: add ``X X' Q`` to ``product`` for the columns first..last of a sparse matrix ``X``."""
+    """Numba kernel: add the product ``X X' Q`` to ``product``, for a range of columns of the sparse matrix ``X``."""
     rank = Q.shape[1]
     t = np.empty(rank, Q.dtype)
     for f in range(first, last):

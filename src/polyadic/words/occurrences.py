@@ -1,4 +1,4 @@
-r"""Word sense induction from the occurrences of words: number, frequency and substitutes of senses.
+r"""Word sense induction from contexts: the number of senses of a word, the frequencies, and substitutes.
 
 Contexts of a word about different topics are not yet different senses: texts on Einstein's life and on his physics
 mean the same man. Senses differ in the words that could be *substituted*. Occurrences are therefore clustered by
@@ -163,7 +163,7 @@ class WordSenses:
 
     @classmethod
     def learn(cls, embedding: Embedding, corpus: Corpus, *, seed: int = 0, keep: bool = False) -> WordSenses:
-        """Learn the linear map from contexts to word vectors, from all sufficiently frequent words.
+        """Learn a linear map from contexts to word vectors on all sufficiently frequent words.
 
         Parameters
         ----------
@@ -238,8 +238,8 @@ class WordSenses:
         positions = np.flatnonzero(np.asarray(self.corpus.ids) == number)
         if len(positions) < MIN_OCCURRENCES:
             raise InputError(
-                f"{word!r} is too rare to find its senses: at least {MIN_OCCURRENCES} occurrences are required;"
-                f" got {len(positions)}"
+                f"{word!r} must occur at least {MIN_OCCURRENCES} times in the corpus to find its senses;"
+                f" got {len(positions)} occurrences"
             )
         chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MAX_OCCURRENCES])
         X, Y = self._contexts(self._around(chosen), [number])
@@ -352,7 +352,7 @@ class WordSenses:
         return np.where(Y.any(axis=1), nearest, -1)
 
     def _around(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the ids of the words around each position, shape (n, 2 WIDE); -1 outside the document."""
+        """Return the ids of the words around each position, one row per position; -1 outside the document."""
         ids, ends = self.corpus.ids, np.asarray(self.corpus.sentences)[np.asarray(self.corpus.documents)]
         document = np.searchsorted(ends, positions, side="right")
         around = positions[:, None] + np.array([d for d in range(-WIDE, WIDE + 1) if d])
@@ -371,7 +371,7 @@ class WordSenses:
     def _mean_contexts(
         self, positions: NDArray[np.int64], words: NDArray[np.int64], size: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean context vector of each word, shape (size, 2 R), and the mean weight of its contexts.
+        """Return the mean context vector of each word, shape (size, 2 * rank), and the mean context weights.
 
         There is one mean weight for wide contexts and one for near contexts.
         """
@@ -458,7 +458,7 @@ def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
         if check.tobytes() != _digest(A.tobytes(), mean.tobytes(), fit.tobytes()):
             raise ValueError("the checksum does not match")  # noqa: TRY301 # handled with the other errors
     except (SafetensorError, KeyError, ValueError) as error:
-        raise InputError(f"{file} is damaged: {error}; delete the file, and it will be recomputed") from None
+        raise InputError(f"{file} is damaged: {error}; delete the file to recompute it") from None
     return A, mean, float(fit[0])
 
 

@@ -70,7 +70,7 @@ def phrase_vectors(
 
 
 def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: float = BLEND) -> NDArray[np.float64]:
-    """Combine the vectors of words that co-occur with both words of a phrase and the vectors of these two words.
+    """Combine the vectors of the two words of each phrase with the vectors of words that co-occur with both.
 
     Inputs are pairs (n, 2), their rows of triples (n, V) and unit vectors (V, R).
     """
@@ -79,7 +79,7 @@ def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: f
 
 
 def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
-    """Return a sparse matrix (n, V) with the value of each triple that completes a pair by a third word."""
+    """Return a sparse matrix with the value of the triple of each word pair (row) and third word (column)."""
     from scipy.sparse import csr_array
 
     size, held = triples.shape[0], triples.holding(pairs)

@@ -68,12 +68,12 @@ def planned(
         check_int("rank", rank, low=1)
         return [_learning(source, workers, speed, rank, check_int("max_iter", max_iter, low=1))]
     if kind != "text":
-        raise InputError(f"{source} contains {kind!r:.60}; a plan requires text, a corpus or counts")
+        raise InputError(f"plan requires text, a corpus or counts; {source} contains {kind!r:.60}")
     return [_encoding(source, workers, speed)]
 
 
 def serial_copies(workers: int) -> int:
-    """Return the number of copies of the factors that are sent sequentially in each evaluation.
+    """Return the number of sequential transfers of the factor matrices in one evaluation on a cluster of workers.
 
     The factors are broadcast along a binary tree; the gradients are reduced along a tree, and sent back.
 

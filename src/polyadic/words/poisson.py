@@ -149,11 +149,12 @@ class PoissonCP(WordModel):
     def embedding(
         self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int | None = None
     ) -> Embedding:
-        r"""Return the word vectors :math:`\sqrt{\lambda_r A_{ir}}` as an Embedding.
+        r"""Return the word vectors, square roots of the weighted word probabilities of components, as an Embedding.
 
-        The squared elements are proportional to the probabilities of the components given the word. So the cosine of
-        two words is the Bhattacharyya coefficient :math:`\sum_r \sqrt{p_r q_r}` of these distributions, which is 1 if
-        they are equal. If all modes contain words, their mean gives more stable vectors than a single mode.
+        The squared elements :math:`\lambda_r A_{ir}` are proportional to the probabilities of the components given the
+        word. So the cosine of two words is the Bhattacharyya coefficient :math:`\sum_r \sqrt{p_r q_r}` of these
+        distributions, which is 1 if they are equal. If all modes contain words, their mean gives more stable vectors
+        than a single mode.
 
         Parameters
         ----------
@@ -173,8 +174,8 @@ class PoissonCP(WordModel):
         chosen = self.factors_ if mode is None else [self.factors_[mode]]
         if any(len(A) != len(words) for A in chosen):
             raise InputError(
-                f"words must be the vocabulary of the mode; got {len(words)} words for modes with"
-                f" {[len(A) for A in chosen]} rows; set mode to select one of the modes",
+                f"words must contain one word for each row of the selected mode; got {len(words)} words for modes with"
+                f" {[len(A) for A in chosen]} rows: set mode to select one of the modes",
                 "words",
             )
         return np.mean(chosen, axis=0, dtype=float)

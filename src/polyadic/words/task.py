@@ -350,7 +350,7 @@ def convert(
     if to not in ("native", "static", "projector") and out.exists() and not force:
         raise InputError(f"{out} exists already; choose another name or use --force")
     if licence is not None and to != "static":
-        raise InputError(f"licence applies only to the format static; omit it for {to}", "licence")
+        raise InputError(f"licence can be used only with the format static; leave it out for {to}", "licence")
     embedding = read_vectors(vectors, format=from_, limit=limit, encoding=encoding, errors=errors)
     if to == "native":
         embedding.save(out, overwrite=force)
@@ -418,9 +418,7 @@ def senses(
     output.check_picture(picture)
     embedding = read_vectors(vectors)
     if assign is not None and (len(words) != 1 or number is not None):
-        raise InputError(
-            "assign requires exactly one word and a corpus; omit number and all other words", "assign", "number"
-        )
+        raise InputError("assign requires exactly one word, and cannot be combined with number", "assign", "number")
     if number is not None:
         return _clusters(embedding, given(words), number, top, picture)
     from polyadic.words.occurrences import WordSenses
@@ -470,7 +468,7 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     assigned = [next(numbers) if at is not None else -1 for at in places]
     absent = places.count(None)
     if absent:
-        errors.say(f"{word!r} does not occur in {absent:,} of {len(texts):,} lines", "warning")
+        errors.say(f"{absent:,} of {len(texts):,} lines do not contain {word!r}", "warning")
     senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
     rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(assigned, texts, strict=True)]
     return {"word": word, "senses": senses, "lines": rows}
@@ -525,9 +523,8 @@ def phrase(
     else:
         if not embedding.has_nonnegative_components:
             errors.say(
-                "these vectors have no non-negative components, which are required to find what words have in"
-                " common; the words nearest to the sum of the vectors are shown instead. The methods jcp and cp-sn"
-                " learn such components",
+                "the vectors have no non-negative components, so words nearest to the sum of the vectors are shown; for"
+                " words that disambiguate each other, train with the method jcp or cp-sn",
                 "warning",
             )
         nearest = output.Answers(asked, by_vectors)
@@ -542,8 +539,8 @@ def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> 
         answers = embedding.neighbours(*words, top=top)
         if embedding.has_nonnegative_components and not embedding.product(*words).any():
             errors.say(
-                f"{' and '.join(words)} have no component in common; the words nearest to the sum of their vectors"
-                " are shown instead",
+                f"{' and '.join(words)} have no component in common, so words nearest to the sum of the vectors are"
+                " shown",
                 "warning",
             )
         return answers
@@ -767,7 +764,7 @@ def _names(paths: list[Path]) -> list[str]:
     short = [path.name for path in paths]
     named = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
     if len(set(named)) < len(named):
-        raise InputError("the same vectors are given more than once")
+        raise InputError("each embedding must be given only once")
     return named
 
 

@@ -183,7 +183,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class Builder:
-    """Builder of the input of a model, with progress reports and optional caching."""
+    """Callable that runs a processing step or loads the cached result, with progress reports."""
 
     store: StageCache | None
     steps: StepTimer
@@ -314,7 +314,7 @@ def counted(corpus: Corpus, *, steps: StepTimer = no_steps, **settings: Any) -> 
 
 
 def _contexts(corpus: Corpus, plan: TrainingPlan, builder: Builder) -> Any:
-    """Count words with their context words on one side or at each position."""
+    """Count the co-occurrences of words and context words, on one side or per position."""
     training = plan.training
     with builder.steps("contexts") as facts:
         (width,) = plan.by_order["width"]
@@ -351,8 +351,8 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
     missing = [word for word in words if word not in given.index]
     if missing:
         raise InputError(
-            f"start must have a vector for every word; {len(missing):,} of {len(words):,} words have none, such as"
-            f" {missing[0]!r}: train both on the same corpus, saved with keep",
+            f"start must contain a vector for every word of the vocabulary; {len(missing):,} of {len(words):,} words"
+            f" have no vector, such as {missing[0]!r}: train both models on one corpus, saved with keep",
             "start",
             "keep",
         )
@@ -402,20 +402,20 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
         if name in late:
             raise InputError(f"{name} has no effect: the source is already a {type(source).__name__.lower()}", name)
         if name in unused and name not in chosen.options:
-            raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.fitted_to}", name)
+            raise InputError(f"{name} has no effect on {method}, which is fitted to the {chosen.fitted_to}", name)
         if name in ("contexts", "positional") and chosen.fitted_to != "contexts":
             others = [other for other, its in METHODS.items() if its.fitted_to == "contexts"]
-            raise InputError(f"{name} is an option of {', '.join(others)}, not of {method}", name)
+            raise InputError(f"{name} cannot be used with {method}, only with {', '.join(others)}", name)
         if _one_sided(training) and name in ("order", "window", "tuple_min_count", "memory"):
             raise InputError(f"{name} has no effect on one-sided or positional contexts", name)
         if name not in chosen.options and name not in Training.__dataclass_fields__:
             others = [other for other, its in METHODS.items() if name in its.options]
             what = f"is an option of {', '.join(others)}" if others else "is not an option of any method"
-            raise InputError(f"{name} {what}; {method} has {', '.join(sorted(chosen.options))}", name)
+            raise InputError(f"{name} {what}; the options of {method} are {', '.join(sorted(chosen.options))}", name)
     if training.positional and settings.get("side") == "columns":
         raise InputError(
-            "side 'columns' cannot be combined with positional, because it would give vectors of words"
-            " at a position, not of words"
+            "side 'columns' cannot be combined with positional, because each column then represents a word at one"
+            " position"
         )
 
 

@@ -295,7 +295,8 @@ class _Tensor:
         self.slots = tuple(default if slots is None else slots)
         if len(self.slots) != entries.order:
             raise InputError(
-                f"slots must name one factor for each mode; got {self.slots} for order {entries.order}", "slots"
+                f"slots must contain one factor index for each mode; got {self.slots} for order {entries.order}",
+                "slots",
             )
         if entries.symmetric and len(set(self.slots)) > 1:
             raise InputError(f"symmetric entries must share a single factor; got slots {self.slots}")

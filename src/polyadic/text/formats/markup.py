@@ -149,7 +149,7 @@ def read_epub(file: File) -> Iterator[Piece]:
 
 
 def read_xml(file: File) -> Iterator[Piece]:
-    """Read a TEI or other XML file as one document; elements within text are inline, all others are paragraphs.
+    """Read a TEI or other XML file as one document; elements that are not inline become separate paragraphs.
 
     Title, author and date of TEI become fields; ``<choice>`` is read as corrected, regularised or expanded.
     """

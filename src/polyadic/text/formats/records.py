@@ -44,7 +44,7 @@ def read_jsonl(file: File) -> Iterator[Piece]:
             record = json.loads(line)
             record = _with_whole_characters(record) if "\\u" in line else record
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{where} is not JSON: {error}") from None
+            raise InputError(f"{where} is not valid JSON: {error}") from None
         if not isinstance(record, dict):
             raise InputError(f"{where} must be a JSON object; got {type(record).__name__}")
         field = _column(file, list(record), [record])
@@ -132,7 +132,8 @@ def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Ro
     for number, row in rows:
         if len(row) > len(names):
             raise InputError(
-                f"{file.name}, row {number}, has {len(row)} cells, but there are {len(names)} column names"
+                f"{file.name}, row {number}: expected at most {len(names)} cells, one for each column name; got"
+                f" {len(row)}"
             )
         yield number, row
 
@@ -162,8 +163,8 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
             sizes[name] += len(str(value or ""))
     fullest = max(sizes, key=sizes.__getitem__)
     raise InputError(
-        f"field must name the column of the table {file.name} that holds the text, such as {fullest!r};"
-        f" its columns are {named(names)}",
+        f"field must be the name of the text column of {file.name}, such as {fullest!r}; the columns are"
+        f" {named(names)}",
         "field",
     )
 
@@ -195,7 +196,7 @@ BINARY = dict.fromkeys((".parquet", ".arrow", ".feather"), parquet_rows) | {".xl
 
 
 class Fields(NamedTuple):
-    """Fields of a table row, without surrounding spaces, and the line number starting at 1."""
+    """Table row: the line number, starting at 1, and the fields without surrounding spaces."""
 
     line: int
     fields: list[str]
