@@ -121,7 +121,7 @@ def polyadic(
         ),
     ] = False,
 ) -> None:
-    """Matrix and tensor factorization of language: word vectors and senses, topics, relations, tables with gaps."""
+    """Matrix and tensor factorization of language: word vectors, senses, topics, relations and incomplete tables."""
     del version  # its callback has shown it
     if ctx.invoked_subcommand is None:
         typer.echo(TRY, nl=False)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
+import shutil
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,7 +60,7 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or its scheduler file.",
+        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or path of a scheduler file.",
         rich_help_panel=CLUSTER,
         hidden=True,
     ),
@@ -65,17 +68,26 @@ Scheduler = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        min=1, max=MAX_THREADS, help="Start a local Dask cluster of N processes.", rich_help_panel=CLUSTER, hidden=True
+        min=1,
+        max=MAX_THREADS,
+        help="Number of processes of a local Dask cluster to start.",
+        rich_help_panel=CLUSTER,
+        hidden=True,
     ),
 ]
 MemoryOfAll = Annotated[
     Any,
     typer.Option(
-        "--memory", parser=in_bytes, metavar="SIZE", help="Memory limit, such as 4G.", show_default="none", hidden=True
+        "--memory",
+        parser=in_bytes,
+        metavar="SIZE",
+        help="Memory limit of the command, such as 4G.",
+        show_default="none",
+        hidden=True,
     ),
 ]
 JSON = Parameter("as_json", bool, default=False, help="Print the result as JSON.")
-FORCE = Parameter("force", bool, default=False, help="Replace an existing output of the same kind.")
+FORCE = Parameter("force", bool, default=False, help="Overwrite the output of an earlier run.")
 
 
 def group(task: Task) -> typer.Typer:
@@ -271,7 +283,7 @@ def _described(parameter: Parameter) -> dict[str, Any]:
 
 
 def _typed_set() -> inspect.Parameter:
-    about = "Set any other setting by its name; --help-all lists them."
+    about = "Set any setting by name; --help-all lists all settings."
     option = typer.Option("--set", metavar="NAME=VALUE", help=about, show_default=False)
     return inspect.Parameter(
         "set_", inspect.Parameter.KEYWORD_ONLY, default=[], annotation=Annotated[list[str], option]
@@ -288,16 +300,23 @@ def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
         typer.echo(ctx.get_help())
         if settable:
             typer.echo("All settings, for --set NAME=VALUE:\n")
+        width, indents = shutil.get_terminal_size().columns, {"initial_indent": " " * 6, "subsequent_indent": " " * 6}
         for setting in settable.values():
-            default = setting.shown_default or ("none" if setting.default is None else setting.default)
-            typer.echo(f"  {setting.name}: {spelled(setting.hint)} (default: {default})\n      {setting.help}")
+            default = setting.shown_default or _as_typed(str(setting.default))
+            typer.echo(f"  {setting.name}: {_as_typed(spelled(setting.hint))} (default: {default})")
+            typer.echo(textwrap.fill(setting.help, width, break_on_hyphens=False, **indents))
         raise typer.Exit
 
-    about = "Show this message with all options and settings, and exit."
+    about = "Show the full help with all options and settings, and exit."
     option = typer.Option("--help-all", callback=show_all, is_eager=True, help=about)
     return inspect.Parameter(
         "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option]
     )
+
+
+def _as_typed(text: str) -> str:
+    """Replace the Python values None, True and False in a text by the words that are typed on the command line."""
+    return re.sub(r"\b(None|True|False)\b", lambda value: value[0].lower(), text)
 
 
 def distributed(verb: Callable[..., None]) -> Callable[..., None]:

@@ -58,7 +58,7 @@ def train(
     hold_out: Annotated[str | None, Metavar("RELATION=SHARE")] = None,
     force: bool = False,
 ) -> Saved:
-    """Fit a model to all tables of a database.
+    """Fit a collective matrix factorization to all tables of a database.
 
     The method als computes point estimates, with --ridge; gibbs draws --draws samples from the posterior; variational
     approximates it by a normal distribution. With --hold-out ratings=0.1, the error on a tenth of the cells of that
@@ -68,11 +68,15 @@ def train(
     Parameters
     ----------
     database
-        TOML file that declares the tables: a section relations.NAME for each, with table, entities, value and loss.
+        TOML file with a section relations.NAME for each table, which sets the keys table, entities, value and loss.
     method
-        Point estimates, Gibbs sampling, or variational inference.
+        Inference method: point estimates (als), Gibbs sampling, or variational inference.
     hold_out
-        Relation and share of its cells to hold out for evaluation.
+        Relation and fraction of its cells to hold out for evaluation, such as ratings=0.1.
+    ridge
+        Ridge penalty on the factors of all entity types (method als).
+    draws
+        Number of posterior samples drawn after burn-in (method gibbs).
     """
     from polyadic.completion.coupled.bayesian import BayesianFactorization
     from polyadic.completion.coupled.collective import CollectiveFactorization
@@ -143,7 +147,7 @@ def predict(
     why: Natural = 0,
     by: Annotated[str | None, Metavar("TYPE")] = None,
 ) -> dict[str, Any]:
-    """Predict cells of a relation, with standard deviations from the methods gibbs and variational.
+    """Predict cells of a relation, with standard deviations for the methods gibbs and variational.
 
     With --why, each prediction is split into the contributions of the known cells of one of its entities, from any
     table; they and a base add up to the value, for truth values in log-odds.
@@ -151,13 +155,13 @@ def predict(
     Parameters
     ----------
     relation
-        Name of a relation.
+        Name of the relation to predict.
     cells
-        Table with the columns of the relation.
+        CSV file of the cells to predict, with the entity columns of the relation.
     why
-        Number of contributions to show for each cell.
+        Number of contributions to show for each predicted cell.
     by
-        Type of the entity whose known cells contribute (default: the first type of the relation).
+        Entity type whose known cells explain each prediction with --why (default: the first type of the relation).
     """
     import numpy as np
 
@@ -196,7 +200,7 @@ def _print_update(result: dict[str, Any]) -> None:
 )
 def add(
     model: DatabaseModel,
-    cells: Annotated[list[str], Metavar("RELATION=TABLE...")],
+    cells: Annotated[list[str], Metavar("RELATION=TABLE")],
     *,
     out: Out,
     sweeps: Natural = 0,
@@ -211,11 +215,13 @@ def add(
     Parameters
     ----------
     cells
-        Relation and a table of its new cells, with the columns of its first table.
+        Name of a relation and CSV file of its new cells, with the same columns as in training.
     sweeps
-        Number of sweeps over all entities after the new ones are solved for; gibbs needs as many as in training.
+        Number of sweeps that update all entities after the new entities are solved for; gibbs requires as many as in
+        training.
     refit
-        Also fit from scratch, save that model, and report its distance to the update.
+        Also refit the model to all cells, save the refitted model, and report how far its predictions are from the
+        update.
     """
     from polyadic.core.files import check_replaceable
     from polyadic.core.serialization import KIND
@@ -243,11 +249,11 @@ def similar(
     Parameters
     ----------
     entity
-        Type of entity, such as user.
+        Entity type, such as user.
     name
-        Name of an entity of the type.
+        Name of the entity to compare with.
     top
-        Number of names to list.
+        Number of similar entities to list.
     """
     asked: Any = _whole(entity, [name])[0] if _is_numbered(model, entity) else name
     nearest = model.most_similar(entity, asked, n=top)
