@@ -84,8 +84,8 @@ class TableCompletion(Model):
     alpha : float, optional
         Confidence added to a cell with the mean count (method implicit) (default: selected on held-out cells).
     choose : bool
-        Select the settings that are not given on held-out cells. Tables of less than 100 cells use the defaults of the
-        method.
+        Use held-out cells to select the settings that are not given. Tables of less than 100 cells use the defaults of
+        the method.
     budget : float, optional
         Time limit in seconds for the selection of settings (methods als and implicit).
     hold_out : float

@@ -274,8 +274,8 @@ def add(
     sums
         Add new values of known cells to the old values, as for counts, instead of replacing the old values.
     refit
-        Also refit the model to all cells, save the refitted model, and report how far its predictions are from the
-        update.
+        Refit the model to all cells after the update, save the refitted model, and report how much the predictions
+        differ.
     """
     from polyadic.completion.named_cells import read_cells
     from polyadic.core.files import check_replaceable

@@ -78,11 +78,10 @@ def explore(
     topics
         Include the topics in the exported page.
     table
-        Field, or two fields separated by a slash, whose correspondence analysis to include in the exported page; can be
+        Field, or two fields separated by a slash, to include as a correspondence analysis in the exported page; can be
         repeated.
     parts
-        Comparison of two parts of the text, selected by values of a field, to include in the exported page; can be
-        repeated.
+        Two parts of the text, selected by values of a field, to compare in the exported page; can be repeated.
     map_
         Include the map of words in the exported page.
     """

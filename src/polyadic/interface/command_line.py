@@ -300,11 +300,12 @@ def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
         typer.echo(ctx.get_help())
         if settable:
             typer.echo("All settings, for --set NAME=VALUE:\n")
-        width, indents = shutil.get_terminal_size().columns, {"initial_indent": " " * 6, "subsequent_indent": " " * 6}
+        width, indent = shutil.get_terminal_size().columns, " " * 6
         for setting in settable.values():
             default = setting.shown_default or _as_typed(str(setting.default))
             typer.echo(f"  {setting.name}: {_as_typed(spelled(setting.hint))} (default: {default})")
-            typer.echo(textwrap.fill(setting.help, width, break_on_hyphens=False, **indents))
+            lines = textwrap.wrap(setting.help, width - len(indent), break_on_hyphens=False)
+            typer.echo(textwrap.indent("\n".join(lines), indent))
         raise typer.Exit
 
     about = "Show the full help with all options and settings, and exit."

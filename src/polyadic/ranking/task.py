@@ -129,7 +129,7 @@ def apply(
     Parameters
     ----------
     out
-        File to write (default: standard output).
+        File to write the output to (default: standard output).
     scores
         Add the scores of all candidates to the output (JSON lines only).
     """

@@ -188,7 +188,7 @@ class TensorMIRA(Reranker):
         Number of epochs of the perceptron that is trained first for the mapping and the initialization. It is averaged
         as the model is; the paper uses one.
     sizes : sequence of int, optional
-        Sizes of the modes. By default :func:`~polyadic.ranking.tensor_mira.mode_sizes`.
+        Sizes of the modes of the weight tensor. By default :func:`~polyadic.ranking.tensor_mira.mode_sizes`.
     init : {"components", "signs"}
         Initial vectors, of unit norm: greedy rank-one components of the perceptron's weights in their cells (singular
         vectors for order 2), or random signs, close to the paper. Order 1 starts at zero.

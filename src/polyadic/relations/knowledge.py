@@ -117,7 +117,7 @@ class KnowledgeTensor(LinkPredictor):
         Regularizer :math:`\Omega`; N3 suits diagonal forms and ComplEx, DURA suits forms with matrices. See
         :class:`~polyadic.relations.knowledge.DescentSettings`.
     strength : float
-        Strength :math:`\lambda` of the regularizer.
+        Regularization strength :math:`\lambda`.
     learning_rate : float
         Initial learning rate of Adagrad.
     batch : int, optional

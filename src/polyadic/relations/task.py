@@ -74,10 +74,10 @@ def train(
     Parameters
     ----------
     facts
-        Tab-separated file with a subject, a relation and an object on each line; for universal a subject, an object and
-        a predicate.
+        Tab-separated file with a subject, a relation and an object on each line; for universal, with subject, object
+        and predicate.
     method
-        Method: a tensor factorization, mined rules, or a universal schema.
+        Method: a tensor factorization, mined rules (rules), or a universal schema (universal).
     validation
         File of validation facts, used to select the best epoch (tensor methods) and to calibrate the scores.
     known
@@ -89,7 +89,7 @@ def train(
     add
         Predicate that has no facts but is the conclusion of rules (method universal); can be repeated.
     choose
-        Select strength and rank that are not given on held-out facts (tensor methods).
+        Use held-out facts to select strength and rank if they are not given (tensor methods).
     budget
         Time limit in seconds for the selection of settings (default: 600).
     max_iter
@@ -240,7 +240,7 @@ def predict(
     why
         Number of facts, rules or contributions to show as an explanation of each prediction.
     rules
-        File of logic rules whose derivations of each prediction are shown with --why.
+        File of logic rules; with --why, the rules that derive each prediction are shown.
     """
     parts = subject, relation, object
     _check_request(parts, facts, unseen, known=known, skip=unknown == "skip", why=why, rules=rules)
@@ -449,7 +449,7 @@ def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> 
     rules
         File with one rule on each line; # begins a comment.
     facts
-        File of facts on which rules are counted; rules may use only the predicates of this file.
+        File of facts in which to count how often rules hold; rules may use only the predicates of this file.
     add
         Predicate that rules may use although it has no facts; can be repeated.
     """

@@ -69,7 +69,7 @@ class SentenceVectors(Transformer, ABC):
     min_count : int
         Minimum frequency of words whose vectors are learned.
     empty : {"zero", "error"}
-        Result for a sentence without a known word: a zero vector or an error.
+        Result for a sentence without known words: a zero vector or an error.
     """
 
     embedding_: Embedding = learned()

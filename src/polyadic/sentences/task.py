@@ -64,7 +64,7 @@ def train(
     seed: Seed = 0,
     force: bool = False,
 ) -> Saved:
-    """Fit a document classifier; C and share are selected by cross-validation unless they are given.
+    """Fit a document classifier; the settings C and share are selected by cross-validation if they are not given.
 
     Documents without a class are left out, and counted. With --hold-out, the accuracy on held-out documents is reported
     beside the share of the most frequent class; the saved model is then fitted to all documents with the same settings.
@@ -74,7 +74,7 @@ def train(
     hold_out
         Fraction of the documents to hold out for measuring accuracy.
     choose
-        Select C and share by cross-validation if they are not given.
+        Select the settings C and share by cross-validation if they are not given.
     budget
         Time limit in seconds for the selection of settings.
     seed
@@ -367,7 +367,7 @@ def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10
     Parameters
     ----------
     query
-        Query sentence to which similar sentences are listed.
+        Query sentence to compare with the sentences in the file.
     top
         Number of sentences to list.
     """

@@ -38,7 +38,10 @@ Sequences = Annotated[
 ]
 Format = Annotated[
     Literal["lines", "pautomac"],
-    Help('Format of the file: lines, or pautomac (first "strings size", then "length symbol symbol ..." per line).'),
+    Help(
+        'File format: lines (one string per line), or pautomac (first "strings size", then "length symbol symbol ..."'
+        " per line)."
+    ),
 ]
 Missing = Annotated[bool, Help("Treat symbols not seen in training as missing instead of raising an error.")]
 Number = Annotated[Count, Help("Number of sequences to sample from the model.")]
@@ -63,14 +66,14 @@ def train(
     budget: Amount = BUDGET,
     force: bool = False,
 ) -> Saved:
-    """Fit a hidden Markov model by EM; states and smoothing are selected on held-out sequences unless given.
+    """Fit a hidden Markov model by EM; states and smoothing are selected on held-out sequences if they are not given.
 
     Parameters
     ----------
     ends
         Append the end symbol </s> to each sequence, so that the model also predicts where sequences end.
     choose
-        Select the settings that are not given on held-out sequences.
+        Use held-out sequences to select the settings that are not given.
     budget
         Time limit in seconds for the selection of settings.
     """
@@ -152,7 +155,7 @@ def states(model: HiddenMarkov, sequences: Sequences, *, missing: Missing = Fals
     Parameters
     ----------
     out
-        File to write (default: standard output).
+        File to write the output to (default: standard output).
     """
     from polyadic.interface import output
 

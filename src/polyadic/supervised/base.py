@@ -31,7 +31,7 @@ class FactorizationMachineBase(Model):
     Parameters
     ----------
     rank : int or tuple of int
-        Dimension of the factor vector of each feature, or one dimension per interaction order (a tuple, from order 2).
+        Dimension of the factor vector of each feature, or one dimension per interaction order from 2 on.
     order : int
         Maximum number of features in a product; 1 gives a linear model.
     scale : float

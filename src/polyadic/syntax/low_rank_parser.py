@@ -98,7 +98,7 @@ class LowRankParser(Model):
         learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), ``"random"`` from small random
         numbers.
     decoding : {"projective", "any"}
-        Trees to decode: projective trees only, or any trees, which may have crossing arcs.
+        Trees to predict: projective trees only, or any trees, including trees with crossing arcs.
     one_root : bool
         Whether exactly one word must depend on the root, as in Universal Dependencies.
     updates : {"all", "cyclic"}

@@ -89,7 +89,7 @@ def table(
     format
         Format of the file: csv, xlsx or parquet (default: detected).
     encoding
-        Encoding of the file (default: utf-8).
+        Character encoding of the file (default: utf-8).
     errors
         Treatment of bytes that cannot be decoded: raise an error (strict), replace or ignore the bytes (default:
         strict).

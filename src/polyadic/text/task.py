@@ -176,7 +176,7 @@ def corpus(
     jobs: Threads = None,
     force: bool = False,
 ) -> Saved:
-    """Encode text as a corpus: a folder that other commands can read quickly.
+    """Encode text as a corpus folder, which other commands can read quickly.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def corpus(
     multiwords
         Join two-word collocations, such as new_york.
     keep_text
-        Store the original sentences too, which polyadic lines requires.
+        Also store the original sentences, as required by polyadic lines.
     jobs
         Number of processes (default: all cores).
     """
@@ -250,7 +250,7 @@ def _print_checked(result: dict[str, Any]) -> None:
 
 @TASK.verb(example="polyadic check vectors work", show=_print_checked)
 def check(folders: Annotated[list[str], Metavar("FOLDER")]) -> dict[str, Any]:
-    """Verify that the files in folders written by polyadic are undamaged, by their checksums.
+    """Verify the checksums of all files in folders written by polyadic.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def train(
     picture: Picture = None,
     force: bool = False,
 ) -> Saved:
-    """Find topics, list their words, and measure their coherence and diversity."""
+    """Train a topic model, list the words of each topic, and measure topic coherence and diversity."""
     from polyadic.interface import output
     from polyadic.interface.errors import keeping
 

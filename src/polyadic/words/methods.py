@@ -182,7 +182,7 @@ class Training:
     wrapped : bool, optional
         Whether lines were broken to fit a page (default: detected from the lengths of lines).
     encoding : str
-        Encoding of text files.
+        Character encoding of the text files.
     errors : str
         Treatment of unreadable files: skip the file, raise an error (strict), or replace or ignore the bytes.
     tokenised : bool
@@ -192,7 +192,7 @@ class Training:
     multiwords : bool
         Whether to join two-word collocations, such as ``new_york``.
     keep_text : bool
-        Store the original sentences in the corpus too, which polyadic lines requires.
+        Also store the original sentences in the corpus, as required by polyadic lines.
     order : int, optional
         Number of words in a tuple (default: 3; 2 for pairwise methods).
     window : {"span", "centred", "chunk"}
@@ -271,7 +271,7 @@ class MethodOptions:
     residual : {"ca", "gini", "g-test", "sgns", "glove"}
         Residuals from independence to analyse, given as the name of a method.
     scores : path, optional
-        File of word pairs with similarities to learn from.
+        File of word pairs with similarity scores to learn from.
     max_iter : int, optional
         Maximum number of iterations (default: 100; 50 for cp, tucker and nnse).
     tol : float, optional

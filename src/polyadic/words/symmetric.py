@@ -65,7 +65,7 @@ class SymmetricCP(TensorModel):
         Function from an objective and a start to an iterator of sweeps: :func:`~polyadic.core.solvers.quasi_newton`, or
         ``functools.partial(stochastic, ...)`` for tensors larger than memory.
     validation : float
-        Share of the entries held out for early stopping. The vectors with the lowest held-out loss are kept.
+        Fraction of the entries held out for early stopping. The vectors with the lowest held-out loss are kept.
     callback : callable, optional
         Function called with the Result so far after each sweep, such as a
         :class:`~polyadic.words.checkpoint.Checkpoint`.

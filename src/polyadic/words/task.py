@@ -66,7 +66,7 @@ TextOfVectors = Annotated[
     Path,
     Metavar("CORPUS"),
     Help(
-        "Folder of the corpus to search for the words, preferably created with --keep-text (default: the training"
+        "Corpus folder in which the words occur, preferably created with --keep-text (default: the training"
         " corpus, if kept)."
     ),
 ]
@@ -74,11 +74,11 @@ Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]
 Window = Annotated[
     Literal["span", "centred", "chunk"],
     Help(
-        "Type of window: every span of WIDTH + 1 words, WIDTH words on each side of a word, or chunks of 2 WIDTH + 1"
+        "Type of window: a span of WIDTH + 1 words, WIDTH words on each side of a word, or a chunk of 2 WIDTH + 1"
         " words."
     ),
 ]
-Width = Annotated[int, Within(1, 1000), Help("Width of the window in words.")]
+Width = Annotated[int, Within(1, 1000), Help("Window width in words.")]
 
 
 def given(words: list[str]) -> list[str]:
@@ -294,7 +294,7 @@ def components(
     number
         Maximum number of components to list.
     lines
-        Number of corpus lines to show for each component, those that contain most of the listed words.
+        Number of corpus lines to show for each component, starting with lines that contain most of the listed words.
     """
     from polyadic.embedding import components as all_components
     from polyadic.embedding import components_of, read_vectors
@@ -421,7 +421,7 @@ def senses(
     lines
         Number of example lines to show for each sense.
     assign
-        File with one text per line, in each of which the sense of the word is predicted; - reads standard input.
+        File with one text per line, for each of which the sense of the word is predicted; - reads standard input.
     """
     from polyadic.embedding import read_vectors
 
@@ -518,7 +518,8 @@ def phrase(
     words
         Words of a phrase; each 'word*word' is a phrase of its own; - reads one phrase per line from standard input.
     counts
-        Triple counts for two-word phrases: a counts folder, auto (the training counts, if kept), or none.
+        Folder of triple counts for two-word phrases; auto uses the training counts, if kept; none uses only the
+        vectors.
     """
     from polyadic.embedding import read_vectors
 
@@ -821,7 +822,7 @@ def count(
     threads
         Number of threads (default: all cores).
     tns
-        File to which to write the counts also in FROSTT text format (.tns).
+        Additional file to write the counts to, in FROSTT text format (.tns).
     """
     from polyadic.core.tns import write_tns
     from polyadic.text.corpus import Corpus
@@ -861,7 +862,7 @@ def plan(
     rank: Count = 300,
     max_iter: Count = 75,
 ) -> dict[str, Any]:
-    """Estimate the time, memory and network traffic of the next processing step.
+    """Estimate the time, memory and network traffic of the next step in training word vectors.
 
     The step is encoding for text, counting for a corpus, and training with the method cp for counts. Times are based on
     rates measured on one kind of processor, and on workers that have a core each.

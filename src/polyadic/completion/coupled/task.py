@@ -220,8 +220,8 @@ def add(
         Number of sweeps that update all entities after the new entities are solved for; gibbs requires as many as in
         training.
     refit
-        Also refit the model to all cells, save the refitted model, and report how far its predictions are from the
-        update.
+        Refit the model to all cells after the update, save the refitted model, and report how much the predictions
+        differ.
     """
     from polyadic.core.files import check_replaceable
     from polyadic.core.serialization import KIND

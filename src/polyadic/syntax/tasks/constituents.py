@@ -72,7 +72,7 @@ def train(
     cycles
         Number of split-merge cycles (method split-merge).
     smoothing
-        Strength of smoothing of the latent states (default: split-merge 10; spectral 50).
+        Strength of smoothing for the rule probabilities of latent states (default: split-merge 10; spectral 50).
     """
     import time
 

@@ -28,14 +28,14 @@ TASK = Task(
     groups={"constituents": constituents.TASK},
 )
 Trees = Annotated[Path, Metavar("TREES"), Help("File with sentences in CoNLL-U or CoNLL-X; - reads standard input.")]
-Gold = Annotated[Path, Metavar("GOLD"), Help("Treebank file with the correct trees.")]
+Gold = Annotated[Path, Metavar("GOLD"), Help("Treebank file with gold-standard trees.")]
 Parses = Annotated[
     list[str],
     Metavar("PARSES"),
     Help("Files with parses of the sentences in the gold treebank; all others are compared with the first."),
 ]
 Tagger = Annotated[
-    Folder | None, Help("Folder of a saved tagger to use instead of the tags of the file (default: tags of the file).")
+    Folder | None, Help("Folder of a saved tagger to use instead of the tags in the file (default: tags of the file).")
 ]
 Validation = Annotated[Path, Metavar("TREES")]
 Vectors = Annotated[Path, Metavar("VECTORS")]
@@ -131,7 +131,7 @@ def apply(
     by_line: ByLine = False,
     out: Written = None,
 ) -> None:
-    """Write sentences with predicted heads and relations; heads and relations in the file are ignored.
+    """Parse sentences and write the predicted heads and relations; heads and relations in the file are ignored.
 
     With --tagger, parts of speech, lemmas and morphology are predicted too, and with --text, sentences and words.
     Enhanced dependencies, PHEAD and PDEPREL are left empty, because they belong to other trees.

@@ -31,7 +31,7 @@ Sentences = Annotated[
 Find = Annotated[bool, Help("Predict which words are predicates instead of reading the predicates from the file.")]
 Parser = Annotated[
     Folder | None,
-    Help("Folder of a saved parser to use instead of the trees of the file (default: trees of the file)."),
+    Help("Folder of a saved parser to use instead of the trees in the file (default: trees of the file)."),
 ]
 
 

@@ -19,7 +19,7 @@ Input = Annotated[
 ]
 Text = Annotated[bool, Help("Read plain English text, with paragraphs separated by empty lines.")]
 ByLine = Annotated[bool, Help("End a sentence at the end of each line of the text.")]
-Written = Annotated[File | None, Help("File to write (default: standard output).")]
+Written = Annotated[File | None, Help("File to write the output to (default: standard output).")]
 
 
 def some(items: Iterable[Item], message: str) -> list[Item]:

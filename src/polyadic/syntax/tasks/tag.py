@@ -43,7 +43,7 @@ Input = Annotated[
 def train(
     sentences: Sentences, given: dict[str, Any], *, out: Out, columns: bool = False, force: bool = False
 ) -> Saved:
-    """Train a tagger on the parts of speech, morphology and lemmas in CoNLL-U, or on the last column of another format.
+    """Train a tagger on parts of speech, morphology and lemmas in CoNLL-U, or on the last column of other files.
 
     With --columns, tags that are all B-X, I-X and O are spans; if I-X follows B-X or I-X in all sentences, it does so
     in predictions too (bio).
