@@ -39,9 +39,9 @@ def train(
 ) -> Saved:
     """Fit a completion model to the known cells of a table.
 
-    Settings that are not given are selected by validation on held-out cells. With --hold-out, the error on other
-    held-out cells is reported beside that of a model of biases alone (for implicit: ranking measures beside those of
-    the most popular columns); the saved model is then fitted to all cells.
+    Settings that are not given are selected on held-out cells. With --hold-out, the prediction error on other held-out
+    cells is reported together with the error of a model of biases only (for implicit: ranking metrics, together with
+    the metrics of recommending the most popular columns); the saved model is then fitted to all cells.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ def recommend(
 ) -> dict[str, Any]:
     """Recommend columns with the highest predicted values for a row, or write recommendations for all rows to a file.
 
-    With --why, each prediction is split into the contributions of the row's known cells (als, implicit), or with
-    --by components into those of the components of any method; they and a base add up to the value. With --out,
-    catalogue coverage, the Gini index and the novelty (bits) of all recommendations are reported.
+    With --why, each predicted value is split into a base value and the contributions of the known cells of the row
+    (methods als and implicit) or, with --by components, of the components (all methods). With --out, the catalogue
+    coverage, the Gini index and the novelty in bits of all recommendations are reported.
 
     Parameters
     ----------
@@ -256,8 +256,9 @@ def add(
 ) -> Saved:
     """Update a model with new rows, new columns and new values of known cells.
 
-    New rows and columns are solved for with the others fixed, without refitting or selection. The error of the model on
-    the new cells, before it learned them, is reported; if it is much larger than on held-out cells, train again.
+    The vectors of new rows and columns are computed while all others stay fixed, without refitting or selection of
+    settings. The prediction error of the model on the new cells before the update is reported; if it is much larger
+    than the error on held-out cells, train the model again.
 
     Parameters
     ----------

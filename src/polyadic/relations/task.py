@@ -30,7 +30,7 @@ TASK = Task(
     "Complete knowledge graphs: predict missing facts from known facts and text, with explanations.",
     model=MODELS,
 )
-RULES = Task("rules", "Check and mine logic rules such as  owns(x, y) & !sold(x, y) => has(x, y)")
+RULES = Task("rules", "Check and mine logic rules, such as owns(x, y) & !sold(x, y) => has(x, y).")
 TASK.groups["rules"] = RULES
 
 Methods = Literal["complex", "cp", "distmult", "rescal", "tucker2", "tucker", "tucker3", "rules", "universal"]
@@ -67,9 +67,9 @@ def train(
     """Train a link prediction model or a universal schema on a file of facts.
 
     The tensor methods (complex, cp, distmult, rescal, tucker2, tucker, tucker3) and rules read triples and predict a
-    missing subject, relation or object. Strength and rank of a tensor method that are not given are selected on
-    held-out facts, or on those of --validation. The method rules mines Horn rules, which explain their predictions. The
-    method universal reads pairs of entities with predicates, relations of tables and patterns of text alike.
+    missing subject, relation or object. The strength and rank of a tensor method are selected on held-out facts, or on
+    the facts of --validation, if they are not given. The method rules mines Horn rules, which explain its predictions.
+    The method universal reads entity pairs with predicates, which may be relations of tables or patterns of text.
 
     Parameters
     ----------
@@ -214,12 +214,13 @@ def predict(
 ) -> Predictions:
     """Complete a fact, score the facts in a file, or predict the predicates of new entity pairs.
 
-    Two of --subject, --relation and --object ask for the third; a universal schema needs --relation alone, for the most
-    probable pairs, or --subject and --object, for the most probable predicates.
+    Give two of --subject, --relation and --object to predict the third. For a universal schema, give --relation to list
+    the most probable entity pairs, or --subject and --object to list the most probable predicates.
 
-    With --why, known facts that influence each score most are listed, each with its influence as a share of that of the
-    fact itself. For mined rules, the rules that derive a fact are listed with the facts that they derive it from. For a
-    universal schema, contributions of the known predicates of the pair and a base add up to the log-odds.
+    With --why, the known facts with the largest influence on each score are listed; an influence is relative to the
+    influence of the predicted fact itself. For mined rules, the rules that derive a prediction are listed with the
+    facts that they use. For a universal schema, the log-odds are split into a base value and the contributions of the
+    known predicates of the pair.
 
     Parameters
     ----------

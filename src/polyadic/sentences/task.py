@@ -66,8 +66,9 @@ def train(
 ) -> Saved:
     """Fit a document classifier; the settings C and share are selected by cross-validation if they are not given.
 
-    Documents without a class are left out, and counted. With --hold-out, the accuracy on held-out documents is reported
-    beside the share of the most frequent class; the saved model is then fitted to all documents with the same settings.
+    Documents without a class are skipped and counted. With --hold-out, the accuracy on held-out documents is reported
+    together with the accuracy of always predicting the most frequent class; the saved model is then fitted to all
+    documents with the same settings.
 
     Parameters
     ----------
@@ -133,8 +134,8 @@ def train(
 def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural = 0) -> dict[str, Any]:
     """List the most likely class of each document and its probability.
 
-    With --why, the log-odds of that class against all others are split into the contributions of the words of the
-    document, which add up to them together with a base.
+    With --why, the log-odds of the predicted class are split into a base value and the contributions of the words of
+    the document.
 
     Parameters
     ----------

@@ -240,8 +240,8 @@ def predict(
 ) -> dict[str, Any]:
     """Predict the label of each feature vector; in classification, also the probability of the second class.
 
-    With --why, each value is split into a base and the contributions of features and products of features. The value is
-    the prediction, the log-odds of the second class, or the logarithm of a count (--set loss=poisson).
+    With --why, each value is split into a base value and the contributions of features and products of features. The
+    value is the prediction, the log-odds of the second class, or the logarithm of a count (--set loss=poisson).
 
     Parameters
     ----------

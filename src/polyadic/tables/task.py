@@ -69,8 +69,8 @@ def table(
 ) -> Analysed:
     """Show the associations between the rows and columns of a table by correspondence analysis.
 
-    With --why, the ratio of the observed to the expected count of a cell is split into 1 and the contribution of each
-    axis.
+    With --why, the ratio of the observed to the expected count of a cell is split into 1 and the contributions of the
+    axes.
 
     Parameters
     ----------

@@ -60,10 +60,10 @@ def train(
 ) -> Saved:
     """Fit a collective matrix factorization to all tables of a database.
 
-    The method als computes point estimates, with --ridge; gibbs draws --draws samples from the posterior; variational
-    approximates it by a normal distribution. With --hold-out ratings=0.1, the error on a tenth of the cells of that
-    relation is reported for a model of all tables and for one of that relation alone; the saved model is then fitted to
-    all cells.
+    The method als computes point estimates; gibbs draws samples from the posterior distribution; variational
+    approximates the posterior by a normal distribution. With --hold-out ratings=0.1, the error on a tenth of the cells
+    of the relation ratings is reported for a model of all tables and for a model of that relation only; the saved model
+    is then fitted to all cells.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ def predict(
 ) -> dict[str, Any]:
     """Predict cells of a relation, with standard deviations for the methods gibbs and variational.
 
-    With --why, each prediction is split into the contributions of the known cells of one of its entities, from any
-    table; they and a base add up to the value, for truth values in log-odds.
+    With --why, each prediction (the log-odds if values are true or false) is split into a base value and the
+    contributions of the known cells of one of its entities, in any table.
 
     Parameters
     ----------
@@ -209,8 +209,8 @@ def add(
 ) -> Saved:
     """Update a model with new cells, solving for new entities and replacing the values of known cells.
 
-    A film of which only the genres are known can be predicted for every user, and rated films are predicted as well as
-    after training again.
+    A new entity can be predicted from its cells in any table: for example, a film with known genres for every user. For
+    rated films, predictions are as accurate as after training again.
 
     Parameters
     ----------
