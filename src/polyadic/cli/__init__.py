@@ -70,6 +70,12 @@ GROUPS = {panel: {name: commands_of(task) for name, task in tasks.items()} for p
 """Commands with commands of their own."""
 PANELS = ("Start", "Words", "Text", "Tables and relations", "Syntax and sequences")
 """Headings of the list of commands."""
+ORDER = (
+    *("example", "explore", "demo", "serve"),
+    *("train", "neighbours", "phrase", "senses", "components", "evaluate", "compare", "convert"),
+    *("corpus", "lines", "count", "plan", "check", "table"),
+)
+"""Commands that have no group, as they are listed."""
 
 app = typer.Typer(
     name="polyadic",
@@ -79,9 +85,9 @@ app = typer.Typer(
     epilog="Example:\n\npolyadic example\n\npolyadic explore example/holmes",
 )
 for panel in PANELS:
-    for task in TASKS.get(panel, ()):
-        for verb in task.verbs.values():
-            add_command(app, verb, task.model, panel=panel)
+    verbs = [(verb, task) for task in TASKS.get(panel, ()) for verb in task.verbs.values()]
+    for verb, task in sorted(verbs, key=lambda pair: ORDER.index(pair[0].name)):
+        add_command(app, verb, task.model, panel=panel)
     for name, group in GROUPS.get(panel, {}).items():
         app.add_typer(group, name=name, rich_help_panel=panel)
 add_command(app, replace(WORDS.verbs["neighbours"], word="neighbors"), hidden=True)
@@ -121,7 +127,7 @@ def polyadic(
         ),
     ] = False,
 ) -> None:
-    """Matrix and tensor factorization of language: word vectors and senses, topics, relations, tables with gaps."""
+    """Matrix and tensor factorization of language: word vectors, senses, topics, relations and incomplete tables."""
     del version  # its callback has shown it
     if ctx.invoked_subcommand is None:
         typer.echo(TRY, nl=False)

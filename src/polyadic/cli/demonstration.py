@@ -48,7 +48,7 @@ def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None
     Parameters
     ----------
     out : path
-        Folder to write; one written by an earlier demonstration is replaced.
+        Folder to write to; the output of an earlier demonstration is replaced.
     rank : int
         Length of the vectors.
     seed : int

@@ -27,7 +27,7 @@ def example(folder: Annotated[Path, Metavar("DIR")] = Path("example"), *, force:
     Parameters
     ----------
     folder
-        Folder to write.
+        Folder to write the example files to.
     """
     from polyadic.datasets.examples import FILES, write_examples
 
@@ -82,12 +82,12 @@ def _nothing_more(result: dict[str, Any]) -> None:
 
 @TASK.verb(example="polyadic demo --out demo", show=_nothing_more)
 def demo(*, out: Folder = Path("demo"), rank: Count = 100, seed: Natural = 1) -> dict[str, Any]:
-    """Factorize the word counts of a Wikipedia text included in gensim, and show neighbours, senses and scores.
+    """Train word vectors on a Wikipedia text included in gensim, and show nearest neighbours, senses and test scores.
 
     Parameters
     ----------
     out
-        Folder to write; one written by an earlier demonstration is replaced.
+        Folder to write to; the output of an earlier demonstration is replaced.
     rank
         Number of dimensions of the vectors.
     seed

@@ -69,30 +69,31 @@ class TableCompletion(Model):
     Parameters
     ----------
     method : {"als", "bayesian", "implicit", "trace-norm"}
-        Matrix factorization with biases (als), the same with uncertainty (bayesian), of counts or of lists without
-        values (implicit), or trace-norm regularization (trace-norm). See
+        Method: matrix factorization with biases (als) and its Bayesian version (bayesian), factorization of implicit
+        feedback such as counts (implicit), or trace-norm regularization (trace-norm). See
         :class:`~polyadic.completion.factorization.MatrixFactorization`,
         :class:`~polyadic.completion.bayesian.BayesianMatrixFactorization`,
         :class:`~polyadic.completion.implicit.ImplicitFactorization` and
         :class:`~polyadic.completion.trace_norm.TraceNormCompletion`.
     rank : int, optional
-        Number of components; 0 fits biases alone (default: selected on held-out cells). Not used by trace-norm.
+        Number of latent components; 0 fits a model of biases only (default: selected on held-out cells). Not used by
+        trace-norm.
     ridge : float, optional
-        Ridge penalty on the factors, or of trace-norm the penalty of the trace norm (default: selected on held-out
+        Ridge penalty on the factors; for trace-norm, the weight of the trace norm (default: selected on held-out
         cells).
     alpha : float, optional
-        Confidence added by the mean count, for implicit (default: selected on held-out cells).
+        Confidence added to a cell with the mean count (method implicit) (default: selected on held-out cells).
     choose : bool
-        Select the settings that are not given on held-out cells. Tables of less than 100 cells use the defaults of the
-        method.
+        Use held-out cells to select the settings that are not given. Tables of less than 100 cells use the defaults of
+        the method.
     budget : float, optional
-        Seconds after which selection stops, for als and implicit.
+        Time limit in seconds for the selection of settings (methods als and implicit).
     hold_out : float
-        Share of the cells to hold out and predict first, to measure the error. The model is then fitted to all cells.
+        Fraction of the cells to hold out for measuring the prediction error. The model is then fitted to all cells.
     hold_out_by : {"cells", "time"}
-        Hold out random cells, or the latest cells of a table with timestamps.
+        Cells to hold out: random cells, or the latest cells by timestamp.
     unknown : {"refuse", "mean"}
-        Names that the model has not seen: refuse them, or predict the mean over the names it knows.
+        Treatment of names not seen in training: raise an error (refuse), or predict the mean over known names (mean).
 
     Attributes
     ----------

@@ -49,21 +49,21 @@ def train(
 ) -> Saved:
     """Fit a completion model to the known cells of a table.
 
-    Settings that are not given are selected by validation on held-out cells. With --hold-out, the error on other
-    held-out
-    cells is reported beside that of a model of biases alone (for implicit: ranking measures beside those of the most
-    popular columns); the saved model is then fitted to all cells.
+    Settings that are not given are selected on held-out cells. With --hold-out, the prediction error on other held-out
+    cells is reported together with the error of a model of biases only (for implicit: ranking metrics, together with
+    the metrics of recommending the most popular columns); the saved model is then fitted to all cells.
 
     Parameters
     ----------
     table
         CSV or TSV file with a row name, a column name and a value on each line.
     columns
-        Headings, or positions from 1, of the row, the column and the value (default: the first three columns).
+        Headings or positions (from 1) of the file columns that contain row names, column names and values (default: the
+        first three columns).
     decimal
-        Decimal mark of the values.
+        Decimal separator of the values.
     time
-        Heading or position of a timestamp; --hold-out then holds out the latest lines.
+        Heading or position of the file column with timestamps; if given, --hold-out holds out the latest cells.
     """
     from polyadic.completion.named_cells import read_cells
 
@@ -91,18 +91,19 @@ def predict(
     interval: Share | None = None,
     unknown: Literal["refuse", "mean"] = "refuse",
 ) -> dict[str, Any]:
-    """Predict cells, with standard deviations (bayesian method only) and prediction intervals (any method).
+    """Predict the values of cells, with standard deviations (method bayesian) and prediction intervals (any method).
 
     Parameters
     ----------
     pairs
         CSV or TSV file with a row name and a column name on each line.
     columns
-        Headings, or positions from 1, of the row and the column (default: the first two columns).
+        Headings or positions (from 1) of the file columns that contain row names and column names (default: the first
+        two columns).
     interval
-        Level of a prediction interval, such as 0.9; needs a model trained with --hold-out.
+        Coverage of the prediction intervals, such as 0.9; requires a model trained with --hold-out.
     unknown
-        Names that the model has not seen: refuse them, or predict the mean over the names it knows.
+        Treatment of names not seen in training: raise an error (refuse), or predict the mean over known names (mean).
     """
     import numpy as np
 
@@ -138,28 +139,28 @@ def recommend(
     out: File | None = None,
     force: bool = False,
 ) -> dict[str, Any]:
-    """Rank the unknown columns of a row by predicted value, or write the rankings for all rows to a file.
+    """Recommend columns with the highest predicted values for a row, or write recommendations for all rows to a file.
 
-    With --why, each prediction is split into the contributions of the row's known cells (als, implicit), or with
-    --by components into those of the components of any method; they and a base add up to the value. With --out,
-    catalogue coverage, the Gini index and the novelty (bits) of all recommendations are reported.
+    With --why, each predicted value is split into a base value and the contributions of the known cells of the row
+    (methods als and implicit) or, with --by components, of the components (all methods). With --out, the catalogue
+    coverage, the Gini index and the novelty in bits of all recommendations are reported.
 
     Parameters
     ----------
     row
-        Name of a row (default: all rows, with --out).
+        Name of the row for which to recommend columns (default: all rows, with --out).
     top
         Number of columns to recommend.
     why
-        Number of contributions to show for each column.
+        Number of contributions to show for each recommended column.
     by
-        Contributions of known cells, or of components.
+        Explain each prediction by contributions of the known cells, or of the components.
     allowed
-        File with the names of the columns to recommend from, one per line (default: all columns).
+        File with the names of the only columns that may be recommended, one per line (default: all columns).
     blocked
-        File with the names of columns never to recommend, one per line.
+        File with the names of columns that must not be recommended, one per line.
     seen
-        Include columns that are known in the row.
+        Also recommend columns whose values are already known for the row.
     out
         File for the recommendations of all rows: CSV, or Parquet if its name ends in .parquet.
     """
@@ -216,9 +217,9 @@ def similar(model: TableCompletion, name: str, *, top: Count = 10, rows: bool = 
     Parameters
     ----------
     name
-        Name of a column, or with --rows of a row.
+        Name of the column to compare with, or of the row if --rows is given.
     top
-        Number of names to list.
+        Number of similar columns (or rows) to list.
     rows
         Compare rows instead of columns.
     """
@@ -228,14 +229,14 @@ def similar(model: TableCompletion, name: str, *, top: Count = 10, rows: bool = 
 
 @TASK.verb(example="polyadic complete components completed --top 5", question=True)
 def components(model: TableCompletion, *, top: Count = 10, number: Count | None = None) -> dict[str, Any]:
-    """Describe the components of the predictions by the columns with the largest loadings.
+    """List the columns with the largest loadings on each component of the predictions.
 
     Parameters
     ----------
     top
         Number of columns to list for each component.
     number
-        Number of components at most (default: the rank of the model).
+        Maximum number of components to list (default: the rank of the model).
     """
 
     def named(side: list[tuple[Any, float]]) -> list[dict[str, Any]]:
@@ -265,23 +266,27 @@ def add(
 ) -> Saved:
     """Update a model with new rows, new columns and new values of known cells.
 
-    New rows and columns are solved for with the others fixed, without refitting or selection. The error of the model on
-    the new cells, before it learned them, is reported; if it is much larger than on held-out cells, train again.
+    The vectors of new rows and columns are computed while all others stay fixed, without refitting or selection of
+    settings. The prediction error of the model on the new cells before the update is reported; if it is much larger
+    than the error on held-out cells, train the model again.
 
     Parameters
     ----------
     table
-        CSV or TSV file with the new lines: a row name, a column name and a value on each.
+        CSV or TSV file of new cells, with a row name, a column name and a value on each line.
     columns
-        Headings, or positions from 1, of the row, the column and the value (default: the first three columns).
+        Headings or positions (from 1) of the file columns that contain row names, column names and values (default: the
+        first three columns).
     decimal
-        Decimal mark of the values.
+        Decimal separator of the values.
     sweeps
-        Number of sweeps over all rows and columns after the new ones are solved for (default: 1; bayesian 0).
+        Number of sweeps that update all rows and columns after the new rows and columns are solved for (default: 1;
+        bayesian 0).
     sums
-        Add new values to known ones, as for counts, instead of replacing them.
+        Add new values of known cells to the old values, as for counts, instead of replacing the old values.
     refit
-        Also fit from scratch, save that model, and report its distance to the update.
+        Refit the model to all cells after the update, save the refitted model, and report how much the predictions
+        differ.
     """
     from polyadic.completion.named_cells import read_cells
     from polyadic.core.files import check_replaceable

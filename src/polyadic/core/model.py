@@ -82,11 +82,11 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     max_iter : int
         Maximum number of iterations.
     tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
+        Relative change of the objective at which the fit stops. See :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
         Seed of the random generator. None is a new start each time.
     threads : int, optional
-        Number of threads; all cores by default. The result does not depend on it.
+        Number of threads (default: all cores). The result does not depend on it.
     callback : callable, optional
         Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each iteration.
 

@@ -181,6 +181,8 @@ _NAMES: dict[Any, str] = {
     int: "a whole number",
     float: "a finite number",
     str: "text",
+    Path: "a path",
+    Any: "any value",
     Callable: "a function",
 }
 

@@ -35,7 +35,7 @@ def _print_written(result: dict[str, Any]) -> None:
     options=("out", "field", "port", "no_browser", "only_make", "export", *PAGE),
 )
 def explore(
-    sources: Annotated[list[str], Metavar("SOURCE...")],
+    sources: Annotated[list[str], Metavar("SOURCE")],
     given: dict[str, Any],
     *,
     out: Folder | None = None,
@@ -51,7 +51,7 @@ def explore(
     map_: bool = False,
     force: bool = False,
 ) -> dict[str, Any] | None:
-    """Explore a text in a browser: its words, their senses, phrases, concordance lines, topics, and a map.
+    """Explore a text in the browser: words, senses, phrases, concordance lines, topics, and a map of words.
 
     The first time, the text is read and word vectors are trained, with the settings of polyadic train. The results are
     kept in a folder, which opens at once the next time.
@@ -61,7 +61,8 @@ def explore(
     sources
         Text (files, folders, globs), or a folder created by an earlier run of polyadic explore.
     out
-        Folder for the results, in which finished steps are reused (default: name of the source with -workspace).
+        Folder for the results; steps finished by an earlier run are reused (default: name of the source with
+        -workspace).
     port
         Port on this machine; 0 selects a free one.
     no_browser
@@ -69,7 +70,7 @@ def explore(
     only_make
         Compute the results without starting the server.
     export
-        HTML file to write instead of starting the server, with the results selected by other options.
+        HTML file to write instead of starting the server, with the results that other options select.
     word
         Word to include in the exported page; can be repeated.
     phrase
@@ -77,9 +78,10 @@ def explore(
     topics
         Include the topics in the exported page.
     table
-        Correspondence analysis to include in the exported page: a field, or two separated by a slash; can be repeated.
+        Field, or two fields separated by a slash, to include as a correspondence analysis in the exported page; can be
+        repeated.
     parts
-        Comparison of two parts of the text to include in the exported page, by a field; can be repeated.
+        Two parts of the text, selected by values of a field, to compare in the exported page; can be repeated.
     map_
         Include the map of words in the exported page.
     """

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
+import shutil
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,13 +67,20 @@ Scheduler = Annotated[
 ]
 Workers = Annotated[
     str | None,
-    typer.Option(metavar="N", help="Start a local Dask cluster of N processes.", rich_help_panel=CLUSTER, hidden=True),
+    typer.Option(
+        metavar="N", help="Number of processes of a local Dask cluster to start.", rich_help_panel=CLUSTER, hidden=True
+    ),
 ]
 WORKERS = Parameter("workers", Annotated[int, Within(1, MAX_THREADS)], None)
 MemoryOfAll = Annotated[
     Any,
     typer.Option(
-        "--memory", parser=in_bytes, metavar="SIZE", help="Memory limit, such as 4G.", show_default="none", hidden=True
+        "--memory",
+        parser=in_bytes,
+        metavar="SIZE",
+        help="Memory limit of the command, such as 4G.",
+        show_default="none",
+        hidden=True,
     ),
 ]
 JSON = Parameter("as_json", bool, default=False, help="Print the result as JSON.")
@@ -279,7 +289,7 @@ def _described(parameter: Parameter) -> dict[str, Any]:
 
 
 def _typed_set() -> inspect.Parameter:
-    about = "Set a setting by name; --help-all lists all settings."
+    about = "Set any setting by name; --help-all lists all settings."
     option = typer.Option("--set", metavar="NAME=VALUE", help=about, show_default=False)
     return inspect.Parameter(
         "set_", inspect.Parameter.KEYWORD_ONLY, default=[], annotation=Annotated[list[str], option]
@@ -296,16 +306,24 @@ def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
         typer.echo(ctx.get_help())
         if settable:
             typer.echo("All settings, for --set NAME=VALUE:\n")
+        width, indent = shutil.get_terminal_size().columns, " " * 6
         for setting in settable.values():
-            default = setting.shown_default or ("none" if setting.default is None else setting.default)
-            typer.echo(f"  {setting.name}: {spelled(setting.hint)} (default: {default})\n      {setting.help}")
+            default = setting.shown_default or _as_typed(str(setting.default))
+            typer.echo(f"  {setting.name}: {_as_typed(spelled(setting.hint))} (default: {default})")
+            lines = textwrap.wrap(setting.help, width - len(indent), break_on_hyphens=False)
+            typer.echo(textwrap.indent("\n".join(lines), indent))
         raise typer.Exit
 
-    about = "Show this message with all options and settings, and exit."
+    about = "Show the full help with all options and settings, and exit."
     option = typer.Option("--help-all", callback=show_all, is_eager=True, help=about)
     return inspect.Parameter(
         "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option]
     )
+
+
+def _as_typed(text: str) -> str:
+    """Replace the Python values None, True and False in a text by the words that are typed on the command line."""
+    return re.sub(r"\b(None|True|False)\b", lambda value: value[0].lower(), text)
 
 
 def distributed(verb: Callable[..., None]) -> Callable[..., None]:

@@ -57,7 +57,8 @@ class MIRA(Reranker):
     C : float
         Upper bound of the step length, as a multiple of the feature difference.
     best : int
-        Number of candidates with a margin constraint. One is solved in closed form, several by dual coordinate ascent.
+        Number of highest-scoring candidates with a margin constraint. One is solved in closed form, several by dual
+        coordinate ascent.
     augmented : bool
         Add costs to scores in the search for the best candidates, which are then those of the largest loss.
 

@@ -90,7 +90,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     Parameters
     ----------
     averaged : bool
-        Use the mean of the weights over all lists instead of the last weights.
+        Use the mean of the weights over all updates instead of the last weights.
     shuffle : bool
         Visit the lists of a block in a new random order in each epoch.
 

@@ -35,10 +35,10 @@ Lists = Annotated[
     Help("File with a list of candidates per line (JSON lines), or a candidate per line with qid: (SVMrank)."),
     Metavar("LISTS"),
 ]
-Format = Annotated[Literal["auto", "jsonl", "svmrank"], Help("Format of the lists; auto detects it.")]
+Format = Annotated[Literal["auto", "jsonl", "svmrank"], Help("Format of the file of candidate lists; auto detects it.")]
 Unknown = Annotated[
     Literal["ignore", "error"],
-    Help("Treatment of features that were not in the training data: ignore and count them, or fail."),
+    Help("Treatment of features that were not in the training data: ignore and count them, or raise an error."),
 ]
 
 
@@ -74,9 +74,9 @@ def train(
     Parameters
     ----------
     method
-        One weight per feature (perceptron, mira), or weights in a low-rank tensor.
+        Method: one weight per feature (perceptron, mira), or a low-rank weight tensor (tensor-mira).
     validation
-        File with lists to evaluate on; the epoch of the lowest cost is kept.
+        File of validation lists; the epoch with the lowest cost is kept.
     min_count
         Minimum number of lists in which a feature occurs (JSON lines).
     """
@@ -129,9 +129,9 @@ def apply(
     Parameters
     ----------
     out
-        File to write (default: standard output).
+        File to write the output to (default: standard output).
     scores
-        Add the scores of all candidates (JSON lines).
+        Add the scores of all candidates to the output (JSON lines only).
     """
     from polyadic.interface import output
     from polyadic.interface.errors import say

@@ -181,23 +181,24 @@ class TensorMIRA(Reranker):
     order : int
         Number of modes :math:`D` of the weight tensor. Order 1 and rank 1 without collisions is MIRA.
     C : float
-        Upper bound of the step length.
+        Upper bound of the step size of each update.
     mapping : {"guided", "sequential", "random", "hashed"}
-        Assignment of features to cells. "guided" uses the weights of a perceptron trained first.
+        Assignment of features to cells of the weight tensor. "guided" uses the weights of a perceptron trained first.
     surrogate : int
-        Number of epochs of the perceptron trained first, averaged as the model is. The paper uses one.
+        Number of epochs of the perceptron that is trained first for the mapping and the initialization. It is averaged
+        as the model is; the paper uses one.
     sizes : sequence of int, optional
-        Sizes of the modes. By default :func:`~polyadic.ranking.tensor_mira.mode_sizes`.
+        Sizes of the modes of the weight tensor. By default :func:`~polyadic.ranking.tensor_mira.mode_sizes`.
     init : {"components", "signs"}
         Initial vectors, of unit norm: greedy rank-one components of the perceptron's weights in their cells (singular
         vectors for order 2), or random signs, close to the paper. Order 1 starts at zero.
     updates : {"random", "rotated", "fixed", "joint"}
-        Order of the vectors in a step. Later vectors move only if the earlier ones leave a loss, so "fixed" mostly
-        updates one vector. "joint" updates all at once.
+        Order in which the mode vectors are updated in each step. Later vectors move only if the earlier ones leave a
+        loss, so "fixed" mostly updates one vector. "joint" updates all at once.
     cap : {"scaled", "plain", "none"}
-        Bound of a step: C over the squared norms of the other vectors, which solves the problem above; C; or none.
+        Bound of the step size: C divided by the squared norms of the other mode vectors (scaled), C (plain), or none.
     augmented : bool
-        Add costs to scores in the search for the best candidate, which is then the one of the largest loss.
+        Add costs to scores when searching for the best candidate, so that the candidate with the largest loss is found.
 
     Attributes
     ----------

@@ -94,20 +94,20 @@ class HornRules(LinkPredictor):
     Parameters
     ----------
     max_length : int
-        Maximum number of edges of a path, from 1 to 3.
+        Maximum length of a rule's path in edges, from 1 to 3.
     support : int
-        Minimum number of pairs of which premise and conclusion of a rule hold.
+        Minimum support of a rule: the number of entity pairs for which its premise and conclusion hold.
     confidence : float
         Minimum confidence of a rule.
     smoothing : float
-        Constant :math:`\lambda` in the denominator of the confidence.
+        Constant :math:`\lambda` added to the denominator of the confidence.
     aggregation : {"noisy-or", "maximum"}
-        Combination of the rules that derive an answer.
+        Aggregation of the confidences of all rules that derive an answer.
     k : int
-        Number of best rules of each kind that are combined.
+        Number of the most confident rules of each kind that are aggregated.
     steps : int
-        Maximum number of steps along edges for measuring a path. Paths that need fewer are measured exactly, others on
-        random start entities.
+        Maximum number of edges followed to measure the confidence of a path. Paths that need fewer are measured
+        exactly, others on random start entities.
 
     Attributes
     ----------

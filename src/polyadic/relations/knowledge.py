@@ -103,25 +103,25 @@ class KnowledgeTensor(LinkPredictor):
     Parameters
     ----------
     rank : int
-        Length of entity vectors; for ComplEx, the number of complex elements.
+        Dimension of the entity vectors; for ComplEx, the number of complex elements.
     form : {"ComplEx", "CP", "DistMult", "RESCAL", "Tucker2", "TuckER", "Tucker3"}
         Form of the scores; see :mod:`polyadic.relations.bilinear`.
     relation_rank : int, optional
         Number of core slices of TuckER and Tucker 3; ``rank`` by default.
     reciprocal : bool
-        Whether to learn a reciprocal of each relation for questions about subjects; if not, the relation itself is used
-        backwards.
+        Whether to learn a reciprocal of each relation for subject queries; if not, the relation itself is inverted.
     loss : {"softmax", "logistic"}
-        Loss of a question: cross entropy over all candidates, or binary cross entropy of each candidate.
+        Loss of a query: cross entropy over all candidate entities (softmax), or binary cross entropy of each
+        (logistic).
     penalty : {"N3", "L2", "DURA"}
         Regularizer :math:`\Omega`; N3 suits diagonal forms and ComplEx, DURA suits forms with matrices. See
         :class:`~polyadic.relations.knowledge.DescentSettings`.
     strength : float
-        Strength :math:`\lambda` of the regularizer.
+        Regularization strength :math:`\lambda`.
     learning_rate : float
         Initial learning rate of Adagrad.
     batch : int, optional
-        Number of questions per batch; by default 500, or fewer such that an epoch has at least 50 steps.
+        Number of queries per batch; by default 500, or fewer so that an epoch has at least 50 steps.
     n_negatives : int, optional
         Number of sampled negative entities per batch, in addition to the entities named in it; by default all entities
         are candidates.

@@ -25,14 +25,18 @@ MODELS = (
     "polyadic.relations.universal:UniversalSchema",
     "polyadic.relations.knowledge:KnowledgeTensor",
 )
-TASK = Task("relations", "Complete knowledge graphs: predict facts from facts and text, with reasons.", model=MODELS)
-RULES = Task("rules", "Check and mine logic rules such as  owns(x, y) & !sold(x, y) => has(x, y)")
+TASK = Task(
+    "relations",
+    "Complete knowledge graphs: predict missing facts from known facts and text, with explanations.",
+    model=MODELS,
+)
+RULES = Task("rules", "Check and mine logic rules, such as owns(x, y) & !sold(x, y) => has(x, y).")
 TASK.groups["rules"] = RULES
 
 Methods = Literal["complex", "cp", "distmult", "rescal", "tucker2", "tucker", "tucker3", "rules", "universal"]
 Unknown = Annotated[
     Literal["error", "skip"],
-    Help("Facts with unknown entities or relations: stop with an error, or skip and count them."),
+    Help("Treatment of facts with unknown entities or relations: raise an error, or skip and count the facts."),
 ]
 Name = Annotated[str | None, Metavar("NAME")]
 Predicates = Annotated[list[str] | None, Repeated(), Metavar("PREDICATE")]
@@ -63,32 +67,33 @@ def train(
     """Train a link prediction model or a universal schema on a file of facts.
 
     The tensor methods (complex, cp, distmult, rescal, tucker2, tucker, tucker3) and rules read triples and predict a
-    missing subject, relation or object. Strength and rank of a tensor method that are not given are selected on
-    held-out facts, or on those of --validation. The method rules mines Horn rules, which explain their predictions. The
-    method universal reads pairs of entities with predicates, relations of tables and patterns of text alike.
+    missing subject, relation or object. The strength and rank of a tensor method are selected on held-out facts, or on
+    the facts of --validation, if they are not given. The method rules mines Horn rules, which explain its predictions.
+    The method universal reads entity pairs with predicates, which may be relations of tables or patterns of text.
 
     Parameters
     ----------
     facts
-        File with subject, relation and object on each line, separated by tabs; for universal subject, object and
-        predicate.
+        Tab-separated file with a subject, a relation and an object on each line; for universal, with subject, object
+        and predicate.
     method
-        Tensor factorization, mined rules, or universal schema.
+        Method: a tensor factorization, mined rules (rules), or a universal schema (universal).
     validation
-        File of validation facts: the epoch that predicts them best is kept (tensor methods), and scores are
-        calibrated.
+        File of validation facts, used to select the best epoch (tensor methods) and to calibrate the scores.
     known
         File of other true facts, which do not count as errors in validation (tensor methods).
     rules
-        File of rules to learn from in addition to the facts (universal).
+        File of logic rules to learn from in addition to the facts (method universal).
     regime
-        Fit rules and facts jointly, or first add the facts that rules derive (default: joint).
+        Use of the rules: fit rules and facts jointly, or add the derived facts before training (pre) (default: joint).
     add
-        Predicate without facts that rules conclude (universal); can be repeated.
+        Predicate that has no facts but is the conclusion of rules (method universal); can be repeated.
     choose
-        Select strength and rank that are not given on held-out facts (tensor methods).
+        Use held-out facts to select strength and rank if they are not given (tensor methods).
     budget
-        Seconds after which selection stops (default: 600).
+        Time limit in seconds for the selection of settings (default: 600).
+    max_iter
+        Maximum number of training epochs (default: tensor methods 50; universal 100).
     """
     from polyadic.core.methods import refuse_unused
     from polyadic.core.settings import BUDGET
@@ -209,17 +214,18 @@ def predict(
 ) -> Predictions:
     """Complete a fact, score the facts in a file, or predict the predicates of new entity pairs.
 
-    Two of --subject, --relation and --object ask for the third; a universal schema needs --relation alone, for the most
-    probable pairs, or --subject and --object, for the most probable predicates.
+    Give two of --subject, --relation and --object to predict the third. For a universal schema, give --relation to list
+    the most probable entity pairs, or --subject and --object to list the most probable predicates.
 
-    With --why, known facts that influence each score most are listed, each with its influence as a share of that of the
-    fact itself. For mined rules, the rules that derive a fact are listed with the facts that they derive it from. For a
-    universal schema, contributions of the known predicates of the pair and a base add up to the log-odds.
+    With --why, the known facts with the largest influence on each score are listed; an influence is relative to the
+    influence of the predicted fact itself. For mined rules, the rules that derive a prediction are listed with the
+    facts that they use. For a universal schema, the log-odds are split into a base value and the contributions of the
+    known predicates of the pair.
 
     Parameters
     ----------
     facts
-        File of facts to score, in the form of the training file.
+        File of facts to score, in the format of the training file.
     subject
         Subject of a fact to complete.
     relation
@@ -227,15 +233,15 @@ def predict(
     object
         Object of a fact to complete.
     unseen
-        File of new pairs of entities with known predicates (universal).
+        File of entity pairs that are not in the training data, with their known predicates (method universal).
     known
-        Include facts that the model was trained on.
+        Include training facts in the predictions.
     top
-        Number of predictions.
+        Number of predictions to list.
     why
-        Number of reasons to show for each prediction.
+        Number of facts, rules or contributions to show as an explanation of each prediction.
     rules
-        File of rules to derive predictions by, with --why.
+        File of logic rules; with --why, the rules that derive each prediction are shown.
     """
     parts = subject, relation, object
     _check_request(parts, facts, unseen, known=known, skip=unknown == "skip", why=why, rules=rules)
@@ -300,7 +306,7 @@ def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, An
     Parameters
     ----------
     predicate
-        Predicate of the training data.
+        Predicate in the training data to compare with.
     top
         Number of predicates to list.
     """
@@ -330,11 +336,11 @@ def evaluate(
     Parameters
     ----------
     test
-        File of facts to predict, in the form of the training file.
+        File of test facts, in the format of the training file.
     known
         File of other true facts, such as the validation facts; can be repeated.
     rank_relations
-        Rank the relations between both entities, too.
+        Also evaluate the rank of the true relation between the two entities of each test fact.
     """
     _check_names(model)
     if _is_of_triples(model):
@@ -354,9 +360,9 @@ def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, 
     Parameters
     ----------
     facts
-        File with subject, relation and object on each line, separated by tabs.
+        Tab-separated file with a subject, a relation and an object on each line.
     epochs
-        Number of epochs over the questions about new entities (default: 20).
+        Number of training epochs for the vectors of new entities (default: 20).
     """
     from polyadic.core.files import check_replaceable
     from polyadic.core.serialization import KIND
@@ -378,27 +384,27 @@ def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, 
 
 @TASK.verb(example="polyadic relations patterns parsed.conllu --out patterns.tsv")
 def patterns(
-    sources: Annotated[list[str], Metavar("SOURCE...")],
+    sources: Annotated[list[str], Metavar("SOURCE")],
     *,
     out: File,
     parse: Annotated[str | None, Metavar("NAME")] = None,
     key: Annotated[str | None, Metavar("KEY")] = None,
     min_count: Count = 1,
 ) -> Saved:
-    """Extract facts for a universal schema from parsed text: paths and words between two names in a sentence.
+    """Extract facts for a universal schema from parsed text: dependency paths and words between two names.
 
     Parameters
     ----------
     sources
-        CoNLL-U files; with --parse files, folders or globs of text.
+        CoNLL-U files; with --parse, files, folders or globs of plain text.
     out
         File of facts to write.
     parse
-        Name of a spaCy pipeline to parse text by, such as en_core_web_sm.
+        Name of a spaCy pipeline with which to parse plain text, such as en_core_web_sm.
     key
-        Key of the MISC column that marks names (default: runs of proper nouns).
+        Key in the CoNLL-U column MISC that marks names (default: runs of proper nouns).
     min_count
-        Minimum number of pairs of a pattern.
+        Minimum number of entity pairs with which a pattern must occur.
     """
     from collections import Counter
 
@@ -453,9 +459,9 @@ def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> 
     rules
         File with one rule on each line; # begins a comment.
     facts
-        File of facts, with the predicates that rules may name.
+        File of facts in which to count how often rules hold; rules may use only the predicates of this file.
     add
-        Predicate without facts that rules may name; can be repeated.
+        Predicate that rules may use although it has no facts; can be repeated.
     """
     from polyadic.relations.rule_mining import count_groundings
     from polyadic.relations.rules import read_rules
@@ -493,16 +499,16 @@ def _print_mined(result: dict[str, Any]) -> None:
 
 @RULES.verb(example="polyadic relations rules mine pairs.tsv --confidence 0.6", show=_print_mined)
 def mine(facts: File, *, confidence: Share = 0.8, support: Count = 10) -> dict[str, Any]:
-    """Mine rules between two predicates from facts, and print them in the format of a rules file.
+    """Mine rules in which one predicate implies another, and print them in the format of a rules file.
 
     Parameters
     ----------
     facts
-        File with subject, object and predicate on each line, separated by tabs.
+        Tab-separated file with a subject, an object and a predicate on each line.
     confidence
-        Minimum share of the conclusions that are facts.
+        Minimum confidence of a rule: the fraction of its conclusions that are known facts.
     support
-        Minimum number of conclusions that are facts.
+        Minimum support of a rule: the number of its conclusions that are known facts.
     """
     from polyadic.relations.rule_mining import mine_rules
     from polyadic.relations.schema import read_schema

@@ -214,17 +214,17 @@ class UniversalSchema(SchemaModel):
     loss : {"logistic", "bpr"}
         Training loss: logistic regression, or Bayesian personalized ranking.
     biases : {"none", "columns", "rows", "both"}
-        Biases to learn: :math:`b_c` of columns, :math:`a_r` of rows.
+        Biases to learn: none, of columns :math:`b_c`, of rows :math:`a_r`, or of both.
     n_negatives : int
         Number of sampled negatives per observed cell.
     negative_weight : float
         Weight of a sampled negative in the logistic loss.
     ridge : float
-        Strength of the penalty of each vector, for each occurrence. It is :math:`\lambda` in
+        Strength of the ridge penalty on each vector, for each occurrence in an update. It is :math:`\lambda` in
         :math:`\lambda \|x\|^2`; the default is the published value.
     weight_ridge : float
-        Strength of the penalty of each weight and bias, for each occurrence. The default predicts held-out paths better
-        than 0.01.
+        Strength of the ridge penalty on each weight and bias, for each occurrence in an update. The default predicts
+        held-out paths better than 0.01.
     learning_rate : float
         Initial learning rate of Adagrad.
     batch : int, optional

@@ -56,20 +56,20 @@ class SentenceVectors(Transformer, ABC):
     Parameters
     ----------
     pooling : {"mean", "moments", "largest", "extremes", "all"}
-        Pooling of each coordinate over the words; see :mod:`polyadic.sentences.base`.
+        Pooling of each vector dimension over the words of a sentence. See :mod:`polyadic.sentences.base`.
     pool : int
-        Number of largest values, for the poolings that keep them.
+        Number of largest values to keep (poolings largest, extremes and all).
     segments : int
-        Number of parts of a sentence that are pooled separately.
+        Number of segments of a sentence that are pooled separately.
     words : {"ppmi-svd", "ca", "one-hot"} or Embedding
         Word vectors, or the method that learns them from the sentences; see
         :func:`~polyadic.sentences.words.vectors_of`.
     rank : int
         Dimension of word vectors learned from the sentences.
     min_count : int
-        Minimum frequency of a word with a learned vector.
+        Minimum frequency of words whose vectors are learned.
     empty : {"zero", "error"}
-        Result for a sentence without a known word: a zero vector or an error.
+        Result for a sentence without known words: a zero vector or an error.
     """
 
     embedding_: Embedding = learned()

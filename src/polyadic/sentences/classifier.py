@@ -83,11 +83,11 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     C : float
         Inverse regularization strength of the logistic regression.
     share : float
-        Weight of the log-count ratios against the logistic regression.
+        Weight of the naive Bayes log-count ratios relative to the logistic regression, from 0 to 1.
     characters : int
         Maximum length of character n-grams; 0 uses none.
     alpha : float
-        Pseudo-count of the log-count ratios.
+        Pseudo-count for smoothing the log-count ratios.
     language : str
         Language code of the documents, such as de; auto detects it.
 

@@ -54,29 +54,29 @@ class ConvolutionalSentences(SentenceVectors):
     Parameters
     ----------
     filters : int
-        Number of filters L of each coordinate. At best a sixth of the length is identifiable, half of it with
-        ``padded``.
+        Number of filters L for each dimension of the word vectors. At best a sixth of the length is identifiable, half
+        of it with ``padded``.
     length : int
-        Length n of a patch and of a filter.
+        Length n of the filters, in words.
     pooling : {"moments", "mean", "largest", "extremes", "all"}
         Pooling of activations: mean and root mean square; the mean; the k largest of each filter; the k largest and the
         k smallest; the k largest of all filters of a coordinate, as printed. Moments are as good as the mean of words,
         and better than the largest activations. Only the last three, sparse codes and ``segments=2`` depend on word
         order.
     padded : bool
-        Whether to pad patches with as many zeros, so that filters do not wrap around.
+        Whether to pad patches with an equal number of zeros, so that filters do not wrap around.
     decoding : {"least-norm", "sparse"}
-        Decoding in closed form (:func:`~polyadic.sentences.filter_als.deconvolve`), or sparse
-        (:func:`~polyadic.sentences.convolutional.sparse_codes`), which takes 60 times as long.
+        Decoding of activations: in closed form, or sparse, which takes 60 times as long. See
+        :func:`~polyadic.sentences.filter_als.deconvolve` and :func:`~polyadic.sentences.convolutional.sparse_codes`.
     ridge : float
-        Ridge of decoding in closed form, added to the power spectrum.
+        Ridge penalty of least-norm decoding, added to the power spectrum.
     penalty : float
-        L1 penalty of sparse decoding, in units of the root mean square of the coordinate.
+        L1 penalty of sparse decoding, relative to the root mean square of the word-vector dimension.
     words : {"ppmi-svd", "ca", "one-hot"} or Embedding
         Word vectors, or the method that learns them from the sentences; see
         :func:`~polyadic.sentences.words.vectors_of`. The paper uses one-hot vectors.
     starts : int
-        Number of random starts of each decomposition, of which the best is kept.
+        Number of random initializations of each tensor decomposition, of which the best is kept.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ class MeanSentences(SentenceVectors):
     Parameters
     ----------
     a : float, optional
-        Constant of the SIF weights, 0.001 in the paper (default: equal weights).
+        Smoothing constant of the SIF weights, 0.001 in the paper (default: equal weights).
     removed : int
         Number of common components to remove, 1 in the paper.
 

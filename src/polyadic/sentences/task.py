@@ -21,18 +21,24 @@ if TYPE_CHECKING:
     from polyadic.text.pieces import Reading
 
 CLASSIFIER = "polyadic.sentences.classifier:TextClassifier"
-CLASSIFY = Task("classify", "Classify documents by models of labelled ones, and explain by words.", model=CLASSIFIER)
+CLASSIFY = Task(
+    "classify",
+    "Train document classifiers on labelled documents, classify documents, and explain predictions by words.",
+    model=CLASSIFIER,
+)
 MEAN = "polyadic.sentences.mean:MeanSentences"
 CONVOLUTIONAL = "polyadic.sentences.convolutional:ConvolutionalSentences"
 SENTENCES = Task(
     "sentences",
-    "Vectors of sentences, learned from the sentences alone: train, encode, search.",
+    "Sentence vectors, learned from unlabelled sentences: train, encode, search.",
     model="polyadic.sentences.base:SentenceVectors",
 )
 MIN_DOCUMENTS = 50
 """Number of documents from which settings are selected by cross-validation."""
 Label = Annotated[
-    str, Help("Column of the table that holds the class (default: the folder of each file)."), Metavar("NAME")
+    str,
+    Help("Table column that contains the class of each document (default: the folder of each file)."),
+    Metavar("NAME"),
 ]
 Lines = Annotated[str, Help("File with one sentence per line; - reads standard input."), Metavar("SENTENCES")]
 
@@ -58,19 +64,20 @@ def train(
     seed: Seed = 0,
     force: bool = False,
 ) -> Saved:
-    """Fit a document classifier; C and share are selected by cross-validation unless they are given.
+    """Fit a document classifier; the settings C and share are selected by cross-validation if they are not given.
 
-    Documents without a class are left out, and counted. With --hold-out, the accuracy on held-out documents is reported
-    beside the share of the most frequent class; the saved model is then fitted to all documents with the same settings.
+    Documents without a class are skipped and counted. With --hold-out, the accuracy on held-out documents is reported
+    together with the accuracy of always predicting the most frequent class; the saved model is then fitted to all
+    documents with the same settings.
 
     Parameters
     ----------
     hold_out
-        Share of the documents to hold out for the accuracy.
+        Fraction of the documents to hold out for measuring accuracy.
     choose
-        Select C and share by cross-validation if they are not given.
+        Select the settings C and share by cross-validation if they are not given.
     budget
-        Seconds after which selection stops.
+        Time limit in seconds for the selection of settings.
     seed
         Seed of the held-out documents and of the folds.
     """
@@ -136,13 +143,13 @@ def _print_documents(result: dict[str, Any]) -> None:
 def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural = 0) -> dict[str, Any]:
     """List the most likely class of each document and its probability.
 
-    With --why, the log-odds of that class against all others are split into the contributions of the words of the
-    document, which add up to them together with a base.
+    With --why, the log-odds of the predicted class are split into a base value and the contributions of the words of
+    the document.
 
     Parameters
     ----------
     why
-        Number of words to list for each document, by their contributions.
+        Number of words to list for each document, those with the largest contributions to the prediction.
     """
     from polyadic.interface import output
     from polyadic.text.readers import documents, name_of_document, with_documents_by_line
@@ -225,7 +232,7 @@ def top(
     Parameters
     ----------
     name
-        Class to list (default: all classes).
+        Class whose words are listed (default: all classes).
     top
         Number of words to list for each class.
     """
@@ -291,19 +298,23 @@ def train_sentences(
     pooling: Literal["mean", "moments", "largest", "extremes", "all"] | None = None,
     force: bool = False,
 ) -> Saved:
-    """Fit a model of sentence vectors.
+    """Fit a model of sentence vectors to unlabelled sentences.
 
     The word vectors are learned from the same sentences, unless --words names others.
 
     Parameters
     ----------
     method
-        Mean of word vectors weighted by smooth inverse frequency without its common component (sif), their mean, or
-        filters of word sequences (convolutional).
+        Method: mean of word vectors weighted by smooth inverse frequency (sif), unweighted mean, or convolutional
+        filters of word sequences.
     words
-        Word vectors: ppmi-svd, ca, one-hot, or a folder or file of vectors.
+        Word vectors: ppmi-svd, ca or one-hot learned from the sentences, or a folder or file of vectors.
     pooling
-        Pooling of each coordinate over the words (default: mean; convolutional: moments).
+        Pooling of each vector dimension over the words of a sentence (default: mean; convolutional: moments).
+    filters
+        Number of filters for each dimension of the word vectors (method convolutional).
+    length
+        Length of the filters in words (method convolutional).
     """
     from polyadic.core.methods import refuse_unused
     from polyadic.embedding import read_vectors
@@ -340,12 +351,12 @@ def _print_written(result: dict[str, Any]) -> None:
 
 @SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=_print_written)
 def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = False) -> dict[str, Any]:
-    """Write an array of sentence vectors, with a row for each line and zeros for lines without a known word.
+    """Write the vectors of sentences as an array with one row per line; lines without known words get zeros.
 
     Parameters
     ----------
     out
-        File to write: .npy, with a row for each sentence.
+        NumPy file (.npy) to write, with one row per sentence.
     """
     import numpy as np
 
@@ -369,7 +380,7 @@ def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10
     Parameters
     ----------
     query
-        Sentence to compare with.
+        Query sentence to compare with the sentences in the file.
     top
         Number of sentences to list.
     """
@@ -393,12 +404,12 @@ def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10
     "\n\npolyadic sentences templates filters paragraphs.txt"
 )
 def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, top: Count = 5) -> dict[str, Any]:
-    """List the positions where each filter of a convolutional model is most active.
+    """List the positions in sentences at which each filter of a convolutional model is most active.
 
     Parameters
     ----------
     coordinates
-        Number of coordinates to list, from the first.
+        Number of word-vector dimensions whose filters are listed, starting with the first.
     top
         Number of positions to list for each filter.
     """
@@ -424,7 +435,7 @@ def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, 
 
 @SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=_print_written)
 def static(model: SentenceVectors, *, out: Out, force: bool = False) -> dict[str, Any]:
-    """Write a model of means as a static encoder in a folder that sentence-transformers can load."""
+    """Export a sentence model that averages word vectors as a static encoder for sentence-transformers."""
     vectors = model.static()
     vectors.save_pretrained(out, overwrite=force)
     return {"out": str(out), "words": len(vectors), "rank": vectors.rank}

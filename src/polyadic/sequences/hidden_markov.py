@@ -57,15 +57,15 @@ class HiddenMarkov(Model):
     states : int
         Number of hidden states.
     init : {"best", "spectral", "anchors", "clusters", "random"}
-        Start of Baum-Welch: moments of three symbols (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`),
-        anchor symbols or clusters of symbols (:mod:`~polyadic.sequences.hidden_spectral`), or random distributions.
-        "best" runs ten iterations from each of the first three and continues with the most likely. All but "random"
-        allow at most as many states as symbols.
+        Initialization of the EM algorithm: spectral estimates, anchor symbols, clusters of symbols, random
+        distributions, or the best of the first three. Spectral estimates are from moments of three symbols
+        (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`); for anchors and clusters see
+        :mod:`~polyadic.sequences.hidden_spectral`. "best" runs ten iterations from each of the first three and
+        continues with the most likely. All but "random" allow at most as many states as symbols.
     max_iter : int
         Maximum number of EM (Baum-Welch) iterations.
     smoothing : float
-        Pseudo-count added to each expected count, for maximum a posteriori estimates under Dirichlet priors with
-        parameters 1 + ``smoothing``.
+        Pseudo-count added to each expected count (MAP estimation with Dirichlet priors of parameter 1 + ``smoothing``).
     unknown : {"raise", "missing"}
         Whether a symbol not seen in training raises an error, or counts as missing, with probability 1 in every state.
     threads : int, optional

@@ -64,19 +64,20 @@ class SequenceTagger(Model):
     Parameters
     ----------
     rank : int, optional
-        Rank of the feature weights W, at most the number of tags (default: unconstrained weights).
+        Rank of the matrix of feature weights, at most the number of tags (default: unconstrained weights).
     loss : {"likelihood", "hinge", "perceptron"}
-        Training loss. See :mod:`polyadic.sequences.sequence_tagger`.
+        Training loss: likelihood of the tags, structured hinge loss, or structured perceptron. See
+        :mod:`polyadic.sequences.sequence_tagger`.
     learning_rate : float
         Initial learning rate of AdaGrad. A perceptron with a rank needs about 0.03; without a rank it hardly matters.
     l2 : float
-        Strength of the L2 penalty, relative to the mean loss of a sentence. It is :math:`\lambda` in
+        Strength of the L2 penalty, relative to the mean loss per sentence. It is :math:`\lambda` in
         :mod:`polyadic.sequences.sequence_tagger`.
     init : {"svd", "random"}
-        Initialization of U and V: the best low-rank approximation of the weights after one unconstrained pass, or small
-        random numbers.
+        Initialization of the low-rank factors: the best approximation of the weights after one unconstrained pass, or
+        small random numbers.
     averaged : bool
-        Whether to average each of U, V and T over all updates.
+        Whether to average the parameters over all updates.
     bio : bool
         Whether tags are spans in BIO encoding, so that ``I-X`` may only follow ``B-X`` or ``I-X``. The constraint is
         used in prediction, not in training.

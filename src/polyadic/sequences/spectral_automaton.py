@@ -71,32 +71,33 @@ class SpectralAutomaton(Model):
     Parameters
     ----------
     rank : int or sequence of int
-        Number of states, or candidates for it. Candidates are tried in increasing order until the likelihood of
-        held-out strings no longer improves (all of them for the method "svd"), and the best is used.
+        Number of states, or several candidates, of which the best on held-out strings is used. Candidates are tried in
+        increasing order until the likelihood of held-out strings no longer improves (all of them for the method "svd"),
+        and the best is used.
     method : {"hull", "svd"}
         Learning method: "hull" uses extreme prefixes as states and has non-negative weights, "svd" uses singular
         vectors.
     statistic : {"factor", "prefix", "string"}
-        What is counted: substrings, prefixes or whole strings.
+        Counts in the Hankel matrix: of substrings (factor), of prefixes, or of whole strings.
     basis : int or None
-        Number of prefixes and of suffixes in the Hankel matrix, the most frequent; None for all that occur.
+        Number of the most frequent prefixes and suffixes in the Hankel matrix; None uses all that occur.
     max_length : int
-        Maximum length of these prefixes and suffixes.
+        Maximum length of the prefixes and suffixes in the Hankel matrix.
     scaling : float
-        Exponent of the sums of rows and columns by which the matrix is scaled.
+        Exponent of the row and column sums by which the Hankel matrix is scaled.
     passes : int
-        Maximum number of EM passes over the strings; the method "svd" has none.
+        Maximum number of EM passes over the strings; the method "svd" does not use EM.
     starts : int
         Number of EM runs for each rank, with different random perturbations; held-out strings select the best.
     order : int
-        Order of the n-gram model that is mixed in; 0 mixes in uniform probabilities.
+        Order of the n-gram model interpolated with the automaton; 0 interpolates with uniform probabilities.
     held_out : float
-        Share of strings held out to select the rank, the number of passes and the weight of the n-grams. With 0 there
-        must be one rank, all passes are made, and nothing is mixed in.
+        Fraction of the strings held out to select the rank, the number of EM passes and the weight of the n-gram model.
+        With 0 there must be one rank, all passes are made, and nothing is mixed in.
     unknown : hashable, optional
         Known symbol that replaces symbols not seen in training; by default these raise an error.
     alphabet : sequence, optional
-        All symbols, if some do not occur.
+        All symbols of the alphabet, if some do not occur in the training strings.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ HIDDEN = "polyadic.sequences.hidden_markov:HiddenMarkov"
 SPECTRAL = "polyadic.sequences.spectral_automaton:SpectralAutomaton"
 HMM = Task("hmm", "Hidden Markov models of symbol sequences: train, score, decode, sample.", model=HIDDEN)
 AUTOMATON = Task(
-    "automaton", "Weighted automata of strings by spectral learning: train, score, sample.", model=SPECTRAL
+    "automaton", "Weighted automata: train by spectral learning, score and sample strings.", model=SPECTRAL
 )
 END = "</s>"
 """End symbol, if the ends of sequences are modelled."""
@@ -33,16 +33,19 @@ SAMPLED = 1000
 """Sequences that are sampled at a time."""
 Sequences = Annotated[
     Path,
-    Help("File with a sequence per line, symbols separated by spaces; - reads standard input."),
+    Help("File with one sequence per line and symbols separated by spaces; - reads standard input."),
     Metavar("SEQUENCES"),
 ]
 Format = Annotated[
     Literal["lines", "pautomac"],
-    Help('Format of the file: lines, or pautomac (first "strings size", then "length symbol symbol ..." per line).'),
+    Help(
+        'File format: lines (one string per line), or pautomac (first "strings size", then "length symbol symbol ..."'
+        " per line)."
+    ),
 ]
 Missing = Annotated[bool, Help("Treat symbols not seen in training as missing instead of raising an error.")]
-Number = Annotated[Count, Help("Number of sequences to sample.")]
-SampleSeed = Annotated[Seed, Help("Seed of the sampling.")]
+Number = Annotated[Count, Help("Number of sequences to sample from the model.")]
+SampleSeed = Annotated[Seed, Help("Random seed of the samples.")]
 
 
 # ---- hidden Markov models
@@ -63,16 +66,16 @@ def train(
     budget: Amount = BUDGET,
     force: bool = False,
 ) -> Saved:
-    """Fit a hidden Markov model by EM; states and smoothing are selected on held-out sequences unless given.
+    """Fit a hidden Markov model by EM; states and smoothing are selected on held-out sequences if they are not given.
 
     Parameters
     ----------
     ends
-        Model the length of sequences too, by the end symbol </s>.
+        Append the end symbol </s> to each sequence, so that the model also predicts where sequences end.
     choose
-        Select the settings that are not given on held-out sequences.
+        Use held-out sequences to select the settings that are not given.
     budget
-        Seconds after which selection stops.
+        Time limit in seconds for the selection of settings.
     """
     from polyadic.core.selection import select
     from polyadic.sequences.hidden_markov import HiddenMarkov
@@ -124,12 +127,12 @@ def _print_scores(result: dict[str, Any]) -> None:
 
 @HMM.verb(example="polyadic hmm score hmm letters.txt", show=_print_scores)
 def score(model: HiddenMarkov, sequences: Sequences, *, each: bool = False, missing: Missing = False) -> dict[str, Any]:
-    """Compute the log-probability and the perplexity of sequences, including their ends if the model has them.
+    """Compute the log-probability and perplexity of sequences, with end symbols if the model was trained with --ends.
 
     Parameters
     ----------
     each
-        Return the log-probability of each sequence.
+        Print the log-probability of each sequence instead of a summary.
     """
     data = [sequence for sequence, _ in _with_ends(sequences, _with_unknown(model, missing=missing))]
     logs = model.score_sequences(data)
@@ -147,12 +150,12 @@ def score(model: HiddenMarkov, sequences: Sequences, *, each: bool = False, miss
 
 @HMM.verb(example="polyadic hmm states hmm letters.txt --out states.txt", json=False)
 def states(model: HiddenMarkov, sequences: Sequences, *, missing: Missing = False, out: File | None = None) -> None:
-    """Write the most likely hidden states of each sequence, one sequence per line.
+    """Write the most likely hidden state sequence (Viterbi path) of each sequence, one per line.
 
     Parameters
     ----------
     out
-        File to write (default: standard output).
+        File to write the output to (default: standard output).
     """
     from polyadic.interface import output
 
@@ -179,7 +182,7 @@ def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
     Parameters
     ----------
     top
-        Number of symbols to list.
+        Number of symbols to list for each hidden state.
     """
     import numpy as np
 
@@ -201,7 +204,7 @@ def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
 
 @HMM.verb(example="polyadic hmm sample hmm --number 5", json=False)
 def sample(model: HiddenMarkov, *, number: Number = 10, max_length: Count = 50, seed: SampleSeed = 0) -> None:
-    """Sample sequences, one per line; all have the maximum length unless the model includes ends.
+    """Sample sequences, one per line; all have the maximum length unless the model was trained with --ends.
 
     Parameters
     ----------
@@ -256,7 +259,7 @@ def train_automaton(
     format: Format = "lines",  # noqa: A002 # the option of other commands that read files
     force: bool = False,
 ) -> Saved:
-    """Fit a weighted automaton to strings; an empty line is the empty string."""
+    """Fit a weighted automaton to a file of strings; an empty line is the empty string."""
     import time
 
     began, size = time.perf_counter(), [0]
@@ -289,14 +292,14 @@ def score_strings(
     solution: File | None = None,
     each: bool = False,
 ) -> dict[str, Any]:
-    """Compute the mean log-likelihood and perplexity of strings, and the PAutomaC perplexity given true probabilities.
+    """Compute the mean log-likelihood and perplexity of strings, and the PAutomaC score if --solution is given.
 
     Parameters
     ----------
     solution
-        File with the true probabilities, in PAutomaC's format.
+        PAutomaC solution file with the true probability of each string.
     each
-        Return the log-likelihood of each string.
+        Print the log-likelihood of each string instead of a summary.
     """
     from polyadic.metrics.strings import string_perplexity
     from polyadic.sequences.symbols import read_probabilities
@@ -321,7 +324,7 @@ def score_strings(
 def sample_strings(
     model: SpectralAutomaton, *, number: Number = 10, max_length: Natural = 1000, seed: SampleSeed = 0
 ) -> None:
-    """Sample strings, one per line.
+    """Sample strings from a weighted automaton, one per line.
 
     Parameters
     ----------

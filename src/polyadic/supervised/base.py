@@ -31,9 +31,9 @@ class FactorizationMachineBase(Model):
     Parameters
     ----------
     rank : int or tuple of int
-        Length of the factors of a feature. A tuple has one length for each order from 2 on.
+        Dimension of the factor vector of each feature, or one dimension per interaction order from 2 on.
     order : int
-        Maximum number of features in a product. 1 gives a linear model.
+        Maximum number of features in a product; 1 gives a linear model.
     scale : float
         Standard deviation of the initial factors.
     """
@@ -153,9 +153,9 @@ class PointMachine(FactorizationMachineBase):
     Parameters
     ----------
     ridge : float
-        Penalty :math:`\lambda` on the factors.
+        Ridge penalty :math:`\lambda` on the factors.
     linear_ridge : float
-        Penalty :math:`\lambda_w` on the linear weights.
+        Ridge penalty :math:`\lambda_w` on the linear weights.
     count_power : float
         Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
         proportion to their rows.

@@ -96,7 +96,7 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
     Parameters
     ----------
     clip : bool
-        Clip the predictions of each sample to the range of the training targets, as suits ratings.
+        Clip the predictions of each posterior sample to the range of the training targets, which suits ratings.
 
     Attributes
     ----------

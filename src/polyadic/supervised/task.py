@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TASK = Task(
     "machine",
-    "Predict from features and their products, by factorization machines.",
+    "Factorization machines: predict numbers, classes or rankings from sparse feature vectors.",
     model="polyadic.supervised.base:FactorizationMachineBase",
 )
 SETTINGS = (
@@ -35,10 +35,16 @@ SETTINGS = (
     "polyadic.supervised.factorization_machines:FactorizationMachine",
 )
 """Classes whose settings training takes; of a setting that several have, the last describes it."""
-Lines = Annotated[File, Help("File with lines such as 4 1:1 7:0.5: a label, then indices and values of features.")]
+Lines = Annotated[
+    File,
+    Help(
+        "File of feature vectors in LIBSVM format: a label, then an index:value pair for each feature, such as 4 1:1"
+        " 7:0.5."
+    ),
+]
 Unknown = Annotated[
     Literal["skip", "error"],
-    Help("Treatment of features that were not in the training data: skip and count them, or fail."),
+    Help("Treatment of features that were not in the training data: skip and count them, or raise an error."),
 ]
 
 
@@ -86,13 +92,21 @@ def train(
     Parameters
     ----------
     task
-        Predict numbers, one of two classes, or the order of the lines of each query (qid:).
+        Prediction task: numbers (regression), two classes (classification), or the order of the lines of each query
+        (ranking).
     solver
-        Gibbs sampling that learns its penalties, coordinate descent, Adagrad or SGD (default: mcmc; ranking: adagrad).
+        Solver: Gibbs sampling that also estimates the penalties (mcmc), coordinate descent (als), Adagrad or SGD
+        (default: mcmc; ranking: adagrad).
     groups
         File with the group of each feature, a number from 0 on each line; features of a group share penalties (mcmc).
     validation
-        File with lines to evaluate on; solvers other than mcmc keep the best epoch.
+        File of validation data to report the error on; solvers other than mcmc keep the epoch with the smallest error.
+    ridge
+        Ridge penalty on the factors, except for solver mcmc (default: 1.2; ranking: 0.1).
+    max_iter
+        Maximum number of training epochs, except for solver mcmc (default: 100; ranking: 50).
+    draws
+        Number of posterior samples drawn after burn-in (solver mcmc).
     """
     from polyadic.core.progress import sweeps
     from polyadic.text.feature_lines import read_feature_lines
@@ -233,19 +247,19 @@ def predict(
     names: File | None = None,
     unknown: Unknown = "skip",
 ) -> dict[str, Any]:
-    """Predict the label of each line, with the probability of the second of two classes.
+    """Predict the label of each feature vector; in classification, also the probability of the second class.
 
-    With --why, each value is split into a base and the contributions of features and products of features. The value is
-    the prediction, the log-odds of the second class, or the logarithm of a count (--set loss=poisson).
+    With --why, each value is split into a base value and the contributions of features and products of features. The
+    value is the prediction, the log-odds of the second class, or the logarithm of a count (--set loss=poisson).
 
     Parameters
     ----------
     out
-        File for the predictions, one per line, without headings.
+        File to write the predictions to, one per line, without headings.
     why
-        Number of contributions to show for each line, the largest first.
+        Number of contributions to show for each prediction, the largest first.
     names
-        File with the names of the features for --why, one per line, from feature 0 on.
+        File with the feature names to show with --why, one per line, starting with feature 0.
     """
     from polyadic.core.files import read_names
     from polyadic.interface import output
@@ -272,7 +286,7 @@ def predict(
 
 @TASK.verb(example="polyadic machine evaluate machine valid.libfm")
 def evaluate(model: FactorizationMachineBase, file: Lines, *, unknown: Unknown = "skip") -> dict[str, Any]:
-    """Evaluate predictions against the labels of a file."""
+    """Evaluate a factorization machine on a file of labelled feature vectors."""
     X, y, groups, skipped = _read(file, model.n_features_in_, unknown)
     return {"rows": len(y), **_measured(model, X, y, groups), "skipped": skipped}
 

@@ -54,11 +54,11 @@ class LatentGrammar(Model, ABC):
     Parameters
     ----------
     horizontal : int
-        Number of previous siblings that a rule of a binarised tree remembers.
+        Number of previous siblings in the context of a binarised rule (horizontal Markovization).
     rare : int
-        Maximum count of a word that is replaced by its word class.
+        Maximum count of words that are replaced by their word class.
     candidates : int
-        Number of trees of the plain grammar that are reranked.
+        Number of candidate trees of the grammar without latent states that are reranked.
 
     Attributes
     ----------

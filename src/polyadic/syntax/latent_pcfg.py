@@ -54,7 +54,7 @@ class LatentPCFG(LatentGrammar):
     Parameters
     ----------
     states : int
-        Maximum number of states of a label. A label has as many as its singular values allow.
+        Maximum number of latent states of a label. A label has as many as its singular values allow.
     smoothing : float
         Strength of shrinkage. The tensor of a rule seen n times has the weight sqrt(n) / (sqrt(n) + ``smoothing``), the
         product of means the rest.

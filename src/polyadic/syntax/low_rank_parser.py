@@ -84,24 +84,28 @@ class LowRankParser(Model):
     Parameters
     ----------
     rank : int
-        Rank :math:`R` of the tensor.
+        Rank :math:`R` of the weight tensor.
     gamma : float
-        Weight of the sparse features against the tensor: 0 uses the tensor alone, 1 uses no tensor.
+        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
+        features.
     C : float
         Maximum step size of the passive-aggressive updates.
     labels : bool
-        Whether to learn relations as well as heads. Relations are predicted word by word, given the tree.
+        Whether to predict the relation label of each arc as well as the heads. Relations are predicted word by word,
+        given the tree.
     init : {"svd", "random"}
-        Initial values of the tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser learns
-        in one pass (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), ``"random"`` from small random numbers.
+        Initial values of the weight tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser
+        learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), ``"random"`` from small random
+        numbers.
     decoding : {"projective", "any"}
-        Whether trees must be projective or may have crossing arcs.
+        Trees to predict: projective trees only, or any trees, including trees with crossing arcs.
     one_root : bool
-        Whether exactly one word depends on the root, as in Universal Dependencies.
+        Whether exactly one word must depend on the root, as in Universal Dependencies.
     updates : {"all", "cyclic"}
-        Whether a step updates U, V and W together or one of them in turn (:mod:`~polyadic.syntax.arc_learning`).
+        Whether each step updates all factor matrices or one factor matrix in turn. See
+        :mod:`~polyadic.syntax.arc_learning`.
     averaged : bool
-        Whether to average theta, U, V and W over the passes. The factors are averaged one by one, not their scores.
+        Whether to average the parameters over the epochs. The factors are averaged one by one, not their scores.
     min_count : int
         Minimum number of occurrences of a feature.
     bits : int

@@ -52,9 +52,9 @@ class PCFG(Model):
     Parameters
     ----------
     horizontal : int
-        Number of previous siblings that a rule of a binarised tree remembers.
+        Number of previous siblings in the context of a binarised rule (horizontal Markovization).
     splits : bool
-        Whether to refine the categories, see :func:`~polyadic.syntax.binarising.annotate`.
+        Whether to refine the categories of the grammar. See :func:`~polyadic.syntax.binarising.annotate`.
     threshold : float
         Minimum probability :math:`\theta` of a span in the first pass; 0 searches all derivations.
 

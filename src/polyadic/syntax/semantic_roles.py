@@ -225,19 +225,20 @@ class SemanticRoles(RoleLabels):
     Parameters
     ----------
     rank : int
-        Rank :math:`K` of the tensor.
+        Rank :math:`K` of the weight tensor.
     gamma : float
-        Weight of the sparse features against the tensor: 0 uses the tensor alone, 1 uses no tensor.
+        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
+        features.
     C : float
         Maximum step size of the passive-aggressive updates.
     init : {"power", "random"}
-        Initial values of the tensor. ``"power"`` starts from an approximation of the weights that the sparse part
-        learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.greedy_power`), ``"random"`` from small random
+        Initial values of the weight tensor. ``"power"`` starts from an approximation of the weights that the sparse
+        part learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.greedy_power`), ``"random"`` from small random
         numbers.
     costs : (float, float, float)
         Training costs of a spurious argument, a wrong role and a missed argument.
     averaged : bool
-        Whether to average the parameters over the passes. The factors are averaged one by one, not their scores.
+        Whether to average the parameters over the epochs. The factors are averaged one by one, not their scores.
     min_count : int
         Minimum number of occurrences of a feature among predicates and arguments.
     bits : int

@@ -52,9 +52,9 @@ class SplitMergePCFG(LatentGrammar):
     sweeps : int
         Number of EM iterations after each split, and again after each merge.
     merged : float
-        Share of the state pairs that are merged again in each cycle.
+        Fraction of the split state pairs that are merged again in each cycle.
     smoothing : float
-        Pseudo-count that draws the probabilities of a state towards those of its symbol.
+        Pseudo-count that shrinks the probabilities of a latent state towards the probabilities of its symbol.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each EM iteration. The objective is the
         mean negative log-likelihood of a tree.

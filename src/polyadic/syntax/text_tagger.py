@@ -47,7 +47,7 @@ class TextTagger(Model):
     Parameters
     ----------
     max_iter : int
-        Number of passes over the sentences, for each column.
+        Number of training epochs for each predicted CoNLL-U column.
     min_count : int
         Minimum number of occurrences of a feature.
     callback : callable, optional

@@ -69,38 +69,40 @@ def table(
 ) -> Analysed:
     """Show the associations between the rows and columns of a table by correspondence analysis.
 
-    With --why, the ratio of the observed to the expected count of a cell is split into 1 and the contribution of each
-    axis.
+    With --why, the ratio of the observed to the expected count of a cell is split into 1 and the contributions of the
+    axes.
 
     Parameters
     ----------
     source
         CSV, Excel or Parquet file, or corpus folder.
     rows
-        Column of the file, or field of the documents, to count against --columns (default: the file is a table of
-        counts with row labels in its first column).
+        Column of the file, or field of the documents, whose values become the rows of the table of counts (default: the
+        file is a table of counts with row labels in its first column).
     columns
-        The other column or field (default: the words of a corpus).
+        Column of the file, or field of the documents, whose values become the columns of the table of counts (default:
+        the words of a corpus).
     counts
-        Column of the file with the count of each record (default: 1 for each).
+        Column of the file that contains the count of each record (default: 1 for each).
     words
         Number of most frequent words of a corpus to count (default: 500).
     format
         Format of the file: csv, xlsx or parquet (default: detected).
     encoding
-        Encoding of the file (default: utf-8).
+        Character encoding of the file (default: utf-8).
     errors
-        Bytes in another encoding: fail, replace or ignore them (default: strict).
+        Treatment of bytes that cannot be decoded: raise an error (strict), replace or ignore the bytes (default:
+        strict).
     n_components
         Number of principal axes (default: 5, or all if there are fewer).
     top
-        Number of rows and of columns to print, those that contribute most to the first two axes.
+        Number of rows and columns to print, those with the largest contributions to the first two axes.
     why
-        Row and column of a cell to explain, with the rows and columns most similar to them.
+        Row and column of a cell to explain, together with the most similar rows and columns.
     csv
-        CSV file to write, with all figures of all rows and columns.
+        CSV file to write, with the coordinates and statistics of all rows and columns.
     page
-        HTML file to write, an interactive page of the whole analysis.
+        HTML file to write, with an interactive page of the analysis.
     out
         Folder to save the analysis to.
     """

@@ -28,11 +28,11 @@ class CorrespondenceVectors(Model):
     rank : int
         Length of the word vectors.
     residual : {"ca", "gini", "g-test", "sgns", "glove", "categorical-pca"}
-        Residual of the table and kernels, by the name of a known method; see
+        Residuals from independence and kernels, given as the name of a known method. See
         :data:`~polyadic.tables.kernel_correspondence.CASES`.
     side : {"rows", "columns"}
-        Return the vectors of words (rows, :math:`F`) or of contexts (columns, :math:`G`). For a symmetric table they
-        are equal up to signs.
+        Vectors to return: of words (rows) or of contexts (columns). They are :math:`F` or :math:`G`. For a symmetric
+        table they are equal up to signs.
     power : float
         Exponent of the singular values in the vectors.
     count_exponent : float
@@ -42,16 +42,16 @@ class CorrespondenceVectors(Model):
     smoothing : float
         Exponent of the context frequencies of ``residual="sgns"``.
     stop_weight : float
-        Weight :math:`\alpha` of the stop-word kernel. 0 treats all words alike. Requires ``residual="ca"``.
+        Weight :math:`\alpha` of the stop-word kernel; 0 treats all words alike. Requires ``residual="ca"``.
     stop_words : collection of str
         Words weighted by the stop-word kernel.
     scores : collection of (str, str, float), optional
         Pairs of words with their similarity, for the word-similarity kernel. Scores are divided by the largest. Do not
         evaluate on the pairs given here. Requires ``residual="ca"`` and excludes ``stop_weight``.
     score_weight : float
-        Weight :math:`\alpha` of the word-similarity kernel, with :math:`\beta = 1`.
+        Weight :math:`\alpha` of the word-similarity kernel. It has :math:`\beta = 1`.
     words : sequence of str, optional
-        Words of the rows. The stop-word and word-similarity kernels need them.
+        Word of each row of the table. The stop-word and word-similarity kernels need them.
 
     Attributes
     ----------

@@ -46,8 +46,8 @@ class Reading:
         Format of the files: auto (by the suffix and the first bytes of each file), text, lines (a document on each
         line), wiki, mediawiki, jsonl, csv, xlsx, parquet, html, xml, epub, docx, pdf, mail, mbox or conllu.
     field : str, optional
-        Column of a table, or field of JSON lines, that holds the document; the others become metadata. For CoNLL-U, the
-        column of the words: ``"form"`` (default) or ``"lemma"``.
+        Table column, or field of JSON lines, that contains the text of each document; other columns become metadata.
+        For CoNLL-U, the column of the words: ``"form"`` (default) or ``"lemma"``.
     wrapped : bool, optional
         Whether lines of text were broken to fit a page, so that sentences continue on the next line and an empty line
         ends a paragraph (default: detected from the lengths of the lines of each file).

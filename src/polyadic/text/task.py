@@ -22,12 +22,12 @@ READING = "polyadic.text.pieces:Reading"
 """Settings for reading files."""
 Docs = Annotated[
     str,
-    Help("Folder or glob pattern with a document in each file, a file with a document on each line, or a table."),
+    Help("Folder or glob pattern of files with one document each, file with one document per line, or table."),
     Metavar("DOCS"),
 ]
 Sources = Annotated[
     list[str],
-    Metavar("SOURCE..."),
+    Metavar("SOURCE"),
     Help(
         "Files, folders, globs or URLs of text, tables, web pages, books or mail (also .gz .bz2 .xz .zst), or - for"
         " standard input."
@@ -54,7 +54,7 @@ def nothing_more(_: dict[str, Any]) -> None:
 @TASK.verb(example="polyadic lines work/corpus case --sort right")
 def lines(
     corpus: CorpusFolder,
-    words: Annotated[list[str], Metavar("WORD...")],
+    words: Annotated[list[str], Metavar("WORD")],
     *,
     width: Natural | None = None,
     either: bool = False,
@@ -72,21 +72,21 @@ def lines(
     Parameters
     ----------
     words
-        Words that occur in one sentence; 'two words' is a phrase, 'wo*' matches a prefix.
+        Words that occur in the same sentence; 'two words' is a phrase, 'wo*' matches a prefix.
     width
         Maximum number of other words between the search words (default: anywhere in the sentence).
     either
-        Find sentences with any of the words instead of all.
+        Find sentences that contain any of the words instead of all words.
     sort
         Order: as in the text, by the context left or right of the first word, or by relevance (BM25).
     where
-        Search only documents whose field has this value; can be repeated.
+        Search only documents in which a metadata field has the given value; can be repeated.
     start
-        Number of lines to skip.
+        Number of concordance lines to skip.
     top
-        Maximum number of lines (default: all).
+        Maximum number of concordance lines to print (default: all).
     csv
-        CSV file to write, with all fields of the documents; - prints it.
+        CSV file to write, with all metadata fields of the documents; - writes to standard output.
     """
     from itertools import chain
 
@@ -179,7 +179,7 @@ def corpus(
     jobs: Threads = None,
     force: bool = False,
 ) -> Saved:
-    """Encode text as a corpus: a folder that other commands can read quickly.
+    """Encode text as a corpus folder, which other commands can read quickly.
 
     Parameters
     ----------
@@ -190,7 +190,8 @@ def corpus(
     language
         Language code of the text, such as de; auto detects it.
     stop_words
-        Stop words: language, auto (words that occur throughout the text), none, a language such as german, or a file.
+        Stop words to remove: language, auto (words that occur throughout the text), none, a language such as german, or
+        a file.
     digits
         Keep numbers, drop them, or write each digit as 0.
     punctuation
@@ -202,7 +203,7 @@ def corpus(
     multiwords
         Join two-word collocations, such as new_york.
     keep_text
-        Keep the original sentences, for polyadic lines.
+        Also store the original sentences, as required by polyadic lines.
     jobs
         Number of processes (default: all cores).
     """
@@ -251,8 +252,8 @@ def _print_checked(result: dict[str, Any]) -> None:
 
 
 @TASK.verb(example="polyadic check vectors work", show=_print_checked)
-def check(folders: Annotated[list[str], Metavar("FOLDER...")]) -> dict[str, Any]:
-    """Verify that all files in folders written by polyadic are undamaged, byte for byte.
+def check(folders: Annotated[list[str], Metavar("FOLDER")]) -> dict[str, Any]:
+    """Verify the checksums of all files in folders written by polyadic.
 
     Parameters
     ----------

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from polyadic.topics.text_topics import TextTopics
 
 MODEL = "polyadic.topics.text_topics:TextTopics"
-TASK = Task("topics", "Topics of documents: find them, show their words, assign them to documents.", model=MODEL)
+TASK = Task("topics", "Topic models: find topics, show the words of topics, assign topics to documents.", model=MODEL)
 MAX_DRAWN = 12
 """Maximum number of words of a topic in a picture."""
 StopWords = Annotated[
     str,
     Help(
-        "Words to leave out: language (the list of that language), auto (words that are frequent everywhere), none, the"
-        " name of a language such as german, or a file with a word on each line."
+        "Stop words to remove: language (the list for the language of the text), auto (words that are frequent"
+        " everywhere), none, the name of a language such as german, or a file with one word per line."
     ),
     Metavar("LIST"),
 ]
@@ -62,7 +62,7 @@ def train(
     picture: Picture = None,
     force: bool = False,
 ) -> Saved:
-    """Find topics, list their words, and measure their coherence and diversity."""
+    """Train a topic model, list the words of each topic, and measure topic coherence and diversity."""
     from polyadic.interface import output
     from polyadic.interface.errors import keeping
 
@@ -119,7 +119,7 @@ def assign(
     Parameters
     ----------
     out
-        File for the weights of all topics: .npy, with a row for each document.
+        NumPy file (.npy) to write the weights of all topics to, with one row per document.
     """
     import numpy as np
 
@@ -184,7 +184,7 @@ def choose(
     folds: Annotated[int, Within(2)] = 3,
     stop_words: StopWords = "language",
 ) -> dict[str, Any]:
-    """Compare numbers of topics by cross-validation.
+    """Compare topic models with different numbers of topics by cross-validation.
 
     Perplexity of held-out documents favours many topics; coherence, whether the words of a topic occur together in
     held-out documents, favours few; stability is the similarity of the topics found in different documents.

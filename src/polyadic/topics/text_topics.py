@@ -76,9 +76,10 @@ class TextTopics(Transformer):
     Parameters
     ----------
     method : {"nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"}
-        Topic model: :class:`~polyadic.topics.nmf.NMF` with squared loss or Kullback-Leibler divergence,
+        Topic model: NMF with squared loss (nmf) or Kullback-Leibler divergence (kl), PLSA, LDA, anchor words (anchors),
+        spectral LDA (spectral), or regularized latent semantic indexing (rlsi). See :class:`~polyadic.topics.nmf.NMF`,
         :class:`~polyadic.topics.plsa.PLSA`, :class:`~polyadic.topics.lda.LDA`,
-        :class:`~polyadic.topics.anchors.AnchorTopics`, :class:`~polyadic.topics.spectral.SpectralLDA` or
+        :class:`~polyadic.topics.anchors.AnchorTopics`, :class:`~polyadic.topics.spectral.SpectralLDA` and
         :class:`~polyadic.topics.rlsi.RLSI`.
     n_components : int
         Number of topics.

@@ -61,8 +61,8 @@ class AsymmetricCP(TensorModel):
     ridge : float
         Strength of the ridge penalty.
     vectors : {"words", "contexts", "all"}
-        Vectors that :meth:`embedding` returns: :math:`U^{(1)} \lambda^{1/n}`, :math:`U^{(2)} \lambda^{1/n}`, or those
-        of all modes concatenated.
+        Word vectors to return: of the first mode (words), of the second mode (contexts), or of all modes concatenated.
+        In :meth:`embedding` these are :math:`U^{(1)} \lambda^{1/n}` and :math:`U^{(2)} \lambda^{1/n}`.
 
     Attributes
     ----------

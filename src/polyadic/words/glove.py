@@ -33,15 +33,15 @@ class GloVe(WordModel):
     Parameters
     ----------
     x_max : float
-        Count from which a cell has weight 1.
+        Count from which the weighting function is 1.
     alpha : float
-        Exponent :math:`a` of the weight :math:`f`.
+        Exponent :math:`a` of the weighting function :math:`f`.
     learning_rate : float
         Initial learning rate of Adagrad.
     epochs : int
         Maximum number of passes over the cells.
     tol : float
-        Relative change of the loss at which the fit stops early; see :func:`~polyadic.core.solvers.run.run`.
+        Relative change of the loss at which the fit stops early. See :func:`~polyadic.core.solvers.run.run`.
 
     Attributes
     ----------

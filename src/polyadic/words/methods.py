@@ -173,50 +173,53 @@ class Training:
     language : str
         Language code of the text, such as de; auto detects it.
     stop_words : str, path, list or None
-        Words to leave out: language or auto (words all over the text), none, a language such as german, or a file.
+        Stop words to remove: language, auto (words that occur throughout the text), none, a language such as german, or
+        a file (default: language).
     format : str
         Format of the files; auto detects it. See :class:`~polyadic.text.pieces.Reading`.
     field : str, optional
-        Column of a table, or field of JSON lines, that holds the text; for CoNLL-U, form or lemma.
+        Table column, or field of JSON lines, that contains the text; for CoNLL-U, form or lemma.
     wrapped : bool, optional
         Whether lines were broken to fit a page (default: detected from the lengths of lines).
     encoding : str
-        Encoding of text files.
+        Character encoding of the text files.
     errors : str
-        Treatment of unreadable files: skip, strict, replace or ignore.
+        Treatment of unreadable files: skip the file, raise an error (strict), or replace or ignore the bytes.
     tokenised : bool
-        Whether the text is tokenized already: a sentence per line, words between spaces.
+        Whether the text is already tokenized, with one sentence per line and spaces between words.
     lemmas : bool
         Whether to replace words by their lemmas.
     multiwords : bool
         Whether to join two-word collocations, such as ``new_york``.
     keep_text : bool
-        Also keep the sentences with the corpus, for polyadic lines.
+        Also store the original sentences in the corpus, as required by polyadic lines.
     order : int, optional
         Number of words in a tuple (default: 3; 2 for pairwise methods).
     window : {"span", "centred", "chunk"}
-        Kind of window in which tuples are counted. See :func:`~polyadic.text.counts.count`.
+        Type of window in which word tuples are counted (default: span). See :func:`~polyadic.text.counts.count`.
     width : int or sequence of int, optional
-        Width of the window, or one per order as in 5/10 (default: 10; 5/10 for jcp, 5 for ca, 2 for root-ca).
+        Window width in words, or one width per tuple order, such as 5/10 (default: 10; 5/10 for jcp, 5 for ca, 2 for
+        root-ca).
     tuple_min_count : int or sequence of int, optional
-        Minimum count of a tuple, or one per order (default: 2; 1 for pairs).
+        Minimum count of a tuple, or one minimum per tuple order (default: 2; 1 for pairs).
     contexts : {"both", "left", "right"}
-        Side of the context words, for ca and related methods. See :func:`~polyadic.text.contexts.contexts`.
+        Side of the context words (method ca and related methods). See :func:`~polyadic.text.contexts.contexts`.
     positional : bool
-        Whether each position of a context word has a column of its own.
+        Whether context words at different positions have different columns.
     memory : int, optional
-        Memory limit of counting in bytes.
+        Memory limit for counting tuples, in bytes.
     shift : float or sequence of float
-        Shift k of the entries max(PMI - log k, 0), or one per order. See :func:`~polyadic.text.weighting.ppmi`.
+        Shift k in the PMI weights max(PMI - log k, 0), or one per tuple order. See
+        :func:`~polyadic.text.weighting.ppmi`.
     smoothing : float or sequence of float, optional
-        Exponent of the word frequencies in the PMI, or one per order (default: 1; 0.75/1 for jcp).
+        Exponent of the word frequencies in the PMI, or one per tuple order (default: 1; 0.75/1 for jcp).
     weights : str or tuple, or a sequence of these
-        Weight of an entry of count n: log (log(1 + n)), count (n), uniform (1), or X,A (min(n / X, 1)^A); or one per
-        order, as in log/count.
+        Weight of a tuple of count n: log (log(1 + n)), count (n), uniform (1), or X,A (min(n / X, 1)^A); or one per
+        tuple order, such as log/count.
     seed : int, optional
         Random seed.
     threads : int, optional
-        Number of threads (default: all cores; 1 for word2vec).
+        Number of threads (default: all cores; 1 for cbow and sgns).
     """
 
     method: str | None = None
@@ -258,35 +261,36 @@ class MethodOptions:
     n_nonnegative : int, optional
         Number of non-negative dimensions, which explain larger tuples (default: half of the rank; a quarter at 300).
     l1 : float, optional
-        Strength of the L1 penalty of cp-sn, jcp-sn, jcp and nnse.
+        Strength of the L1 penalty of cp-sn, jcp-sn, jcp and nnse (default: 0; 0.05 for nnse).
     l2 : float, optional
         Strength of the L2 penalty of cp-s and jcp-s.
     zero_weight : float, optional
-        Mean weight of tuples that do not occur.
+        Mean weight of tuples that do not occur in the text.
     order_weights : sequence of float, optional
-        Weight of each order, from 2 on, as in 1/0.5.
+        Weight of each tuple order, starting with pairs, such as 1/0.5.
     residual : {"ca", "gini", "g-test", "sgns", "glove"}
-        Residual of the table against independence, by the name of a known method.
+        Residuals from independence to analyse, given as the name of a method.
     scores : path, optional
-        File of word pairs with similarities to learn from.
+        File of word pairs with similarity scores to learn from.
     max_iter : int, optional
         Maximum number of iterations (default: 100; 50 for cp, tucker and nnse).
     tol : float, optional
         Relative change of the objective at which the fit stops (default: 0.001).
     solver : {"quasi-newton", "online"}
-        Full gradients, or batches with Adam.
+        Solver: quasi-Newton with full gradients, or Adam with batches (online).
     learning_rate : float, optional
-        Learning rate of the online solver, of glove and of word2vec.
+        Learning rate of the online solver, of glove, cbow and sgns.
     batch : int, optional
-        Number of entries in a step of the online solver (default: a 256th of all).
+        Number of tuples per batch of the online solver (default: a 256th of all).
     sampled_zeros : float, optional
-        Number of zeros drawn per entry by the online solver.
+        Number of unobserved tuples sampled per observed tuple by the online solver.
     epochs : int, optional
-        Number of passes over the data.
+        Number of training epochs of glove, cbow and sgns (default: 25; 5 for cbow and sgns).
     context : int
-        Number of words on each side, for word2vec.
+        Number of context words on each side of a word (cbow and sgns).
     start : str, optional
-        Vectors of the same words to start from, at most as long (default: random).
+        Folder or file of initial word vectors, which must contain all words and have at most the given rank (default:
+        random).
     """
 
     rank: Count | None = None

@@ -45,7 +45,7 @@ class Word2Vec(WordModel):
     window : int
         Maximum number of context words on each side.
     epochs : int
-        Number of passes over the corpus.
+        Number of training epochs.
     negative : int
         Number :math:`K` of negative samples per positive pair.
     sample : float

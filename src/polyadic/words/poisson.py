@@ -59,8 +59,8 @@ class PoissonCP(WordModel):
     rank : int
         Number of components.
     inner : int
-        Number of updates of a mode before the next mode is updated; see :func:`~polyadic.words.poisson.apr`. With equal
-        work on counted text, 1 and 2 reached a better fit than 3, 5 and 10.
+        Number of updates of each mode before the next mode is updated. See :func:`~polyadic.words.poisson.apr`. With
+        equal work on counted text, 1 and 2 reached a better fit than 3, 5 and 10.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ class SymmetricCP(TensorModel):
         Mean weight :math:`z` of an unobserved cell relative to an observed one of weight 1. By default all unobserved
         cells together have 6 times the weight of observed pairs, and 50 times that of larger observed tuples.
     zero_power : float, optional
-        Exponent :math:`\kappa` of the word degrees in the weights of unobserved cells, by default 0.75; see
+        Exponent :math:`\kappa` of the word degrees in the weights of unobserved cells, by default 0.75. See
         :func:`~polyadic.words.orders.symmetric_terms`.
     order_weights : sequence of float, optional
         Weight of each list of entries relative to its size; see the same function.
@@ -65,7 +65,7 @@ class SymmetricCP(TensorModel):
         Function from an objective and a start to an iterator of sweeps: :func:`~polyadic.core.solvers.quasi_newton`, or
         ``functools.partial(stochastic, ...)`` for tensors larger than memory.
     validation : float
-        Share of the entries held out for early stopping. The vectors with the lowest held-out loss are kept.
+        Fraction of the entries held out for early stopping. The vectors with the lowest held-out loss are kept.
     callback : callable, optional
         Function called with the Result so far after each sweep, such as a
         :class:`~polyadic.words.checkpoint.Checkpoint`.

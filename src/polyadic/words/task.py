@@ -58,21 +58,27 @@ SETTINGS = (*MODELS, "polyadic.words.methods:MethodOptions", "polyadic.words.met
 """Classes of the settings of training; of two settings of one name, the later is used."""
 COUNTING = Task("counting", "Count tuples of words, and plan large runs.")
 Vectors = Annotated[
-    Path, Metavar("VECTORS"), Help("Folder made by polyadic train, or a word2vec, GloVe or fastText file.")
+    Path, Metavar("VECTORS"), Help("Folder created by polyadic train, or a word2vec, GloVe or fastText file.")
 ]
-Words = Annotated[list[str], Metavar("WORD..."), Help("Words to look up; - reads words from standard input.")]
+Words = Annotated[list[str], Metavar("WORD"), Help("Words to look up; - reads words from standard input.")]
 Top = Annotated[Count, Help("Number of words to list.")]
 TextOfVectors = Annotated[
     Path,
     Metavar("CORPUS"),
-    Help("Corpus that contains the words, preferably made with --keep-text (default: the training corpus, if kept)."),
+    Help(
+        "Corpus folder in which the words occur, preferably created with --keep-text (default: the training"
+        " corpus, if kept)."
+    ),
 ]
 Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]
 Window = Annotated[
     Literal["span", "centred", "chunk"],
-    Help("Window: a span of WIDTH + 1 words, WIDTH words on each side of a word, or a chunk of 2 WIDTH + 1 words."),
+    Help(
+        "Type of window: a span of WIDTH + 1 words, WIDTH words on each side of a word, or a chunk of 2 WIDTH + 1"
+        " words."
+    ),
 ]
-Width = Annotated[int, Within(1, 1000), Help("Width of the window in words.")]
+Width = Annotated[int, Within(1, 1000), Help("Window width in words.")]
 
 
 def given(words: list[str]) -> list[str]:
@@ -143,7 +149,7 @@ def _print_trained(result: Trained) -> None:
     distributed=True,
 )
 def train(
-    sources: Annotated[list[str], Metavar("SOURCE...")],
+    sources: Annotated[list[str], Metavar("SOURCE")],
     given: dict[str, Any],
     *,
     out: Out,
@@ -160,7 +166,7 @@ def train(
     sources
         Text (files, folders, globs, URLs, or - for standard input), a corpus folder or a counts folder.
     keep
-        Folder for the corpus, the counts and, every minute, a checkpoint; a repeated command resumes from it.
+        Folder in which to keep the corpus, the counts and checkpoints; a repeated command resumes from them.
     """
     from polyadic.words import training
 
@@ -270,23 +276,26 @@ def _print_components(result: dict[str, Any]) -> None:
 @TASK.verb(example="polyadic components vectors window", show=_print_components)
 def components(
     vectors: Vectors,
-    words: Annotated[list[str], Metavar("WORD...")] | None = None,
+    words: Annotated[list[str], Metavar("WORD")] | None = None,
     *,
     number: Count = 10,
     top: Top = 10,
     corpus: TextOfVectors | None = None,
     lines: Natural = 0,
 ) -> dict[str, Any]:
-    """List the highest-weighted words of components, which are interpretable if vectors are non-negative and sparse.
+    """List the words with the largest values in each component (dimension) of word vectors.
+
+    Components are interpretable if the vectors are non-negative and sparse.
 
     Parameters
     ----------
     words
-        List the components that are strongest in a word, or in the product of several (default: the first ones).
+        Words whose strongest components are listed; several words are combined by multiplying their vectors (default:
+        the first ones).
     number
-        Maximum number of components.
+        Maximum number of components to list.
     lines
-        Number of lines of the corpus to show for each component, those with most of its words.
+        Number of corpus lines to show for each component, starting with lines that contain most of the listed words.
     """
     from polyadic.embedding import components as all_components
     from polyadic.embedding import components_of, read_vectors
@@ -331,19 +340,20 @@ def convert(
     Parameters
     ----------
     out
-        File to write, or folder for native, static and projector.
+        File to write, or folder for the formats native, static and projector.
     to
-        Format to write; native is that of polyadic, static is for sentence-transformers, projector for TensorBoard.
+        Format to write: native is polyadic's own format, static is for sentence-transformers, projector is for
+        TensorBoard.
     from_
-        Format of the vectors; auto detects it.
+        Format of the input; auto detects it.
     limit
-        Number of words to read (default: all).
+        Maximum number of words to read (default: all).
     licence
-        Licence named in the model card of static (default: none).
+        Licence to state in the model card (format static only) (default: none).
     encoding
-        Encoding of the vectors file.
+        Character encoding of the input file.
     errors
-        Treatment of bytes in another encoding.
+        Treatment of bytes that cannot be decoded: raise an error (strict), replace or ignore the bytes.
     """
     from polyadic.embedding import read_vectors, write_projector, write_vectors
 
@@ -407,11 +417,12 @@ def senses(
     Parameters
     ----------
     number
-        Cluster the neighbours of the word into this number of senses, from the vectors alone (default: from a corpus).
+        Number of senses into which to cluster the nearest neighbours of the word, using the vectors alone (default:
+        from a corpus).
     lines
-        Number of lines to show for each sense.
+        Number of example lines to show for each sense.
     assign
-        Text file, or - for standard input: predict for each line in which sense it has the word.
+        File with one text per line, for each of which the sense of the word is predicted; - reads standard input.
     """
     from polyadic.embedding import read_vectors
 
@@ -491,22 +502,23 @@ def _clusters(embedding: Embedding, words: list[str], number: int, top: int, pic
 @TASK.verb(example="polyadic phrase vectors light lamp 'light*door'", show=print_neighbours)
 def phrase(
     vectors: Vectors,
-    words: Annotated[list[str], Metavar("WORD WORD...")],
+    words: Annotated[list[str], Metavar("WORD")],
     *,
     counts: Annotated[str, Metavar("COUNTS")] = "auto",
     top: Top = 10,
 ) -> dict[str, Any]:
-    """List the words nearest to a phrase, whose words disambiguate each other.
+    """List the nearest neighbours of a phrase by cosine similarity.
 
-    The vector of a phrase is computed from the triples that contain its words if these are available, else from the
-    vectors of its words.
+    The words of a phrase disambiguate each other: the vector of the phrase is computed from the triples that contain
+    the words if triples are available, else from the vectors of the words.
 
     Parameters
     ----------
     words
-        Words of one phrase; 'a*b' is another phrase; - reads one from each line of standard input.
+        Words of a phrase; each 'word*word' is a phrase of its own; - reads one phrase per line from standard input.
     counts
-        Counts of triples for phrases of two words: a folder, auto (those of the training, if kept), or none.
+        Folder of triple counts for two-word phrases; auto uses the training counts, if kept; none uses only the
+        vectors.
     """
     from polyadic.embedding import read_vectors
 
@@ -706,7 +718,7 @@ def _difference(found: dict[str, Any]) -> str:
 
 @TASK.verb(example="polyadic compare vectors vectors.txt --groups groups", show=_print_comparison)
 def compare(
-    vectors: Annotated[list[str], Metavar("VECTORS VECTORS...")],
+    vectors: Annotated[list[str], Metavar("VECTORS")],
     *,
     kind: Kind = None,
     data: Data = None,
@@ -720,7 +732,7 @@ def compare(
     Parameters
     ----------
     vectors
-        Folders or files of vectors; the others are compared with the first.
+        Folders or files of word vectors; all others are compared with the first.
     """
     from polyadic.embedding import read_vectors
     from polyadic.words import evaluation
@@ -804,11 +816,11 @@ def count(
     min_count
         Minimum count of a tuple.
     repeats
-        Keep tuples that repeat a word.
+        Also count tuples in which a word occurs more than once.
     threads
         Number of threads (default: all cores).
     tns
-        Also write the counts to this file, as FROSTT text.
+        Additional file to write the counts to, in FROSTT text format (.tns).
     """
     from polyadic.core.tns import write_tns
     from polyadic.text.corpus import Corpus
@@ -848,7 +860,7 @@ def plan(
     rank: Count = 300,
     max_iter: Count = 75,
 ) -> dict[str, Any]:
-    """Estimate the time, memory and network traffic of the next processing step.
+    """Estimate the time, memory and network traffic of the next step in training word vectors.
 
     The step is encoding for text, counting for a corpus, and training with the method cp for counts. Times are based on
     rates measured on one kind of processor, and on workers that have a core each.
@@ -856,15 +868,15 @@ def plan(
     Parameters
     ----------
     source
-        Text (also a URL), or a folder made by polyadic corpus or polyadic count.
+        File, folder or URL of text, or a folder created by polyadic corpus or polyadic count.
     workers
-        Number of workers, with one core each.
+        Number of worker processes, with one core each.
     mbit
-        Network speed of a machine in megabits per second.
+        Network bandwidth of each machine in megabits per second.
     rank
         Number of dimensions of the vectors.
     max_iter
-        Number of iterations of training.
+        Number of training iterations.
     """
     from polyadic.words.planning import planned
 

@@ -33,7 +33,8 @@ class CollectiveFactorization(IterativeDatabaseModel):
     Parameters
     ----------
     ridge : float or mapping of str to float
-        Ridge penalty on the factors, for all entity types or by type. In the formula, :math:`\lambda_s`.
+        Ridge penalty on the factors: one value for all entity types, or one per entity type. In the formula,
+        :math:`\lambda_s`.
     bias_ridge : float
         Ridge penalty on the biases. In the formula, :math:`\rho`.
     count_power : float, optional

@@ -48,7 +48,7 @@ class DatabaseModel(Model, ABC):
     Parameters
     ----------
     rank : int
-        Number of columns of each factor.
+        Number of latent components (columns of each factor matrix).
 
     Attributes
     ----------

@@ -58,21 +58,25 @@ def train(
     hold_out: Annotated[str | None, Metavar("RELATION=SHARE")] = None,
     force: bool = False,
 ) -> Saved:
-    """Fit a model to all tables of a database.
+    """Fit a collective matrix factorization to all tables of a database.
 
-    The method als computes point estimates, with --ridge; gibbs draws --draws samples from the posterior; variational
-    approximates it by a normal distribution. With --hold-out ratings=0.1, the error on a tenth of the cells of that
-    relation is reported for a model of all tables and for one of that relation alone; the saved model is then fitted to
-    all cells.
+    The method als computes point estimates; gibbs draws samples from the posterior distribution; variational
+    approximates the posterior by a normal distribution. With --hold-out ratings=0.1, the error on a tenth of the cells
+    of the relation ratings is reported for a model of all tables and for a model of that relation only; the saved model
+    is then fitted to all cells.
 
     Parameters
     ----------
     database
-        TOML file that declares the tables: a section relations.NAME for each, with table, entities, value and loss.
+        TOML file with a section relations.NAME for each table, which sets the keys table, entities, value and loss.
     method
-        Point estimates, Gibbs sampling, or variational inference.
+        Inference method: point estimates (als), Gibbs sampling, or variational inference.
     hold_out
-        Relation and share of its cells to hold out for evaluation.
+        Relation and fraction of its cells to hold out for evaluation, such as ratings=0.1.
+    ridge
+        Ridge penalty on the factors of all entity types (method als).
+    draws
+        Number of posterior samples drawn after burn-in (method gibbs).
     """
     from polyadic.completion.coupled.bayesian import BayesianFactorization
     from polyadic.completion.coupled.collective import CollectiveFactorization
@@ -161,21 +165,21 @@ def predict(
     why: Natural = 0,
     by: Annotated[str | None, Metavar("TYPE")] = None,
 ) -> Predictions:
-    """Predict cells of a relation, with standard deviations from the methods gibbs and variational.
+    """Predict cells of a relation, with standard deviations for the methods gibbs and variational.
 
-    With --why, each prediction is split into the contributions of the known cells of one of its entities, from any
-    table; they and a base add up to the value, for truth values in log-odds.
+    With --why, each prediction (the log-odds if values are true or false) is split into a base value and the
+    contributions of the known cells of one of its entities, in any table.
 
     Parameters
     ----------
     relation
-        Name of a relation.
+        Name of the relation to predict.
     cells
-        Table with the columns of the relation.
+        CSV file of the cells to predict, with the entity columns of the relation.
     why
-        Number of contributions to show for each cell.
+        Number of contributions to show for each predicted cell.
     by
-        Type of the entity whose known cells contribute (default: the first type of the relation).
+        Entity type whose known cells explain each prediction with --why (default: the first type of the relation).
     """
     import numpy as np
 
@@ -216,7 +220,7 @@ def _print_update(result: dict[str, Any]) -> None:
 )
 def add(
     model: DatabaseModel,
-    cells: Annotated[list[str], Metavar("RELATION=TABLE...")],
+    cells: Annotated[list[str], Metavar("RELATION=TABLE")],
     *,
     out: Out,
     sweeps: Natural = 0,
@@ -225,17 +229,19 @@ def add(
 ) -> Saved:
     """Update a model with new cells, solving for new entities and replacing the values of known cells.
 
-    A film of which only the genres are known can be predicted for every user, and rated films are predicted as well as
-    after training again.
+    A new entity can be predicted from its cells in any table: for example, a film with known genres for every user. For
+    rated films, predictions are as accurate as after training again.
 
     Parameters
     ----------
     cells
-        Relation and a table of its new cells, with the columns of its first table.
+        Name of a relation and CSV file of its new cells, with the same columns as in training.
     sweeps
-        Number of sweeps over all entities after the new ones are solved for; gibbs needs as many as in training.
+        Number of sweeps that update all entities after the new entities are solved for; gibbs requires as many as in
+        training.
     refit
-        Also fit from scratch, save that model, and report its distance to the update.
+        Refit the model to all cells after the update, save the refitted model, and report how much the predictions
+        differ.
     """
     from polyadic.core.files import check_replaceable
     from polyadic.core.serialization import KIND
@@ -263,11 +269,11 @@ def similar(
     Parameters
     ----------
     entity
-        Type of entity, such as user.
+        Entity type, such as user.
     name
-        Name of an entity of the type.
+        Name of the entity to compare with.
     top
-        Number of names to list.
+        Number of similar entities to list.
     """
     asked: Any = _whole(entity, [name])[0] if _is_numbered(model, entity) else name
     nearest = model.most_similar(entity, asked, n=top)

@@ -54,9 +54,9 @@ class VariationalFactorization(IterativeDatabaseModel):
     rank : int
         Maximum number of columns of each factor.
     shape : float
-        Shape of the gamma prior of precisions.
+        Shape of the gamma prior on the precisions.
     rate : float
-        Rate of the gamma prior of precisions.
+        Rate of the gamma prior on the precisions.
 
     Attributes
     ----------

@@ -36,12 +36,14 @@ TASK = Task(
 SPECTRAL_SMOOTHING = 50.0
 """Default smoothing of method spectral, whose trees maximize marginals."""
 Trees = Annotated[
-    Path, Metavar("TREES"), Help("File with trees in brackets, as in the Penn Treebank; - reads standard input.")
+    Path,
+    Metavar("TREES"),
+    Help("File with trees in bracket notation, as in the Penn Treebank; - reads standard input."),
 ]
 Lines = Annotated[
     Path,
     Metavar("SENTENCES"),
-    Help("File with a sentence per line, words separated by spaces; - reads standard input."),
+    Help("File with one sentence per line and words separated by spaces; - reads standard input."),
 ]
 
 
@@ -60,12 +62,17 @@ def train(
 ) -> Saved:
     """Train a grammar on a constituency treebank, ignoring traces and function tags.
 
-    --cycles is for method split-merge, --states for spectral, and --smoothing for both; spectral has 50 by default.
-
     Parameters
     ----------
     method
-        Latent states by splitting and merging, or by singular vectors; or annotated labels without latent states.
+        Grammar: latent states by splitting and merging or by singular vectors (spectral), or annotated labels without
+        latent states.
+    states
+        Maximum number of latent states of a label (method spectral).
+    cycles
+        Number of split-merge cycles (method split-merge).
+    smoothing
+        Strength of smoothing for the rule probabilities of latent states (default: split-merge 10; spectral 50).
     """
     import time
 
@@ -115,14 +122,14 @@ def train(
 
 @TASK.verb(example="polyadic parse constituents apply grammar phrases.txt", json=False)
 def apply(model: Parser, sentences: Lines, *, tagged: bool = False, out: Written = None) -> None:
-    """Write the tree of each sentence in brackets, one per line.
+    """Write the constituency tree of each sentence in bracket notation, one tree per line.
 
     Words must be split as in the treebank. Brackets among them are written -LRB- and -RRB-.
 
     Parameters
     ----------
     tagged
-        Read words with their tags: dog/NN.
+        Read words with part-of-speech tags, such as dog/NN.
     """
     from polyadic.core.progress import tracked
     from polyadic.interface import output
@@ -156,7 +163,7 @@ def evaluate(model: Parser, trees: Trees, *, tagged: bool = False) -> dict[str, 
     Parameters
     ----------
     tagged
-        Use the tags of the trees instead of predicted ones.
+        Use the part-of-speech tags of the treebank instead of predicted tags.
     """
     from polyadic.core.progress import tracked
     from polyadic.metrics.brackets import bracket_figure, bracket_score, match_brackets

@@ -23,25 +23,28 @@ if TYPE_CHECKING:
 PARSER = "polyadic.syntax.low_rank_parser:LowRankParser"
 TASK = Task(
     "parse",
-    "Parse sentences, or plain text, into dependency trees; or into constituency trees.",
+    "Parse sentences or plain text into dependency trees or constituency trees.",
     model=PARSER,
     groups={"constituents": constituents.TASK},
 )
 Trees = Annotated[Path, Metavar("TREES"), Help("File with sentences in CoNLL-U or CoNLL-X; - reads standard input.")]
-Gold = Annotated[Path, Metavar("GOLD"), Help("Treebank file with the correct trees.")]
+Gold = Annotated[Path, Metavar("GOLD"), Help("Treebank file with gold-standard trees.")]
 Parses = Annotated[
-    list[str], Metavar("A B..."), Help("Files with parses of the same sentences; all are compared with the first.")
+    list[str],
+    Metavar("PARSES"),
+    Help("Files with parses of the sentences in the gold treebank; all others are compared with the first."),
 ]
 Tagger = Annotated[
-    Folder | None, Help("Folder of a saved tagger to use instead of the tags of the file (default: tags of the file).")
+    Folder | None, Help("Folder of a saved tagger to use instead of the tags in the file (default: tags of the file).")
 ]
 Validation = Annotated[Path, Metavar("TREES")]
 Vectors = Annotated[Path, Metavar("VECTORS")]
 Order = Annotated[int, Within(1, 3)]
 Invalid = Annotated[
-    Literal["raise", "skip"], Help("Raise an error for sentences whose heads form no tree, or skip them.")
+    Literal["raise", "skip"],
+    Help("Treatment of sentences whose heads do not form a tree: raise an error or skip the sentence."),
 ]
-Universal = Annotated[bool, Help("Ignore the subtypes of relations: count nsubj:pass as nsubj.")]
+Universal = Annotated[bool, Help("Ignore the subtypes of relations, such as pass in nsubj:pass.")]
 
 
 @TASK.verb(
@@ -66,14 +69,13 @@ def train(
     Parameters
     ----------
     order
-        Maximum number of arcs scored together: 3 is the most accurate and the slowest.
+        Maximum number of arcs scored jointly; 3 is the most accurate and the slowest.
     restarts
         Number of random starts of the tree search, for order 2 and 3 (default: 20).
     validation
-        File of validation sentences: keep the pass that parses them best, and stop after five passes without
-        improvement.
+        File of validation sentences; training keeps the best epoch and stops after five epochs without improvement.
     vectors
-        Word vectors used as additional features, and saved with the model.
+        Word vectors to use as additional features and to save with the model.
     """
     from polyadic.embedding import read_vectors
     from polyadic.syntax.higher_order import HigherOrderParser
@@ -129,7 +131,7 @@ def apply(
     by_line: ByLine = False,
     out: Written = None,
 ) -> None:
-    """Write sentences with predicted heads and relations; heads and relations in the file are ignored.
+    """Parse sentences and write the predicted heads and relations; heads and relations in the file are ignored.
 
     With --tagger, parts of speech, lemmas and morphology are predicted too, and with --text, sentences and words.
     Enhanced dependencies, PHEAD and PDEPREL are left empty, because they belong to other trees.
@@ -169,7 +171,7 @@ def evaluate(
     Parameters
     ----------
     tables
-        Report the scores of each relation and of each length of arcs too.
+        Also report the scores of each relation and of each arc length.
     """
     from polyadic.metrics import dependencies as d
     from polyadic.syntax.trees import read_trees
@@ -205,7 +207,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
     show=_print_comparison,
 )
 def compare(gold: Gold, parses: Parses, *, universal: Universal = False) -> dict[str, Any]:
-    """Compare parses with those of the first file: score differences and 95 % intervals, paired by sentence."""
+    """Compare parses in several files: score differences to the first file, with 95 % intervals paired by sentence."""
     from polyadic.metrics import dependencies as d
     from polyadic.metrics.figures import difference
     from polyadic.syntax.trees import read_trees

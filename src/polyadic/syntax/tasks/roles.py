@@ -26,12 +26,12 @@ TASK = Task(
 Sentences = Annotated[
     Path,
     Metavar("SENTENCES"),
-    Help("File with trees and propositions, in CoNLL-U with more columns; - reads standard input."),
+    Help("File of dependency trees with semantic roles, in CoNLL-U with additional columns; - reads standard input."),
 ]
-Find = Annotated[bool, Help("Find the predicates, instead of reading them from the file.")]
+Find = Annotated[bool, Help("Predict which words are predicates instead of reading the predicates from the file.")]
 Parser = Annotated[
     Folder | None,
-    Help("Folder of a saved parser to use instead of the trees of the file (default: trees of the file)."),
+    Help("Folder of a saved parser to use instead of the trees in the file (default: trees of the file)."),
 ]
 
 
@@ -43,12 +43,12 @@ Parser = Annotated[
 def train(
     sentences: Sentences, model: SemanticRoles, *, out: Out, parser: Folder | None = None, force: bool = False
 ) -> Saved:
-    """Train a semantic role labeller, and a classifier that finds predicates, on sentences with trees and roles.
+    """Train a semantic role labeller and a predicate classifier on sentences with dependency trees and semantic roles.
 
     Parameters
     ----------
     parser
-        Folder of a saved parser: train on its trees of the same sentences too, for use on parsed sentences.
+        Folder of a saved parser whose predicted trees are added to the training data, for use on parsed sentences.
     """
     from polyadic.syntax.propositions import read_propositions
 
@@ -81,7 +81,7 @@ def train(
 def apply(
     model: RoleLabels, sentences: Sentences, *, find: Find = False, parser: Parser = None, out: Written = None
 ) -> None:
-    """Write sentences with predicted roles; roles in the file are ignored.
+    """Write sentences with predicted semantic roles; roles in the file are ignored.
 
     With --find, parsed sentences need no predicates.
     """
@@ -111,14 +111,14 @@ def _print_scores(result: dict[str, Any]) -> None:
 def evaluate(
     model: RoleLabels, sentences: Sentences, *, find: Find = False, parser: Parser = None, tables: bool = False
 ) -> dict[str, Any]:
-    """Compute precision, recall and F1 of arguments, with and without their roles, and 95 % intervals.
+    """Compute precision, recall and F1 of labelled and unlabelled arguments, with 95 % intervals.
 
     Sentences that do not mark predicates are left out.
 
     Parameters
     ----------
     tables
-        Report the scores of each role too.
+        Also report the scores of each role.
     """
     from polyadic.metrics import roles as r
     from polyadic.syntax.propositions import read_propositions

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Input = Annotated[
-    Path, Metavar("INPUT"), Help("File with sentences in CoNLL-U, or with plain text; - reads standard input.")
+    Path,
+    Metavar("INPUT"),
+    Help("File of sentences in CoNLL-U, or of plain text if --text is given; - reads standard input."),
 ]
-Text = Annotated[bool, Help("Read plain English text, in which an empty line ends a paragraph.")]
+Text = Annotated[bool, Help("Read plain English text, with paragraphs separated by empty lines.")]
 ByLine = Annotated[bool, Help("End a sentence at the end of each line of the text.")]
-Written = Annotated[File | None, Help("File to write (default: standard output).")]
+Written = Annotated[File | None, Help("File to write the output to (default: standard output).")]
 
 
 def some(items: Iterable[Item], message: str) -> list[Item]:

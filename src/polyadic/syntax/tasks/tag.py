@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 OF_COLUMNS = "polyadic.sequences.sequence_tagger:SequenceTagger"
 OF_TREEBANKS = "polyadic.syntax.text_tagger:TextTagger"
-TASK = Task("tag", "Tag words: parts of speech, morphology, lemmas, chunks.", model=(OF_COLUMNS, OF_TREEBANKS))
+TASK = Task("tag", "Tag words with parts of speech, morphology, lemmas or chunks.", model=(OF_COLUMNS, OF_TREEBANKS))
 WITH_TAGS = "parts of speech, because the tagger was trained with them"
 Sentences = Annotated[
-    Path, Metavar("SENTENCES"), Help("File with sentences in CoNLL-U, or in columns; - reads standard input.")
+    Path, Metavar("SENTENCES"), Help("File of sentences in CoNLL-U or column format; - reads standard input.")
 ]
 Input = Annotated[
-    Path, Metavar("INPUT"), Help("File with sentences in CoNLL-U or columns, or with text; - reads standard input.")
+    Path,
+    Metavar("INPUT"),
+    Help("File of sentences in CoNLL-U or column format, or of plain text if --text is given; - reads standard input."),
 ]
 
 
@@ -41,15 +43,20 @@ Input = Annotated[
 def train(
     sentences: Sentences, given: dict[str, Any], *, out: Out, columns: bool = False, force: bool = False
 ) -> Saved:
-    """Train a tagger of lemmas, parts of speech and morphology in CoNLL-U, or of the last column of another file.
+    """Train a tagger on parts of speech, morphology and lemmas in CoNLL-U, or on the last column of other files.
 
-    With --columns, --max-iter is 10 and --min-count 1 by default, and tags that are all B-X, I-X and O are spans; if
-    I-X follows B-X or I-X in all sentences, it does so in predictions too (bio).
+    With --columns, tags that are all B-X, I-X and O are spans; if I-X follows B-X or I-X in all sentences, it does so
+    in predictions too (bio).
 
     Parameters
     ----------
     columns
-        Train on columns: a word, perhaps a part of speech, and last the tag; --rank, --loss and --l2 need this.
+        Read column format (word, optional part of speech, tag) instead of CoNLL-U; required for --rank, --loss and
+        --l2.
+    max_iter
+        Number of training epochs for each predicted column (default: 5; 10 with --columns).
+    min_count
+        Minimum number of occurrences of a feature (default: 2; 1 with --columns).
     """
     saved = (_train_columns if columns else _train_treebank)(sentences, given, out, force=force)
     saved.next = "tag", "apply", out, "SENTENCES"
@@ -100,7 +107,7 @@ def _train_columns(sentences: Path, given: dict[str, Any], out: Path, *, force: 
 
 @TASK.verb(example="polyadic tag apply tagger --text latin.txt --out tagged.conllu", json=False)
 def apply(model: Tagger, sentences: Input, *, text: Text = False, by_line: ByLine = False, out: Written = None) -> None:
-    """Write tagged sentences in CoNLL-U, or in columns with the predicted tag as an additional column.
+    """Write tagged sentences in CoNLL-U, or in column format with the predicted tag as an additional column.
 
     In CoNLL-U the columns lemma, upos, xpos and features are replaced; all others are unchanged.
     """
@@ -135,7 +142,7 @@ def evaluate(model: Tagger, sentences: Sentences, *, tables: bool = False) -> di
     Parameters
     ----------
     tables
-        Report the scores of each kind of span too.
+        Also report the scores of each type of span.
     """
     from polyadic.metrics import chunks as c
     from polyadic.syntax.text_tagger import COLUMNS, TextTagger
