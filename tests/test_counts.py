@@ -271,7 +271,7 @@ def folder(tmp_path):
         ({"version": 99}, "version 99 of the counts format"),
         ({"shape": [5, 5, 5]}, "4 words and 4 marginals"),
         ({"shape": [3, 3, 3]}, "index 3 of entry .* is out of range"),
-        ({"shape": [4, 4]}, "one length for each of the 3 columns"),
+        ({"shape": [4, 4]}, "one length for each of 3 columns"),
     ],
 )
 def test_folders_of_other_kinds(folder, change, message):

@@ -633,7 +633,7 @@ def perplexity(mixtures=2, words=4, background=4, **how):
         (lambda: text_model().transform(["sun", 3]), "got an element of type int"),
         (lambda: text_model().transform([]), "no documents"),
         (lambda: cross_validate(TextTopics(), counts(), "ab", n_components=[]), "must contain at least one"),
-        (lambda: diversity([]), "needs topics"),
+        (lambda: diversity([]), "requires at least one topic"),
         (lambda: halves(-np.ones((2, 2))), "non-negative integer counts"),
         (lambda: npmi_coherence([[0, 7]], in_documents(HIDDEN, [0, 1])), "was not counted"),
         (lambda: perplexity(background_share=1.5), "must be at most 1"),
