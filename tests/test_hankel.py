@@ -122,7 +122,7 @@ def test_the_basis_is_the_most_frequent():
         (lambda: hankel(of([[0, 1]]), 3, statistic="infix"), "statistic must be one of"),
         (
             lambda: hankel(of([[0, 1]]), 3, prefixes=[(0,), (0,)], suffixes=[()]),
-            "at least one string, and no string twice",
+            "a non-empty list of distinct strings",
         ),
         (lambda: hankel(of([[0, 1]]), 3, prefixes=[()], suffixes=[(3,)]), "symbols of suffixes must be below 3"),
         (lambda: hankel(of([]), 3), "at least one string"),

@@ -327,11 +327,11 @@ def test_the_objective_is_measured_on_the_same_questions():
 
 def test_there_must_be_something_to_learn():
     """Nothing listed, and everything listed, are refused; so are cells that are not there."""
-    refuses("no predicate is known", UniversalSchema().fit, schema_of([("a", "b", "p")], predicates=["q"]))
-    refuses("every predicate holds", UniversalSchema().fit, schema_of([("a", "b", "p"), ("c", "d", "p")]))
+    refuses("must contain at least one fact", UniversalSchema().fit, schema_of([("a", "b", "p")], predicates=["q"]))
+    refuses("no negatives can be sampled", UniversalSchema().fit, schema_of([("a", "b", "p"), ("c", "d", "p")]))
     model = UniversalSchema(2, max_iter=1).fit(schema_of([("a", "b", "p"), ("c", "d", "q")]))
-    refuses("rows from 0 to 1 and columns from 0 to 1", model.log_odds, [[0, 2]])
-    refuses("each pair must have one predicate", model.predict, [("a", "b")], ["p", "q"])
+    refuses("row indices from 0 to 1 and column indices from 0 to 1", model.log_odds, [[0, 2]])
+    refuses("pairs and predicates must have the same length", model.predict, [("a", "b")], ["p", "q"])
     for columns in ([2], [-1], [0.5], [True], 0):
         refuses("columns must be a list of whole numbers", model.column_log_odds, columns)
 

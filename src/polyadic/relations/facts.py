@@ -242,8 +242,7 @@ def _numbered(
                 if x not in known
             )
             raise InputError(
-                f"{where}: unknown {what} {name!r}; correct the name, or set unknown='skip' to skip"
-                " facts with unknown names",
+                f"{where}: there is no {what} {name!r}; correct the name, or set unknown='skip' to skip the fact",
                 "unknown",
             )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)
@@ -283,5 +282,5 @@ def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> ND
     order = np.argsort(known, kind="stable")
     numbers = order[np.minimum(np.searchsorted(known, names, sorter=order), size - 1)]
     if len(names) and (wrong := np.flatnonzero(known[numbers] != names)).size:
-        raise InputError(f"unknown {entity} {names[wrong[0]].item()!r}")
+        raise InputError(f"there is no {entity} {names[wrong[0]].item()!r}")
     return np.asarray(numbers, np.int64)

@@ -175,7 +175,7 @@ def check_predicates(rules: Iterable[Rule], predicates: Collection[str]) -> None
         if atom.predicate not in known:
             alike = difflib.get_close_matches(atom.predicate, sorted(known), n=1)
             meant = f"; did you mean {alike[0]!r}?" if alike else ""
-            raise InputError(f"{_at(atom)}unknown predicate {atom.predicate!r}{meant}")
+            raise InputError(f"{_at(atom)}there is no predicate {atom.predicate!r}{meant}")
 
 
 def atoms_of(formula: Formula) -> tuple[Atom, ...]:

@@ -298,7 +298,7 @@ class KnowledgeTensor(LinkPredictor):
             number = {name: at for at, name in enumerate(names)}
             at = np.array([number[name] for name in X.entities], np.int64)
             if absent := [name for name in X.relations if name not in self.relations_]:
-                raise InputError(f"unknown relation {absent[0]!r}; train a new model to add relations")
+                raise InputError(f"the model has no relation {absent[0]!r}; train a new model to add relations")
             kinds = np.array([self.relations_.index(name) for name in X.relations], np.int64)
             triples = np.stack([at[X.triples[:, 0]], kinds[X.triples[:, 1]], at[X.triples[:, 2]]], axis=1)
         if not len(triples):

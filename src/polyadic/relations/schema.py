@@ -74,13 +74,13 @@ class Schema:
     def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
         """Return the row index of an entity pair; raise InputError if the pair is unknown."""
         if (row := self._rows.get((subject, object))) is None:
-            raise InputError(f"unknown entity pair ({subject!r}, {object!r})")
+            raise InputError(f"there is no entity pair ({subject!r}, {object!r})")
         return row
 
     def column(self, name: str) -> int:
         """Return the column index of a predicate; raise InputError if the predicate is unknown."""
         if (column := self._columns.get(name)) is None:
-            raise InputError(f"unknown predicate {name!r}")
+            raise InputError(f"there is no predicate {name!r}")
         return column
 
     def rows_of(self, name: str) -> NDArray[np.int64]:

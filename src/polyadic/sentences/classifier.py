@@ -295,7 +295,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return int(places[0])
 
     def _of(self, values: NDArray[np.float64], at: int) -> Any:
-        """Return the value of a class: its one-vs-rest value or, for two classes, the signed value of the only model."""
+        """Return the value of a class: the one-vs-rest value or, for two classes, the signed value of the model."""
         return values[at] if len(values) > 1 else values[0] * (1 if at else -1)
 
     def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:

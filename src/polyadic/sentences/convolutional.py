@@ -211,7 +211,8 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
             longest = max(longest, int(part.lengths.max(initial=0)))
     if not moments.number:
         raise InputError(
-            f"length must be at most {longest}, the number of known words in the longest sentence; got {length}"
+            f"length must be at most {longest}, the number of known words in the longest sentence; got {length}",
+            "length",
         )
     if moments.number < (cells := length * (length + 1) * (length + 2) // 6):
         warnings.warn(

@@ -136,7 +136,7 @@ class WeightedAutomaton:
 
     @property
     def radius(self) -> float:
-        """Spectral radius of the summed transition matrices; sums over all strings converge if the radius is below 1."""
+        """Spectral radius of the summed transition matrices; sums over all strings converge if it is less than 1."""
         return float(np.abs(np.linalg.eigvals(self.A.sum(axis=0))).max(initial=0.0))
 
     @cached_property

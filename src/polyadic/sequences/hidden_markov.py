@@ -326,8 +326,8 @@ class HiddenMarkov(Model):
         k, seed = self.states, 0 if self.seed is None else self.seed
         if k > symbols:
             raise InputError(
-                f"states must be at most {symbols}, the number of symbols, with init={init!r}; got {k}: use fewer states"
-                " or init='random'",
+                f"init={init!r} requires at most as many states as symbols; got {k} states and {symbols} symbols: use"
+                " fewer states or init='random'",
                 "init",
             )
         if init == "spectral":

@@ -146,8 +146,8 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
     columns = width - COLUMNS - 1
     if columns < len(predicates):
         raise InputError(
-            f"{path}, sentence from line {start}: each predicate must have a column of roles; got {len(predicates)}"
-            f" predicates and {columns} columns of roles"
+            f"{path}, sentence from line {start}: the number of role columns must be at least {len(predicates)}, the"
+            f" number of predicates; got {columns}"
         )
     _check_cells(words, len(predicates), path)
     propositions = []
@@ -169,6 +169,6 @@ def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path
             )
         if cells[predicates + 1 :] != spare or any(cell not in NONE for cell in spare):
             raise InputError(
-                f"{path}, line {at}: only the first {predicates} columns of roles may be filled, one for each predicate in"
-                f" column {COLUMNS + 1}"
+                f"{path}, line {at}: the number of filled role columns must be at most {predicates}, the number of"
+                f" predicates in column {COLUMNS + 1}"
             )
