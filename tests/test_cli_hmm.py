@@ -95,4 +95,4 @@ def test_faults_are_one_sentence(lines, tmp_path):
     assert "'x', which does not occur" in ask("hmm", "score", tmp_path / "model", tmp_path / "other.txt", fails=True)
     (tmp_path / "other.txt").write_text("a </s>\n")
     said = ask("hmm", "train", tmp_path / "other.txt", "-o", tmp_path / "m", "--ends", fails=True)
-    assert "already contains the symbol </s>" in said
+    assert "must not contain the end symbol </s>" in said

@@ -122,7 +122,7 @@ def test_what_names_nothing_that_is_known(triples):
     train, out = triples / "train.tsv", triples / "model"
     other = written(triples / "other.tsv", [("Oslo", "in", "Norway")])
     quick = ["--rank", 2, "--max-iter", 2]
-    assert "--validation must contain at least one fact" in refused(
+    assert "validation must contain at least one fact" in refused(
         "train", train, "--out", out, *quick, "--validation", other
     )
     assert not out.exists()

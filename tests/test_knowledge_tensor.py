@@ -440,7 +440,7 @@ def test_other_facts_share_the_numbers_of_the_model():
     assert first == model.fit(facts, validation=alike.triples).result_.measured
     ranks = model.evaluate(alike, known=facts).ranks
     np.testing.assert_array_equal(ranks, model.evaluate(alike.triples, known=facts.triples).ranks)
-    refuses("validation uses other entity or relation ids", model.fit, facts, validation=other)
+    refuses("validation must use the same entity and relation ids", model.fit, facts, validation=other)
     refuses("known must use the same entity and relation ids", model.evaluate, alike, known=other)
     refuses("validation must contain at least one fact", model.fit, facts, validation=facts.triples[:0])
 

@@ -492,7 +492,7 @@ def test_words_that_were_given_are_saved(model, tmp_path):
 def test_a_fit_that_fails_leaves_no_half_of_a_model():
     """After a refusal a new model is as unfitted as before."""
     model = ConvolutionalSentences(1, length=40, words=GIVEN)
-    with pytest.raises(InputError, match="length must be at most 15, .* got 40"):
+    with pytest.raises(InputError, match=r"length must be at most 15, .* got 40"):
         model.fit(TEXTS)
     with pytest.raises(NotFittedError):
         model.transform(TEXTS)

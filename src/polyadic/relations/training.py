@@ -116,7 +116,8 @@ def train_facts(
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
         raise InputError(
-            "validation must contain at least one fact whose entities and relation occur in the training facts"
+            "validation must contain at least one fact whose entities and relation occur in the training facts",
+            "validation",
         )
     return _of_triples(method, facts, (held_out, true), options, budget if choose else False)
 
