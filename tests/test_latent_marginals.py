@@ -130,7 +130,7 @@ def test_doors_refuse_what_does_not_fit(model):
     with pytest.raises(ValueError, match="must have a gain"):
         best_edges(edges, np.zeros(2), np.zeros(3))
     tensors, states = in_a_row([np.zeros((2, 2, 2))]), np.full(3, 2)
-    with pytest.raises(ValueError, match="words must have shape .*, 2"):
+    with pytest.raises(ValueError, match=r"words must have shape .*, 2"):
         latent_sums(edges, tensors, states, np.zeros((3, 3)), root=2, first=np.ones(2))
     with pytest.raises(ValueError, match="size of each rule tensor"):
         latent_sums(edges, tensors, np.array([2, 3, 2]), np.zeros((3, 3)), root=2, first=np.ones(2))

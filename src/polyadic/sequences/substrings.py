@@ -83,7 +83,7 @@ class Substrings:
         return tuple(symbols[::-1])
 
     def table(self, rows: NDArray[np.int64], suffixes: list[tuple[int, ...]], column: int) -> Any:
-        """Return the mean count per string of each node followed by each suffix, as a sparse matrix."""
+        """Return the mean count of each node followed by each suffix, as a sparse array of shape (nodes, suffixes)."""
         path: list[tuple[Any, Any]] = [(np.flatnonzero(rows >= 0), rows[rows >= 0])]
         before: tuple[int, ...] = ()
         where, which, values = [], [], []

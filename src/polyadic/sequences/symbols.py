@@ -64,7 +64,7 @@ def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
 
 
 def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
-    """Return a random mask that holds out a share of the sequences, at least one and not all."""
+    """Return a random mask of held-out sequences, with at least one sequence held out and one kept."""
     if many < 2:
         raise InputError(f"holding out requires at least 2 sequences; got {many}")
     second = np.zeros(many, bool)

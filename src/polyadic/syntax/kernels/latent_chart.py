@@ -234,7 +234,7 @@ def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary,
 
 @njit(cache=True, nogil=True)
 def _latent_inside(edges, tensors, starts, sizes, values):
-    """Compute the inside values of all nodes, given ``values`` that hold the vectors of words."""
+    """Compute the inside values of all nodes in place, where ``values`` initially holds the word vectors."""
     for e in range(len(edges)):
         r, p, x, y = edges[e]
         if r < 0:
@@ -259,7 +259,7 @@ def _latent_inside(edges, tensors, starts, sizes, values):
 
 @njit(cache=True, nogil=True)
 def _latent_outside(edges, tensors, starts, sizes, values, around, through):
-    """Compute the outside values of all nodes, given ``around`` that holds the vector of the root.
+    """Compute the outside values of all nodes in place, where ``around`` initially holds the root vector.
 
     ``through``, all zero, is filled with the sum over derivations through each unary edge.
     """
