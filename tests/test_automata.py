@@ -731,7 +731,7 @@ def test_the_command_line_learns_scores_and_draws(tmp_path):
     assert json.loads(run("score", tmp_path / "d", numbers, "--format", "pautomac", "--json"))["strings"] == 200
     (tmp_path / "solution").write_text("1\n0.5\n")
     told = run("score", tmp_path / "n", numbers, "--format", "pautomac", "--solution", tmp_path / "solution", code=1)
-    assert "solution has 1 probabilities" in " ".join(told.split())
+    assert "one probability for each string; got 1 probabilities" in " ".join(told.split())
     run("train", numbers, "--format", "pautomac", "--set", "unknown=1", "--rank", "1", "--out", tmp_path / "u")
     assert load(tmp_path / "u").unknown == 1
     assert "exists already" in run("train", lines, "--out", tmp_path / "m", code=1)

@@ -189,7 +189,7 @@ def test_bad_input_is_refused(documents, y, message):
 def test_unknown_classes_and_single_texts_are_refused():
     with pytest.raises(InputError, match="unknown class 'x'; the classes are"):
         fitted("+-").explain("good", "x")
-    with pytest.raises(InputError, match=r"pass \[text\]"):
+    with pytest.raises(InputError, match=r"pass \[document\]"):
         fitted("+-").predict("good")
 
 

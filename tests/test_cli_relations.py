@@ -320,7 +320,7 @@ def test_patterns(tmp_path):
     lines = [line.split("\t") for line in out.read_text().splitlines()]
     assert told["facts"] == len(lines)
     assert ["Ann", "Acme"] in [line[:2] for line in lines]
-    assert "no pattern connects at least 9 pairs of entities; lower --min-count" in refused(
+    assert "no pattern connects at least 9 entity pairs; lower --min-count" in refused(
         "patterns", parsed, "--out", out, "--min-count", 9
     )
     parsed.write_text("")

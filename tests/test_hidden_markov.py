@@ -423,7 +423,11 @@ def test_refusals(call, message):
 
 @pytest.mark.parametrize(
     ("sequences", "message"),
-    [("abc", "must be a list of sequences; got a single string"), ([], "no symbols"), (["", ""], "no symbols")],
+    [
+        ("abc", "must be a list of sequences; got a single string"),
+        ([], "at least one symbol"),
+        (["", ""], "at least one symbol"),
+    ],
 )
 def test_bad_sequences_are_named(sequences, message):
     """Nothing is learned from nothing."""

@@ -495,7 +495,7 @@ def test_read_facts(tmp_path):
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (np.zeros((0, 3), int), "no training facts"),
+        (np.zeros((0, 3), int), "at least one fact"),
         (FACTS[:, :2], "shape"),
         (FACTS.astype(float), "integer array"),
         (-FACTS, "must be from 0"),

@@ -183,7 +183,7 @@ def _best_path(scores, n, T, best, path):
 
 @njit(cache=True, nogil=True)
 def _log_products(logs, E, moves, shift, out):
-    """Write the log-sum-exp over ``s`` of ``logs[s] + moves[s, t]`` for each ``t``, given ``E = exp(moves - shift)``."""
+    """Write the log-sum-exp over ``s`` of ``logs[s] + moves[s, t]`` for each ``t``; E is ``exp(moves - shift)``."""
     size = len(out)
     highest = logs.max()
     if highest == -np.inf:

@@ -233,7 +233,7 @@ def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) ->
     if tagger is None:
         if text:
             raise InputError(
-                "text requires a tagger; set tagger to the folder of a model trained by `polyadic tag train`",
+                "text requires tagger; set tagger to the folder of a model trained by `polyadic tag train`",
                 "text",
                 "tagger",
             )
