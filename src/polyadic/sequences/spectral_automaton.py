@@ -198,7 +198,7 @@ class SpectralAutomaton(Model):
             raise InputError(f"held_out must be below 1; got {self.held_out}", "held_out")
         if not self._ranks or (max(len(self._ranks), self.starts) > 1 and not self.held_out):
             raise InputError(
-                "several ranks or starts require held_out above 0; set held_out, or a single rank and starts=1",
+                "several ranks or starts require held_out above 0; set held_out, or use one rank and one start",
                 "held_out",
             )
         if self.alphabet is not None:
