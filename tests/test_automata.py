@@ -156,7 +156,7 @@ def test_sums_that_do_not_exist_are_refused():
     """An automaton that can go on for ever has no sum, nor has one whose weights grow."""
     for weight in (1.0, 2.0):
         endless = WeightedAutomaton(np.ones(1), np.full((1, 1, 1), weight), np.ones(1))
-        with pytest.raises(InputError, match=f"diverges: the largest eigenvalue is {weight:g}"):
+        with pytest.raises(InputError, match=f"diverges: the spectral radius is {weight:g}"):
             converted(endless, before="string", after="prefix")
         with pytest.raises(InputError, match="diverges"):
             _ = endless.mass
@@ -490,10 +490,10 @@ def test_long_strings_are_learned_and_scored():
         (lambda: SpectralAutomaton(2).perplexity(["ab"]), "not fitted yet; call fit first"),
         (lambda: SpectralAutomaton(2).predict_proba(["ab"]), "not fitted yet; call fit first"),
         (lambda: SpectralAutomaton(2).sample(), "not fitted yet; call fit first"),
-        (lambda: SpectralAutomaton(2).fit(ab_strings(50)).score([]), "there are no sequences to score"),
-        (lambda: SpectralAutomaton(2).fit(ab_strings(50)).perplexity([]), "there are no sequences to score"),
-        (lambda: SpectralAutomaton(2, alphabet="aab").fit(ab_strings(50)), "at least one symbol, and no symbol twice"),
-        (lambda: SpectralAutomaton(2, alphabet="").fit(ab_strings(50)), "at least one symbol, and no symbol twice"),
+        (lambda: SpectralAutomaton(2).fit(ab_strings(50)).score([]), "at least one sequence is required"),
+        (lambda: SpectralAutomaton(2).fit(ab_strings(50)).perplexity([]), "at least one sequence is required"),
+        (lambda: SpectralAutomaton(2, alphabet="aab").fit(ab_strings(50)), "a non-empty list of distinct symbols"),
+        (lambda: SpectralAutomaton(2, alphabet="").fit(ab_strings(50)), "a non-empty list of distinct symbols"),
         (lambda: SpectralAutomaton(2, alphabet=range(999_999_999)).fit([[1], [0]]), "of 999,999,999 symbols needs"),
     ],
 )
@@ -551,9 +551,9 @@ def test_a_refused_fit_leaves_the_last_one():
     ("options", "message"),
     [
         ({"held_out": 1.0}, "held_out must be below 1"),
-        ({"held_out": 0, "rank": (2, 3)}, "several ranks or starts require held-out strings"),
-        ({"held_out": 0, "starts": 2}, "several ranks or starts require held-out strings"),
-        ({"rank": ()}, "several ranks or starts require held-out strings"),
+        ({"held_out": 0, "rank": (2, 3)}, "several ranks or starts require held_out above 0"),
+        ({"held_out": 0, "starts": 2}, "several ranks or starts require held_out above 0"),
+        ({"rank": ()}, "several ranks or starts require held_out above 0"),
         ({"rank": (2, 0)}, "rank must be a whole number of at least 1 or a sequence, each a whole number"),
     ],
 )
@@ -639,9 +639,9 @@ def test_ctrl_c_between_passes_keeps_what_is_done(monkeypatch, done):
         ("2 x\n", "line 1: expected whole numbers separated by spaces"),
         ("3 2\n0\n1 1\n", "the first line declares 3 strings, but there are 2"),
         ("1 2\n0\n1 1\n", "line 3: the first line declares 1 strings, but there are more"),
-        ("1 2\n2 1\n", "line 2: the line declares length 2 but has 1 symbols"),
-        ("1 2\n1 2\n", "line 2: the first line declares symbols below 2; got 2"),
-        ("1 2\n\n", "line 2: the line declares no length but has 0 symbols"),
+        ("1 2\n2 1\n", "line 2: the line declares length 2, but contains 1 symbols"),
+        ("1 2\n1 2\n", "line 2: symbols must be below 2, the alphabet size in the first line; got 2"),
+        ("1 2\n\n", "line 2: the line declares no length, but contains 0 symbols"),
         ("1 2\n1 -1\n", "line 2: expected whole numbers"),
     ],
 )
@@ -658,7 +658,7 @@ def test_files_of_strings_are_read(tmp_path):
     (tmp_path / "a").write_text("a b\n\nc\n")
     assert read_strings(tmp_path / "a") == [("a", "b"), (), ("c",)]
     (tmp_path / "a").write_text("")
-    with pytest.raises(InputError, match="has no strings"):
+    with pytest.raises(InputError, match="must contain at least one string"):
         read_strings(tmp_path / "a")
     (tmp_path / "s").write_text("2\n0.5\n1e-3\n")
     assert read_probabilities(tmp_path / "s") == [0.5, 0.001]
@@ -731,7 +731,7 @@ def test_the_command_line_learns_scores_and_draws(tmp_path):
     assert json.loads(run("score", tmp_path / "d", numbers, "--format", "pautomac", "--json"))["strings"] == 200
     (tmp_path / "solution").write_text("1\n0.5\n")
     told = run("score", tmp_path / "n", numbers, "--format", "pautomac", "--solution", tmp_path / "solution", code=1)
-    assert "solution has 1 probabilities" in " ".join(told.split())
+    assert "one probability for each string; got 1 probabilities" in " ".join(told.split())
     run("train", numbers, "--format", "pautomac", "--set", "unknown=1", "--rank", "1", "--out", tmp_path / "u")
     assert load(tmp_path / "u").unknown == 1
     assert "exists already" in run("train", lines, "--out", tmp_path / "m", code=1)

@@ -221,12 +221,12 @@ def test_faults_are_named():
         chart_rules([(0, 1, 2)], [], **one)
     with pytest.raises(ValueError, match="must have a weight"):
         chart_rules([(0, 1, 1), (1, 1, 1)], [], **one)
-    with pytest.raises(ValueError, match="steps of at most 1"):
+    with pytest.raises(ValueError, match="increase by at most 1"):
         chart_rules([(0, 1, 1)], [], weights=([0.5], []), block=[0, 2])
     rules = chart_rules([(0, 1, 1)], [], **one)
-    with pytest.raises(ValueError, match="words must start"):
+    with pytest.raises(ValueError, match="word positions must start"):
         inside(rules, [0, 2], [1, 1], [1.0, 1.0], summed=True)
-    with pytest.raises(ValueError, match="symbols of the grammar"):
+    with pytest.raises(ValueError, match="symbols must be ids from 0 to 1"):
         inside(rules, [0, 1], [1, 2], [1.0, 1.0], summed=True)
     with pytest.raises(ValueError, match="allowed must have shape"):
         inside(rules, [0, 1], [1, 1], [1.0, 1.0], summed=True, allowed=np.ones((2, 2, 2), bool))

@@ -176,7 +176,7 @@ def test_a_share_of_each_class_is_held_out(labels, share):
 @pytest.mark.parametrize(
     ("documents", "y", "message"),
     [
-        (["a", "b"], [1], "a class for each of the 2 documents"),
+        (["a", "b"], [1], "one class label for each of the 2 documents"),
         (["a", "b"], ["x", "x"], "at least two classes; all documents have the class 'x'"),
         ([b"a", "b"], [1, 2], "must be a string"),
     ],
@@ -189,7 +189,7 @@ def test_bad_input_is_refused(documents, y, message):
 def test_unknown_classes_and_single_texts_are_refused():
     with pytest.raises(InputError, match="unknown class 'x'; the classes are"):
         fitted("+-").explain("good", "x")
-    with pytest.raises(InputError, match=r"pass \[text\]"):
+    with pytest.raises(InputError, match=r"pass \[document\]"):
         fitted("+-").predict("good")
 
 
@@ -252,7 +252,7 @@ def test_folders_are_classes(tmp_path):
     assert "mostly confused with" in table
     assert "glad\t10\t1\t1\t1\t-" in table
     wrong = run("evaluate", out, tmp_path / "docs" / "sad")
-    assert "does not have a folder for each class" in wrong.output
+    assert "must contain a folder for each class" in wrong.output
 
 
 def test_a_line_of_plain_text_is_a_document(table, tmp_path):

@@ -88,11 +88,11 @@ def test_faults_are_one_sentence(lines, tmp_path):
     """And what is there stays."""
     ask("hmm", "train", lines, "-o", tmp_path / "model", "--states", 2, "--max-iter", 3)
     assert "exists already" in ask("hmm", "train", lines, "-o", tmp_path / "model", fails=True)
-    assert "as symbols, 2; got 9" in ask(
+    assert "got 9 states and 2 symbols" in ask(
         "hmm", "train", lines, "-o", tmp_path / "model", "--force", "--states", 9, fails=True
     )
     (tmp_path / "other.txt").write_text("a x\n")
     assert "'x', which does not occur" in ask("hmm", "score", tmp_path / "model", tmp_path / "other.txt", fails=True)
     (tmp_path / "other.txt").write_text("a </s>\n")
     said = ask("hmm", "train", tmp_path / "other.txt", "-o", tmp_path / "m", "--ends", fails=True)
-    assert "already contains the symbol </s>" in said
+    assert "must not contain the end symbol </s>" in said

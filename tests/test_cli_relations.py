@@ -101,7 +101,7 @@ def test_bad_triples(triples):
     other = written(triples / "other.tsv", [("town0", "lies_in", "nowhere"), ("town1", "lies_in", "land1")])
     assert "line 1: there is no entity 'nowhere'" in refused("evaluate", out, other)
     done = invoke("relations", "evaluate", str(out), str(other), "--unknown", "skip", "--json")
-    assert json.loads(done.stderr)["warning"].startswith("1 of 1 test facts are training facts")
+    assert json.loads(done.stderr)["warning"].startswith("1 of 1 test facts occur in the training data")
     assert json.loads(done.stdout)["skipped"] == 1
     assert "two of --subject" in refused("predict", out, "--subject", "town0")
     assert "no subject 'Oslo'" in refused("predict", out, "--subject", "Oslo", "--relation", "lies_in")
@@ -128,7 +128,9 @@ def test_what_names_nothing_that_is_known(triples):
     train, out = triples / "train.tsv", triples / "model"
     other = written(triples / "other.tsv", [("Oslo", "in", "Norway")])
     quick = ["--rank", 2, "--max-iter", 2]
-    assert "no validation fact can be used" in refused("train", train, "--out", out, *quick, "--validation", other)
+    assert "validation must contain at least one fact" in refused(
+        "train", train, "--out", out, *quick, "--validation", other
+    )
     assert not out.exists()
     run("train", train, "--out", out, *quick)
     assert "--known can be used only with a fact to complete" in refused("predict", out, train, "--known")
@@ -136,7 +138,7 @@ def test_what_names_nothing_that_is_known(triples):
     assert "--unknown can be used only with a file" in refused("predict", out, *town, "--unknown", "skip")
     KnowledgeTensor(2, form="CP", max_iter=1, seed=0).fit(np.array([[0, 0, 1], [2, 0, 1]])).save(triples / "nameless")
     for verb in ("evaluate", "predict"):
-        assert "by number, not by name" in refused(verb, triples / "nameless", train)
+        assert "the model must have names of entities" in refused(verb, triples / "nameless", train)
 
 
 @pytest.mark.parametrize("epochs", [0, 1])
@@ -301,7 +303,7 @@ def test_reasons_of_a_universal_schema(schema):
     pair = ["--subject", "town29", "--object", "land29", "-n", 1, "--why", 1, "--json"]
     assert json.loads(run("predict", out, *pair))["predictions"][0]["why"][0]["predicate"] == ", a town in"
     assert "--why cannot be combined with --unseen" in refused("predict", out, "--unseen", told, "--why", 1)
-    assert "only tensor models can learn new entities" in refused("add", out, told, "--out", schema / "more")
+    assert "new entities can be added only to a tensor model" in refused("add", out, told, "--out", schema / "more")
 
 
 PARSED = """\
@@ -321,7 +323,7 @@ def test_patterns(tmp_path):
     lines = [line.split("\t") for line in out.read_text().splitlines()]
     assert told["facts"] == len(lines)
     assert ["Ann", "Acme"] in [line[:2] for line in lines]
-    assert "no pattern connects at least 9 pairs of entities; lower --min-count" in refused(
+    assert "no pattern connects at least 9 entity pairs; lower --min-count" in refused(
         "patterns", parsed, "--out", out, "--min-count", 9
     )
     parsed.write_text("")

@@ -52,7 +52,7 @@ def test_a_row_for_each_line(lines, models, tmp_path, method):
     assert np.delete(vectors, 50, axis=0).any(axis=1).all()
     again = run("encode", models / method, lines, "--out", out)
     assert "exists already" in again.output
-    assert "only to a .npy file" in run("encode", models / method, lines, "--out", tmp_path / "vectors.txt").output
+    assert "must be a .npy file" in run("encode", models / method, lines, "--out", tmp_path / "vectors.txt").output
 
 
 @pytest.mark.filterwarnings("ignore:1 of 101")
@@ -109,7 +109,7 @@ def test_words_of_ones_own(lines, tmp_path):
         (["train", "LINES", "--out", "x", "--rank", "500"], "rank must be below"),
         (
             ["train", "LINES", "--out", "x", "--method", "convolutional", "--rank", "3", "--length", "20"],
-            "lower length",
+            "--length must be at most",
         ),
         (["train", "LINES", "--out", "x", "--length", "3"], "--length is not used by --method sif"),
         (["encode", "absent", "LINES", "--out", "v.npy"], "the folder absent does not exist"),

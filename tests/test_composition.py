@@ -183,7 +183,7 @@ def test_independent_places_have_no_association():
 def test_verbs_refuse_what_does_not_fit():
     """What cannot be learned from, or asked, is refused in a sentence."""
     X = clauses(np.random.default_rng(2))
-    refuses("one row of factors for each noun", TransitiveVerbs().fit, X, nouns=np.ones((5, 2)))
+    refuses("must have one row for each noun", TransitiveVerbs().fit, X, nouns=np.ones((5, 2)))
     refuses("nouns must be finite", TransitiveVerbs().fit, X, nouns=np.full((6, 2), np.nan))
     refuses("must be positive", associations, Entries(np.zeros((1, 2), int), np.array([-1.0]), (1, 1)))
     model = TransitiveVerbs().fit(X, nouns=np.ones((6, 2)))

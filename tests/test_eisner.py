@@ -85,7 +85,7 @@ def test_faults_are_named():
     words = np.array([1, 4, 2])
     with pytest.raises(ValueError, match="power of two"):
         score_arcs(words, words, np.zeros(3, np.float32))
-    with pytest.raises(ValueError, match="root, a word and an end"):
+    with pytest.raises(ValueError, match="include root, words and end"):
         score_arcs(words[:2], words[:2], np.zeros(4, np.float32))
     weights = np.zeros(4, np.float32)
     with pytest.raises(ValueError, match="heads must be"):
@@ -191,9 +191,9 @@ def test_lists_become_groups():
     wrong = [(one.heads != one.gold.heads).mean(axis=1) for one in lists]
     np.testing.assert_allclose(ranked.groups.costs, np.concatenate(wrong))
     np.testing.assert_array_equal(ranked.counts.sum(axis=0)[1], sum(len(one.gold) * len(one.heads) for one in lists))
-    with pytest.raises(InputError, match="a tag for each"):
+    with pytest.raises(InputError, match="words and tags must be non-empty"):
         fold.parse(["a"], [])
-    with pytest.raises(InputError, match="split the text"):
+    with pytest.raises(InputError, match="split the string"):
         fold.parse("a b", "N N")
     with pytest.raises(InputError, match="at least one sentence"):
         ArcFactored().fit([])

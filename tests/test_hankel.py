@@ -122,9 +122,12 @@ def test_the_basis_is_the_most_frequent():
         (lambda: hankel(of([[0, 1]]), 3, statistic="infix"), "statistic must be one of"),
         (
             lambda: hankel(of([[0, 1]]), 3, prefixes=[(0,), (0,)], suffixes=[()]),
-            "at least one string, and no string twice",
+            "a non-empty list of distinct strings",
         ),
-        (lambda: hankel(of([[0, 1]]), 3, prefixes=[()], suffixes=[(3,)]), "symbols of suffixes must be below 3"),
+        (
+            lambda: hankel(of([[0, 1]]), 3, prefixes=[()], suffixes=[(3,)]),
+            "suffixes must contain only symbols from 0 to 2",
+        ),
         (lambda: hankel(of([]), 3), "at least one string"),
         (lambda: hankel(of([[0, 1]]), 3, basis=0), "basis must be a whole number of at least 1; got 0"),
         (lambda: completed_hankel(few(), 0.1, min_count=1000), "no string of the basis occurs at least 1000 times"),

@@ -138,7 +138,10 @@ def test_what_no_number_holds_is_left_out(n):
 
 @pytest.mark.parametrize(
     ("x", "edges", "message"),
-    [([0, 2], [0, 2], "symbols must be rows of emit, below 2"), ([0], [0, 2], "edges must increase from 0 to 1")],
+    [
+        ([0, 2], [0, 2], "symbols must be row indices of emit, below 2"),
+        ([0], [0, 2], "edges must increase from 0 to 1"),
+    ],
 )
 def test_loops_refuse_what_does_not_fit(x, edges, message):
     """No loop reads beyond its tables."""
@@ -397,9 +400,12 @@ def test_noise_that_is_taken_for_a_state_is_told():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: HiddenMarkov(4).fit(WORDS), "at most as many states as symbols, 3; got 4"),
-        (lambda: HiddenMarkov(1, init="spectral").fit(["ab", "ba"]), "no sequence has three symbols"),
-        (lambda: HiddenMarkov(1).fit(["a", "b"]), "no sequence has two symbols"),
+        (lambda: HiddenMarkov(4).fit(WORDS), "as many states as symbols; got 4 states and 3 symbols"),
+        (
+            lambda: HiddenMarkov(1, init="spectral").fit(["ab", "ba"]),
+            "at least one sequence must have three or more symbols",
+        ),
+        (lambda: HiddenMarkov(1).fit(["a", "b"]), "at least one sequence must have two or more symbols"),
         (lambda: HiddenMarkov(2, init="spectral").fit(["aaaa", "aab"]), "rank 1, too low for 2 states"),
         (lambda: HiddenMarkov(3, init="anchors").fit(["ab" * 2000 + "ccc"]), "only 2 symbols have distinct contexts"),
         (lambda: HiddenMarkov(2).score(["a"]), "not fitted yet; call fit first"),
@@ -417,7 +423,11 @@ def test_refusals(call, message):
 
 @pytest.mark.parametrize(
     ("sequences", "message"),
-    [("abc", "must be a list of sequences; got a single string"), ([], "no symbols"), (["", ""], "no symbols")],
+    [
+        ("abc", "must be a list of sequences; got a single string"),
+        ([], "at least one symbol"),
+        (["", ""], "at least one symbol"),
+    ],
 )
 def test_bad_sequences_are_named(sequences, message):
     """Nothing is learned from nothing."""

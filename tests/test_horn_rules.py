@@ -148,7 +148,7 @@ def test_answers_probabilities_and_folder(tmp_path):
     np.testing.assert_array_equal(loaded.objects(*ends), model.objects(*ends))
     assert loaded.rules(k=5) == model.rules(k=5)
     fresh = facts_of(asked.named()[:3], entities=told.entities, relations=told.relations)
-    with pytest.warns(UserWarning, match="are training facts"):
+    with pytest.warns(UserWarning, match="occur in the training data"):
         assert model.evaluate(fresh).mean_reciprocal_rank > 0
 
 
@@ -184,7 +184,7 @@ def test_rules_for_an_answer_are_those_of_its_score():
 
 def test_refusals():
     refuses("max_length must be a whole number from 1 to 3; got 4", HornRules(4).fit, planted())
-    refuses("there are no training facts", HornRules().fit, np.zeros((0, 3), int))
+    refuses("the training data must contain at least one fact", HornRules().fit, np.zeros((0, 3), int))
     refuses("an integer array of shape", HornRules().fit, np.zeros((3, 2)))
     model = HornRules().fit(planted())
     refuses("there is no relation 'eats'", model.rules, "eats")

@@ -440,9 +440,9 @@ def test_other_facts_share_the_numbers_of_the_model():
     assert first == model.fit(facts, validation=alike.triples).result_.measured
     ranks = model.evaluate(alike, known=facts).ranks
     np.testing.assert_array_equal(ranks, model.evaluate(alike.triples, known=facts.triples).ranks)
-    refuses("validation uses other entity or relation ids", model.fit, facts, validation=other)
-    refuses("known uses other entity or relation ids", model.evaluate, alike, known=other)
-    refuses("validation contains no facts", model.fit, facts, validation=facts.triples[:0])
+    refuses("validation must use the same entity and relation ids", model.fit, facts, validation=other)
+    refuses("known must use the same entity and relation ids", model.evaluate, alike, known=other)
+    refuses("validation must contain at least one fact", model.fit, facts, validation=facts.triples[:0])
 
 
 def test_completion_by_names():
@@ -467,7 +467,7 @@ def test_learned_facts_among_those_to_predict():
         assert len(model.evaluate(facts, relations=True).relations) == len(facts)
     assert shared(facts.triples, facts.triples[1:]) == len(facts) - 1
     other = facts_of([("Oslo", "in", "Norway")])
-    refuses("uses other entity or relation ids", model.evaluate, other)
+    refuses("must use the same entity and relation ids", model.evaluate, other)
 
 
 def test_read_facts(tmp_path):
@@ -495,7 +495,7 @@ def test_read_facts(tmp_path):
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (np.zeros((0, 3), int), "no training facts"),
+        (np.zeros((0, 3), int), "at least one fact"),
         (FACTS[:, :2], "shape"),
         (FACTS.astype(float), "integer array"),
         (-FACTS, "must be from 0"),

@@ -394,7 +394,7 @@ def test_pairs_and_columns_say_the_same(zero, fitted):
         rows = [0, 5, len(schema.pairs) - 1]
         found = model.predict([schema.pairs[row] for row in rows], ["relation1"] * 3)
         np.testing.assert_allclose(found, model.column_probabilities([schema.column("relation1")])[rows, 0], rtol=1e-6)
-    refuses("each pair must have one predicate", fitted["joint"].predict, [zero.schema.pairs[0]], [])
+    refuses("pairs and predicates must have the same length", fitted["joint"].predict, [zero.schema.pairs[0]], [])
 
 
 def test_a_second_fit_forgets_the_first(base, zero):
@@ -474,7 +474,7 @@ def test_mined_rules_are_counted():
 def test_weights_of_rules_must_be_numbers():
     """They are checked where rules are made by hand, too."""
     refuses("weight of a rule", Rule, Implies(A, B), 0.0)
-    refuses("does not bind the variable z", Rule, Implies(And((A, Not(C))), Atom("b", ("x", "z"))))
+    refuses("the variable z of 'b' is not bound", Rule, Implies(And((A, Not(C))), Atom("b", ("x", "z"))))
 
 
 # ---- the suite

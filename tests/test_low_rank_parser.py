@@ -404,14 +404,14 @@ def test_faults_are_named():
     object.__setattr__(outside, "heads", np.full(len(outside), 99, np.int32))
     for trees, fault in (
         ([], "at least one sentence"),
-        ([cycle], "the heads above word 1 do not lead to the root"),
+        ([cycle], "heads must form a tree; the heads above word 1 do not lead to the root"),
         ([outside], "a head from 0 to"),
     ):
         with pytest.raises(InputError, match=fault):
             LowRankParser(2, bits=10).fit(trees)
     parser = fitted()
     for words, tags in ((["a"], []), ([], [])):
-        with pytest.raises(InputError, match="must have the same length of at least 1"):
+        with pytest.raises(InputError, match="must be non-empty and of equal length"):
             parser.parse(words, tags)
 
 
@@ -423,8 +423,8 @@ def test_doors_refuse_what_does_not_fit():
         ((table + np.int32(99), parts, pairs), "feature ids must be"),
         ((table, parts._replace(theta=parts.theta[:20]), pairs), "power of two"),
         ((table, parts._replace(W=parts.W[:3]), pairs), "do not match"),
-        ((table, parts, FeaturePairs(np.array([[0, 6]]), 5)), "column indices of the table"),
-        ((table, parts, pairs._replace(tag=6)), "tag must be"),
+        ((table, parts, FeaturePairs(np.array([[0, 6]]), 5)), "pairs of column indices below 6"),
+        ((table, parts, pairs._replace(tag=6)), "column of the tag must be"),
     ):
         with pytest.raises(ValueError, match=fault):
             score_tensor_arcs(*wrong, gamma=0.5)

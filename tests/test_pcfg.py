@@ -124,7 +124,7 @@ def test_given_tags_are_kept():
     words, tags = ["hats", "see", "the", "man"], ["NNS", "VBP", "DT", "NN"]
     assert [tag.label for tag in parser.parse(words, tags=tags).tags()] == tags
     assert parser.parse(words, tags=["???", "VBP", "DT", "NN"]).words() == words
-    with pytest.raises(InputError, match="a tag for each word; got lengths 4 and 1"):
+    with pytest.raises(InputError, match="words and tags must be non-empty and of equal length; got lengths 4 and 1"):
         parser.parse(words, tags=["NN"])
 
 
@@ -158,9 +158,9 @@ def test_faults_are_named():
     with pytest.raises(InputError, match="at least one tree"):
         PCFG().fit([])
     parser = PCFG().fit(PHRASES)
-    with pytest.raises(InputError, match="at least one word"):
+    with pytest.raises(InputError, match="must be non-empty"):
         parser.parse([])
-    with pytest.raises(InputError, match="split the text"):
+    with pytest.raises(InputError, match="split the string"):
         parser.parse("he sees")
     with pytest.raises(InputError, match="k must be"):
         parser.k_best(["he"], k=0)

@@ -90,15 +90,15 @@ def line(number, sense, *roles, head=0):
     [
         (
             [line(1, "x.01", "V"), line(2, "x.01", "_", head=1)],
-            "line 1: each predicate must have a column of roles; predicates: 2, columns: 1",
+            "line 1: the number of role columns must be at least 2, the number of predicates; got 1",
         ),
         (
             [line(1, "x.01", "V", "ARG0"), line(2, "_", "_", "_", head=1)],
-            "line 1: there are roles for more predicates than the 1 in column",
+            "line 1: the number of filled role columns must be at most 1",
         ),
         ([line(1, "x.01", "V"), line(2, "_", head=1)], "line 2 must have 12 columns"),
-        ([line(1, "x.01", "V"), line(2, "_", "", head=1)], "line 2: column 12 is empty"),
-        ([line(1, "", "V"), line(2, "_", "_", head=1)], "line 1: column 11 is empty"),
+        ([line(1, "x.01", "V"), line(2, "_", "", head=1)], "line 2: column 12 must not be empty"),
+        ([line(1, "", "V"), line(2, "_", "_", head=1)], "line 1: column 11 must not be empty"),
         ([line(1, "x.01", "V", head=7)], "a head must be a number from 0 to 1"),
         (["1\tx\t_"], "line 1 must have 10 columns"),
         ([line(1, "x.01", "V"), line(3, "_", "_", head=1)], "line 2 must begin with word number 2"),

@@ -371,7 +371,7 @@ def test_senses_are_the_most_frequent():
     other = made(1, 0)[0].tree
     renamed = Tree(*((*map(str.upper, column),) for column in (other.forms, other.lemmas)), *_rest(other))
     assert [sense for _, sense in finder.find(renamed)] == [f"{renamed.lemmas[1]}.01"]
-    with pytest.raises(InputError, match="training requires both predicates and other words"):
+    with pytest.raises(InputError, match="must contain both predicates and words that are not predicates"):
         finder.fit([one.with_propositions([]) for one in train])
     assert {sense for one in train for _, sense in finder.find(one.tree)} == {"x.03"}
     bare = [replace(one, tree=replace(one.tree, lemmas=("_",) * len(one))) for one in often]
@@ -387,11 +387,11 @@ def test_faults_are_named():
     itself = made(1, 0)[0].propositions[0]._replace(arguments=(Argument(2, "ARG0"),), marks=())
     alone = [made(1, 0)[0].with_propositions([itself])]
     for sentences, options, fault in (
-        ([], {}, "no predicate has arguments"),
-        ([made(1, 0)[0].with_propositions([])], {}, "no predicate has arguments"),
+        ([], {}, "must contain a predicate with at least one argument"),
+        ([made(1, 0)[0].with_propositions([])], {}, "must contain a predicate with at least one argument"),
         (made(3, 0), {"min_count": 1000}, "no word feature or no path feature occurs at least 1000 times"),
-        (alone, {}, "there is nothing to learn from: no argument is near its predicate in the tree; set near=False"),
-        (alone, {"near": False}, "no argument is a word other than its predicate"),
+        (alone, {}, "must contain an argument that is near its predicate in the tree; set near=False"),
+        (alone, {"near": False}, "must contain an argument that is a word other than its predicate"),
         (made(3, 0), {"costs": (1.0, 1.0)}, "costs must be a tuple of"),
     ):
         with pytest.raises(InputError, match=fault):
@@ -413,7 +413,7 @@ def test_a_refused_regression_leaves_the_old_one():
         if len(one) == 2
     ]
     for sentences, options, fault in (
-        (every, {}, "training requires both predicates and other words"),
+        (every, {}, "must contain both predicates and words that are not predicates"),
         (made(3, 0), {"min_count": 1000}, "no joint feature occurs at least 1000 times; lower min_count"),
         (made(3, 0), {"bits": 40}, "bits must be a whole number from 4 to 30; got 40"),
     ):
@@ -437,7 +437,7 @@ def test_what_fails_leaves_the_model_as_it_was():
     model.callback = interrupt
     with pytest.raises(RuntimeError, match="no further"):
         model.fit(made(10, 5))
-    with pytest.raises(InputError, match="no predicate has arguments"):
+    with pytest.raises(InputError, match="must contain a predicate with at least one argument"):
         model.fit([])
     assert [one.propositions for one in model.annotate(new, find=True)] == before
 

@@ -89,7 +89,7 @@ def test_trees_and_only_trees_are_taken(tmp_path_factory, heads):
         (words([0, 1]) + "# last", "line 3 is a comment; comments must come"),
         (words([0, -1]), "got '-1'"),
         (words([0, "9" * 5000]), "got '99999999999999999999'"),
-        (words([0, 3, 2]), "the heads above word 2 do not lead to the root"),
+        (words([0, 3, 2]), "heads must form a tree; the heads above word 2 do not lead to the root"),
     ],
 )
 def test_faults_are_told_with_their_line(tmp_path, text, message):
@@ -158,7 +158,7 @@ def test_sentences_that_are_no_tree_may_be_left_out(tmp_path):
     path = written(tmp_path, "\n".join([words([0, 1]), words([2, 1]), words([0]), words(["_"]), words([0, 0])]))
     with pytest.warns(
         InvalidTreesWarning,
-        match="skipped sentences: 2; the first: .*sentence from line 4: the heads above word 1 do not lead to the root",
+        match=r"skipped sentences .*: 2; first error: .*line 4: heads must form a tree; the heads above word 1 do",
     ):
         trees = list(read_trees(path, invalid="skip"))
     assert [tree.heads.tolist() for tree in trees] == [[0, 1], [0], [0, 0]]

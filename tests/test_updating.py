@@ -459,13 +459,13 @@ def test_numbered_entities_are_added():
     model = KnowledgeTensor(2, max_iter=3, seed=0).fit([[0, 0, 1], [1, 0, 2]])
     assert len(model.update([[0, 0, 3]], max_iter=2).object_factors_) == 4
     for wrong, message in [
-        ([[0, 1, 3]], "each relation must be from 0 to 0"),
-        (np.zeros((0, 3), int), "no new facts"),
+        ([[0, 1, 3]], "relation ids must be from 0 to 0"),
+        (np.zeros((0, 3), int), "at least one new fact"),
         (facts_of([("a", "r", "b")]), "integer ids, not names; pass facts as an integer array"),
     ]:
         refuses(message, model.update, wrong)
     named = KnowledgeTensor(2, max_iter=3, seed=0).fit(facts_of([("a", "r", "b")]))
-    refuses("no relation 's'; retrain", named.update, facts_of([("a", "s", "b")]))
+    refuses("no relation 's'; train a new model", named.update, facts_of([("a", "s", "b")]))
     refuses("identifies entities by name; pass facts with names", named.update, [[0, 0, 1]])
 
 
@@ -494,4 +494,4 @@ def test_scores_are_as_sure_as_facts_say(reciprocal):
     assert likelihood(best) > max(likelihood(best * 1.1), likelihood(best / 1.1))
     fitted = KnowledgeTensor(4, reciprocal=reciprocal, max_iter=8, seed=0).fit(learned, validation=held)
     assert np.isfinite(fitted.temperature_)
-    refuses("all facts are training facts", model.calibrate, learned)
+    refuses("all given facts occur in the training data", model.calibrate, learned)

@@ -157,7 +157,8 @@ def _with_constant(features: Any, constant: float) -> csr_array:
 
     if np.ndim(features) != 2 and not (issparse(features) and features.ndim == 2):
         raise InputError(
-            f"features must contain one matrix for each position; got an array of shape {np.shape(features)}",
+            "features must be a list of two-dimensional arrays, one for each position of a tuple; got an array of shape"
+            f" {np.shape(features)}",
             "features",
         )
     table = csr_array(features, dtype=float)
@@ -173,5 +174,5 @@ def _numbers(X: ArrayLike, sizes: list[int]) -> NDArray[np.int64]:
             f"tuples must be an integer array of shape (n, {len(sizes)}); got {numbers.dtype} of shape {numbers.shape}"
         )
     if numbers.size and ((numbers < 0).any() or (numbers >= sizes).any()):
-        raise InputError(f"word indices must be at least 0 and below the number of words in each position, {sizes}")
+        raise InputError(f"word indices must be non-negative and below the vocabulary sizes of the positions, {sizes}")
     return numbers.astype(np.int64)

@@ -45,7 +45,7 @@ Pullback = Callable[["NDArray[Any]"], tuple["NDArray[Any]", "list[NDArray[Any]]"
 
 
 class Bilinear(ABC):
-    """Base class for bilinear scoring functions, which define the relation matrix :math:`M_r`."""
+    """Base class for bilinear scoring functions of triples, with a matrix :math:`M_r` for each relation."""
 
     blocks: ClassVar[int] = 1
     """Elements of a vector that form one number: 2 for complex numbers."""
@@ -167,7 +167,7 @@ class TuckerCore(Bilinear):
 
 
 def _times(a: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
-    """Multiply complex vectors elementwise, stored as real parts followed by imaginary parts."""
+    """Multiply complex vectors elementwise, where each vector stores all real parts before all imaginary parts."""
     d = a.shape[1] // 2
     product = np.empty_like(a)
     product[:, :d] = a[:, :d] * w[:, :d] - a[:, d:] * w[:, d:]
@@ -191,7 +191,7 @@ def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
 def _multiply(
     a: NDArray[Any], groups: list[NDArray[Any]], M: NDArray[Any], *, backwards: bool
 ) -> tuple[NDArray[Any], Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]]:
-    """Multiply the vectors of each relation by the relation's matrix, or by the transposed matrix."""
+    """Multiply each vector by the matrix of the corresponding relation, or by the transpose of the matrix."""
 
     def matrices() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         return zip(groups, M.transpose(0, 2, 1) if backwards else M, strict=True)

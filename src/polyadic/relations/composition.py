@@ -86,8 +86,8 @@ class TransitiveVerbs(Model):
         N = np.asarray(nouns, np.float32)
         if X.order != 3 or X.symmetric or N.ndim != 2 or X.shape[0] != len(N) or X.shape[2] != len(N):
             raise InputError(
-                f"clauses must have shape (nouns, verbs, nouns), with one row of factors for each noun; got {X.shape}"
-                f" and factors of shape {N.shape}"
+                "clause counts must have shape (nouns, verbs, nouns), and noun factors must have one row for each noun;"
+                f" got counts of shape {X.shape} and factors of shape {N.shape}"
             )
         if not np.isfinite(N).all():
             raise InputError("nouns must be finite; remove infinite and NaN values", "nouns")
@@ -135,7 +135,7 @@ class TransitiveVerbs(Model):
         for name, numbers, size in zip(("subjects", "verbs", "objects"), map(np.asarray, given), sizes, strict=True):
             if numbers.ndim != 1 or len(numbers) != len(np.asarray(given[0])):
                 raise InputError(
-                    f"subjects, verbs and objects must be one-dimensional and of equal length; {name} have shape"
+                    f"subjects, verbs and objects must be one-dimensional and of equal length; got {name} of shape"
                     f" {numbers.shape}"
                 )
             if numbers.size and (numbers.dtype.kind not in "iu" or not 0 <= numbers.min() <= numbers.max() < size):

@@ -88,7 +88,7 @@ def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int
         array.T, (entities, relations, entities), ("subject", "relation", "object"), strict=True
     ):
         if column.min() < 0 or column.max() >= size:
-            raise InputError(f"{what}: each {name} must be from 0 to {size - 1}; got {column.min()} to {column.max()}")
+            raise InputError(f"{what}: {name} ids must be from 0 to {size - 1}; got {column.min()} to {column.max()}")
     return array
 
 
@@ -99,18 +99,19 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Return triples as an integer array; raise InputError if they use other ids than the model."""
+    """Return triples as an integer array; raise InputError if their ids differ from the ids of the model."""
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
         raise InputError(
-            f"{what} uses other entity or relation ids than the model; read it with the model's entities and relations"
+            f"{what} must use the same entity and relation ids as the model; pass the model's entities and relations"
+            " when reading the facts"
         )
     return facts.triples
 
 
 def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
-    """Count the triples that also occur in a second array."""
+    """Count the triples of the first array that also occur in the second array."""
     known = {tuple(row) for row in others.tolist()}
     return sum(tuple(row) in known for row in facts.tolist())
 
@@ -137,7 +138,8 @@ def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None
             relations[r] += 1
     if not out.any():
         raise InputError(
-            f"no fact can be held out of {len(triples):,}, because each entity and relation must keep at least one fact"
+            f"none of the {len(triples):,} facts can be held out, because each entity and relation must keep at least"
+            " one fact"
         )
     return out
 
@@ -241,7 +243,7 @@ def _numbered(
                 if x not in known
             )
             raise InputError(
-                f"{where}: there is no {what} {name!r}; correct the name, or set unknown='skip' to leave the fact out",
+                f"{where}: there is no {what} {name!r}; correct the name, or set unknown='skip' to skip the fact",
                 "unknown",
             )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)

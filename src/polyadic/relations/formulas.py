@@ -79,7 +79,7 @@ class Or:
 
 @dataclass(frozen=True)
 class Implies:
-    """Implication: the conclusion holds wherever the premise does."""
+    """Implication: the conclusion holds whenever the premise holds."""
 
     premise: Formula
     conclusion: Formula
@@ -109,10 +109,10 @@ class Rule:
     def __post_init__(self) -> None:
         check_number("the weight of a rule", self.weight, above=True)
         if len(self.atoms) > MAX_ATOMS:
-            raise InputError(f"{self._name}has {len(self.atoms)} distinct atoms; at most {MAX_ATOMS} are allowed")
+            raise InputError(f"{self._name} has {len(self.atoms)} distinct atoms; at most {MAX_ATOMS} are allowed")
         _check_bound(self)
         if len(self.worlds) in {0, 2 ** len(self.atoms)}:
-            raise InputError(f"{self._name}is always {'true' if len(self.worlds) else 'false'}; remove it")
+            raise InputError(f"{self._name} is always {'true' if len(self.worlds) else 'false'}; remove the rule")
 
     def __str__(self) -> str:
         return f"{'' if self.weight == 1 else f'{self.weight!r} '}{self.formula}"
@@ -144,7 +144,7 @@ class Rule:
 
     @property
     def _name(self) -> str:
-        return f"{self.place}: the rule " if self.place else "the rule "
+        return f"{self.place}: the rule" if self.place else "the rule"
 
 
 def worlds(formula: Formula, atoms: tuple[Atom, ...]) -> NDArray[np.bool_]:
@@ -198,7 +198,9 @@ def _check_bound(rule: Rule) -> None:
 def _refuse(atom: Atom, bound: Collection[str]) -> None:
     for variable in atom.arguments:
         if variable not in bound:
-            raise InputError(f"{_at(atom)}the premise does not bind the variable {variable} of {atom.predicate!r}")
+            raise InputError(
+                f"{_at(atom)}the variable {variable} of {atom.predicate!r} is not bound by an atom of the premise"
+            )
 
 
 def _atoms(formula: Formula) -> Iterator[Atom]:
@@ -216,7 +218,7 @@ def _atoms(formula: Formula) -> Iterator[Atom]:
 
 
 def _conjuncts(formula: Formula) -> tuple[Atom, ...]:
-    """Return the atoms of an atomic formula or a conjunction; return no atoms for other formulas."""
+    """Return the atoms of a conjunction or of a single atom, or an empty tuple for other formulas."""
     match formula:
         case Atom():
             return (formula,)

@@ -57,7 +57,7 @@ KnownRows = Callable[[Atom], NDArray[np.int64]]
 
 
 class Places:
-    """Lookup table from the ids of two entities to the row of the entity pair."""
+    """Lookup table that maps the ids of two entities to the row index of the entity pair."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.arguments = schema, schema.arguments
@@ -67,7 +67,7 @@ class Places:
         self.keys = keys[self.order]
 
     def rows(self, atom: Atom, bindings: Bindings) -> NDArray[np.int64]:
-        """Return the row of the entity pair of an atom in each grounding; -1 if the pair is absent."""
+        """Return the row index of an atom's entity pair in each grounding, or -1 if the pair is absent."""
         subjects, objects = (bindings[variable] for variable in atom.arguments)
         keys = subjects * self.size + objects
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -82,14 +82,14 @@ class Places:
         return {first: subjects, second: objects}
 
     def every(self, rule: Rule) -> Bindings:
-        """Return the unique variable bindings of a rule, from the entity pairs of atoms that contain all variables."""
+        """Return the unique variable bindings of a rule in which an atom with all variables matches an entity pair."""
         rows = np.arange(len(self.arguments))
         tables = [self.bound(atom, rows) for atom in covering(rule)]
         all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
         return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
 
     def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
-        """Return the row of each atom, shape (groundings, atoms), omitting groundings with an absent entity pair."""
+        """Return the row indices of the atoms, shape (groundings, atoms), skipping groundings with absent pairs."""
         rows = np.column_stack([self.rows(atom, bindings) for atom in rule.atoms])
         return rows[(rows >= 0).all(axis=1)]
 
@@ -100,7 +100,7 @@ def covering(rule: Rule) -> list[Atom]:
 
 
 def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:
-    """Return all variable bindings under which all given atoms are known facts."""
+    """Return all variable bindings for which every given atom is a known fact."""
     left = list(atoms)
     bindings = places.bound(left[0], facts(left.pop(0)))
     while left:
@@ -128,14 +128,14 @@ def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
 
 
 class Truth(NamedTuple):
-    """Log-probabilities of a formula, shape (n,), and their derivatives for the log-odds of atoms, shape (n, atoms)."""
+    """Log-probability of a formula in each grounding, with derivatives with respect to the atoms' log-odds."""
 
-    logarithms: NDArray[Any]
-    derivatives: NDArray[Any]
+    logarithms: NDArray[Any]  # shape (n,)
+    derivatives: NDArray[Any]  # shape (n, atoms)
 
 
 def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
-    """Return the log-probability of a formula in each grounding, with derivatives for the atoms' log-odds.
+    """Return the log-probability of a formula in each grounding, and the derivatives by the atoms' log-odds.
 
     ``worlds``, of shape (worlds, atoms), are those in which the formula holds; ``log_odds`` have shape (n, atoms).
     """
@@ -155,7 +155,7 @@ def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[A
 
 
 class GroundingBatch(NamedTuple):
-    """Batch of groundings whose rules have the same satisfying truth assignments."""
+    """Batch of rule groundings with the same satisfying truth assignments."""
 
     worlds: NDArray[np.bool_]  # shape (worlds, atoms)
     cells: NDArray[np.int64]  # row and column of each atom, shape (n, atoms, 2)
@@ -184,7 +184,7 @@ class Groundings:
             yield cells, batch_loss(asked)
 
     def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
-        """Return the rows of a rule's atoms in all groundings with at least one known fact."""
+        """Return the row indices of a rule's atoms in all groundings with at least one known fact."""
 
         def facts(atom: Atom) -> NDArray[np.int64]:
             return schema.rows_of(atom.predicate)
@@ -195,7 +195,7 @@ class Groundings:
         return np.unique(np.concatenate(rows), axis=0)
 
     def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the rows of a rule's atoms in randomly sampled groundings."""
+        """Return the row indices of a rule's atoms in randomly sampled groundings."""
         if not (atoms := covering(rule)):
             return np.zeros((0, len(rule.atoms)), np.int64)
         rows = rng.integers(len(self.places.arguments), size=self.drawn * known)
@@ -276,7 +276,7 @@ Probability = Annotated[float, Within(0, 1, above=True)]
 def chain(
     schema: Schema, rules: Iterable[Rule], *, facts: csr_array | None = None, threshold: float = 0.5
 ) -> csr_array:
-    """Infer new facts by forward chaining; return the probabilities of known and derived facts.
+    """Infer new facts by forward chaining and return the probabilities of known and derived facts.
 
     Known facts are the cells of the schema, with probability 1, or ``facts``. Only facts and premises of at least the
     threshold count. Facts of pairs without a row are not derived.

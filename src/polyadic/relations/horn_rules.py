@@ -50,7 +50,7 @@ MAX_CONFIDENCE = 1 - 1e-7
 
 
 class HornRule(NamedTuple):
-    """Horn rule with the numbers of entity pairs that satisfy the premise, and both premise and conclusion."""
+    """Horn rule with counts of entity pairs that satisfy the premise, and that also satisfy the conclusion."""
 
     formula: Implies
     tried: int
@@ -414,7 +414,7 @@ class HornRules(LinkPredictor):
         return Reason(self._property_rule(number), facts)
 
     def _led(self, x: int, r: int) -> NDArray[np.int64]:
-        """Return the entities that a relation connects to entity x."""
+        """Return the entities that a relation connects to entity ``x``."""
         graph = self._reasoner.graph
         g = int(graph.groups[x] + np.searchsorted(graph.relation[graph.groups[x] : graph.groups[x + 1]], r))
         if g == graph.groups[x + 1] or graph.relation[g] != r:
@@ -422,7 +422,7 @@ class HornRules(LinkPredictor):
         return np.asarray(graph.members[graph.bounds[g] : graph.bounds[g + 1]])
 
     def _walks(self, x: int, y: int, path: list[int], walk: list[int]) -> Iterator[list[int]]:
-        """Yield all walks from entity x to entity y along a path of relations, without repeated entities."""
+        """Yield all walks from entity ``x`` to entity ``y`` along a path of relations, without repeated entities."""
         for z in self._led(x, path[0]).tolist():
             if len(path) == 1 and z == y and z not in walk:
                 yield [*walk, z]

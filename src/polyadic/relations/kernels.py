@@ -62,7 +62,7 @@ class Graph(NamedTuple):
 
 
 class RuleIndex(NamedTuple):
-    r"""Index of rules by conclusion, with weights :math:`-\log(1 - \hat p)` computed from the confidence."""
+    r"""Index of rules by conclusion, with weights :math:`-\log(1 - \hat p)` for confidences :math:`\hat p`."""
 
     paths: Any
     """CSR offsets of path rules by head relation."""
@@ -141,7 +141,7 @@ def joining_paths(
 def path_counts(
     graph: Graph, order: NDArray[np.int64], paths: NDArray[np.int64], heads: list[NDArray[np.int64]], *, max_steps: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the entity pairs connected by each path, and the pairs that are also triples of each head relation.
+    """Count the entity pairs connected by each path, and the pairs that each head relation also connects.
 
     ``order`` are groups by relation, those of each relation in the order in which paths start there, until a path has
     taken ``max_steps``; counts are exact if fewer are needed.
@@ -157,7 +157,7 @@ def path_counts(
 def property_counts(
     graph: Graph, *, support: int, confidence: float, smoothing: float
 ) -> Iterator[tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]]:
-    """Yield batches of frequent pairs of properties with their counts, and the fraction of work done."""
+    """Yield batches of frequent property pairs and their counts, with the fraction of work completed so far."""
     last, first = len(graph.bounds) - 1, 0
     count = np.zeros(len(graph.relation), np.int64)
     size = CHUNK
@@ -182,7 +182,7 @@ class RuleScorer:
         self._room = np.zeros((0, 4, 0), np.float32), np.zeros((0, 4, 0), np.int64)
 
     def scores(self, known: NDArray[Any], relations: NDArray[Any], *, k: int, summed: bool) -> NDArray[np.float64]:
-        """Return the scores of all entities for each question, from the k best rules of each kind."""
+        """Return the score of each entity as the answer to each question, from the k best rules of each kind."""
         best, by = self._place(k)
         scores = np.zeros((len(known), len(best)))
         questions = frozen(known, np.int64), frozen(relations, np.int64)
@@ -192,7 +192,7 @@ class RuleScorer:
     def rules_for(
         self, known: int, relation: int, answer: int, *, k: int
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return the weights, shape (4, k), and the ids of the best rules of each kind for one answer."""
+        """Return the weights and the ids, of shape (4, k), of the k best rules of each kind for one answer."""
         best, by = self._place(k)
         _conclusions(self.graph, self.rules, known, relation, best, by, self._found)
         counts = best[answer].copy()
@@ -226,7 +226,7 @@ def _find(array, low, high, value):
 
 @njit(cache=True, nogil=True)
 def _span(graph, x, r):
-    """Return the start and end of the edges of entity x with relation r."""
+    """Return the start and end index of the edges with relation ``r`` from entity ``x``."""
     last = graph.groups[x + 1]
     g = _find(graph.relation, graph.groups[x], last, r)
     if g < last and graph.relation[g] == r:
@@ -320,7 +320,7 @@ def _joining_paths(graph, subjects, objects, first, head, max_length, steps, key
 
 @njit(cache=True, nogil=True)
 def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, right):
-    """Numba kernel: count the entity pairs that each path connects, and how many are triples of the head relations.
+    """Numba kernel: count the entity pairs connected by each path, and the pairs that each head relation also connects.
 
     Entities start paths in a random ``order`` of groups, until a path has taken ``max_steps`` steps. Rules of path i
     have head relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
@@ -418,7 +418,7 @@ def _property_counts(graph, first, last, support, confidence, smoothing, count, 
 
 @njit(cache=True, nogil=True)
 def _conclude(y, kind, weight, rule, best, by, found):
-    """Numba kernel: insert a rule among the highest-weighted rules of its kind for answer y.
+    """Numba kernel: insert a rule into the list of the best rules of the same kind for the answer ``y``.
 
     ``found`` counts and lists the answers.
     """

@@ -298,11 +298,11 @@ class KnowledgeTensor(LinkPredictor):
             number = {name: at for at, name in enumerate(names)}
             at = np.array([number[name] for name in X.entities], np.int64)
             if absent := [name for name in X.relations if name not in self.relations_]:
-                raise InputError(f"the model has no relation {absent[0]!r}; retrain it to add relations")
+                raise InputError(f"the model has no relation {absent[0]!r}; train a new model to add relations")
             kinds = np.array([self.relations_.index(name) for name in X.relations], np.int64)
             triples = np.stack([at[X.triples[:, 0]], kinds[X.triples[:, 1]], at[X.triples[:, 2]]], axis=1)
         if not len(triples):
-            raise InputError("there are no new facts")
+            raise InputError("at least one new fact is required")
         return triples, names
 
     def search(
@@ -313,7 +313,7 @@ class KnowledgeTensor(LinkPredictor):
         validation: Facts | ArrayLike | None = None,
         known: Facts | ArrayLike | None = None,
     ) -> SearchSpace:
-        """Define the hyperparameter search over penalty, strength and rank, by the mean log-rank of validation triples.
+        """Return the search space of penalty, strength and rank, evaluated by the mean log-rank of validation triples.
 
         The validation triples are those given, as for :meth:`fit`, or a tenth of the triples such that entities and
         relations keep others. Unobserved true triples that a good model ranks first are common; the log-rank is then
@@ -355,7 +355,9 @@ class KnowledgeTensor(LinkPredictor):
         """Return a function that computes the negative mean reciprocal rank of the validation triples."""
         facts = true = triples_by("validation", validation, names=names, sizes=sizes)
         if not len(facts):
-            raise InputError("validation contains no facts; leave it out", "validation")
+            raise InputError(
+                "validation must contain at least one fact; add facts, or leave out validation", "validation"
+            )
         if known is not None:
             true = np.concatenate([facts, triples_by("known", known, names=names, sizes=sizes)])
         if len(facts) > MAX_VALIDATION:

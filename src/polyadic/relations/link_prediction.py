@@ -36,7 +36,7 @@ class EmptyRelationWarning(UserWarning):
 
 
 class LinkPredictor(Model):
-    """Base class for link prediction models, which score all entities as the missing end of a triple."""
+    """Base class for link prediction models, which score all entities as the missing subject or object of a triple."""
 
     facts_: NDArray[np.int64] = learned()
     entities_: list[str] | None = learned()
@@ -94,7 +94,7 @@ class LinkPredictor(Model):
         learned = {*map(tuple, self.facts_.tolist())}
         asked = asked[[tuple(fact) not in learned for fact in asked.tolist()]]
         if not len(asked):
-            raise InputError("calibration requires held-out facts, but all facts are training facts")
+            raise InputError("calibration requires held-out facts, but all given facts occur in the training data")
         asked = rng.permutation(asked)[: max(1, min(MAX_CALIBRATION_FACTS, MAX_SCORES // n))]
         rows, right = [], []
         for hidden, known in ((2, 0), (0, 2)):
@@ -114,7 +114,7 @@ class LinkPredictor(Model):
         return self
 
     def _answers(self, asked: NDArray[np.int64], hidden: int) -> Iterator[NDArray[np.int64]]:
-        """Yield, for each triple with one end hidden, the entities that complete it in the training data."""
+        """Yield the entities that complete each partial triple to a training triple."""
         given = [part for part in range(3) if part != hidden]
         order = np.lexsort(self.facts_[:, given].T)
         keys, width = self.facts_[order][:, given[::-1]], np.int64(max(self._sizes[0], 1 << 20))
@@ -218,7 +218,9 @@ class LinkPredictor(Model):
         """
         facts = self._triples_by("test", test)
         if seen := shared(facts, self.facts_):
-            warnings.warn(f"{seen:,} of {len(facts):,} test facts are training facts", SeenFactsWarning, stacklevel=2)
+            warnings.warn(
+                f"{seen:,} of {len(facts):,} test facts occur in the training data", SeenFactsWarning, stacklevel=2
+            )
         true = facts if known is None else np.concatenate([facts, self._triples_by("known", known)])
         return self._rank(facts, true, relations=relations, memory=memory)
 
@@ -313,15 +315,15 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
         triples = checked_triples("facts", given, *sizes)
     if not len(triples):
-        raise InputError("there are no training facts")
+        raise InputError("the training data must contain at least one fact")
     if sizes[0] < 2:
-        raise InputError("all facts are about one entity; at least two entities are required")
+        raise InputError("the training data must contain at least two entities; all facts are about one entity")
     empty = np.setdiff1d(np.arange(sizes[1]), triples[:, 1])
     if len(empty):
         name = repr(X.relations[empty[0]]) if isinstance(X, Facts) else empty[0]
         warnings.warn(
-            f"{len(empty)} of {sizes[1]} relations have no training facts, for example {name}; their scores are"
-            " meaningless",
+            f"{len(empty)} of {sizes[1]} relations have no training facts, for example {name}; the scores of these"
+            " relations are meaningless",
             EmptyRelationWarning,
             stacklevel=3,
         )

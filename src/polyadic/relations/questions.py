@@ -68,7 +68,7 @@ class Source(Protocol):
     """Protocol of data sources that yield batches of cells and a loss for each batch."""
 
     def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
-        """Yield ``steps`` batches that make up one epoch: cells of shape (n, 2), and a loss function for each batch."""
+        """Yield the ``steps`` batches of one epoch, each with cells of shape (n, 2) and a loss function."""
 
 
 class Ridges(NamedTuple):
@@ -79,7 +79,7 @@ class Ridges(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Parameters of the log-odds of a universal schema.
+    """Parameters from which a universal schema computes log-odds.
 
     Terms that a model lacks are arrays without columns, or zeros.
     """
@@ -94,7 +94,7 @@ class Terms(NamedTuple):
     b: Array  # shape (predicates,)
 
     def cells(self, cells: NDArray[np.int64], known: csr_array, arguments: NDArray[np.int64]) -> Array:
-        """Return the log-odds of the given cells, shape (n, 2), of a matrix of entity pairs by predicates."""
+        """Return the log-odds of cells, given as row and column indices of shape (n, 2)."""
         r, c = cells.T
         subjects, objects = arguments[r].T
         products = ((self.U[r], self.V[c]), (self.T[subjects], self.D1[c]), (self.T[objects], self.D2[c]))
@@ -177,7 +177,7 @@ class PairForm:
 
 
 def co_occurring(known: csr_array) -> NDArray[np.int64]:
-    """Return the sorted keys ``c * predicates + c'`` of all ordered pairs of predicates that co-occur."""
+    """Return the sorted keys ``c * predicates + d`` of all ordered pairs (c, d) of predicates that co-occur."""
     both = (known.T @ known).tocoo()
     apart = both.row != both.col
     return np.sort(both.row[apart].astype(np.int64) * known.shape[1] + both.col[apart])
@@ -279,7 +279,7 @@ class _Table:
         self.penalties = kernels.RowPenalties(none + kind(2 * ridge), none, np.zeros(len(rows), bool))
 
     def move(self, indices: NDArray[np.int64]) -> None:
-        """Update the rows that have a gradient, applying the L2 penalty once per occurrence."""
+        """Update the rows at the given indices, applying the L2 penalty once for each occurrence of an index."""
         rows, counts = np.unique(indices, return_counts=True)
         touched = kernels.Touched(rows, counts.astype(self.T.dtype))
         if self.ridge:
@@ -287,7 +287,7 @@ class _Table:
         self.rule.move(touched, self.penalties, self.T, self.state, pace=self.pace, rank=self.rank)
 
     def penalty(self, indices: NDArray[np.int64]) -> float:
-        """Return the total L2 penalty of rows, counting each occurrence."""
+        """Return the total L2 penalty of the rows at the given indices, counting repeated indices."""
         rows, counts = np.unique(indices, return_counts=True)
         return self.ridge * float(counts @ np.square(self.rows[rows], dtype=float).sum(axis=1))
 

@@ -90,7 +90,7 @@ class RESCAL(Model):
     callback: Callback = None
 
     def fit(self, X: Entries | Sequence[Any], y: object = None) -> Self:
-        """Fit the model to all triples; unobserved triples are zeros.
+        """Fit the model to all triples, treating unobserved triples as zeros.
 
         Parameters
         ----------
@@ -202,12 +202,12 @@ def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
     if not len(X) or not all(issparse(x) and x.shape == (X[0].shape[0],) * 2 for x in X):
         shapes = [np.shape(x) for x in X[:3]]
         raise InputError(
-            "X must contain at least one relation, and all relations must be square matrices of the same size; got"
-            f" shapes {shapes}"
+            f"X must be a non-empty list of square sparse matrices of the same size, one per relation; got shapes"
+            f" {shapes}"
         )
     slices = [csr_array(x, dtype=float) for x in X]
     if not all(np.isfinite(x.data).all() for x in slices):
-        raise InputError("relations must be finite; remove infinite and NaN values")
+        raise InputError("relation matrices must be finite; remove infinite and NaN values")
     return slices
 
 
@@ -218,8 +218,8 @@ def _slices_of_entries(X: Entries) -> list[Any]:
         raise InputError(f"X must be non-symmetric Entries of shape (n, K, n); got shape {X.shape}")
     if X.unobserved != "zero" or X.weights is not None:
         raise InputError(
-            "RESCAL treats unobserved triples as zeros and weights all triples equally; use entries without weights"
-            " and without missing values"
+            "X must have no weights and no missing values, because RESCAL weights all triples equally and treats"
+            " unobserved triples as zeros"
         )
     n, K, _ = X.shape
     subjects, relations, objects = X.indices.T

@@ -82,14 +82,14 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
 
 
 class RuleCounts(NamedTuple):
-    """Number of groundings whose premise is true, and number of these whose conclusion is also true."""
+    """Number of groundings whose premise is true, and number whose premise and conclusion are both true."""
 
     premises: int
     right: int
 
 
 def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
-    """Count the groundings of a rule with a true premise, and those with a true premise and conclusion.
+    """Count the groundings of a rule whose premise is true, and the groundings whose conclusion is also true.
 
     Unobserved facts count as false. A rule that is not an implication has no premise: all pairs are counted.
     """

@@ -58,7 +58,7 @@ class Schema:
 
         if self.cells.shape != (len(self.pairs), len(self.predicates)):
             raise InputError(
-                f"cells must have shape {len(self.pairs), len(self.predicates)}, pairs by predicates;"
+                f"cells must have shape (pairs, predicates) = {len(self.pairs), len(self.predicates)};"
                 f" got {self.cells.shape}",
                 "cells",
             )
@@ -67,14 +67,14 @@ class Schema:
                 "cells must be a csr_array of ones without duplicates, with sorted column indices in each row", "cells"
             )
         if self.cells.dtype.kind not in "iuf":
-            raise InputError(f"cells must be numeric; got {self.cells.dtype}", "cells")
+            raise InputError(f"cells must have a numeric dtype; got {self.cells.dtype}", "cells")
         if len(self._rows) < len(self.pairs) or len(self._columns) < len(self.predicates):
             raise InputError("pairs and predicates must be unique; remove the duplicates")
 
     def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
         """Return the row index of an entity pair; raise InputError if the pair is unknown."""
         if (row := self._rows.get((subject, object))) is None:
-            raise InputError(f"there is no pair ({subject!r}, {object!r})")
+            raise InputError(f"there is no entity pair ({subject!r}, {object!r})")
         return row
 
     def column(self, name: str) -> int:
@@ -140,7 +140,9 @@ class Schema:
         try:
             return self._of(self.indices[np.asarray(chosen)], self.pairs)
         except IndexError as error:
-            raise InputError(f"cannot select from {len(self.indices):,} cells: {error}") from None
+            raise InputError(
+                f"chosen must select from the {len(self.indices):,} cells of the schema: {error}", "chosen"
+            ) from None
 
     def _of(self, indices: NDArray[np.int64], pairs: list[tuple[str, str]]) -> Schema:
         return Schema(pairs, self.predicates, _ones(indices, (len(pairs), len(self.predicates))))
@@ -183,7 +185,7 @@ def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = N
         if column >= 0:
             cells.append((row, column))
     if not rows:
-        raise InputError("there are no triples of subject, object and predicate")
+        raise InputError("a schema requires at least one triple of subject, object and predicate")
     names = list(columns) if predicates is None else list(predicates)
     return Schema(list(rows), names, _ones(np.array(cells, np.int64).reshape(-1, 2), (len(rows), len(names))))
 

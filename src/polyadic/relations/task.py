@@ -287,11 +287,19 @@ def _check_request(
     if (facts is not None) + (unseen is not None) + asked != 1:
         raise InputError("give exactly one of these: a file of facts, two parts of a fact, or unseen", "unseen")
     if known and not asked:
-        raise InputError("known can be used only with a fact to complete; leave it out otherwise", "known")
+        raise InputError(
+            "known can be used only with a fact to complete; specify the fact, or leave out known", "known"
+        )
     if skip and facts is None:
-        raise InputError("unknown can be used only with a file of facts; leave it out otherwise", "unknown")
+        raise InputError(
+            "unknown can be used only with a file of facts; specify the file, or leave out unknown", "unknown"
+        )
     if why and unseen is not None:
-        raise InputError("why cannot be combined with unseen, whose pairs are not in the model", "why", "unseen")
+        raise InputError(
+            "why cannot be combined with unseen, because only entity pairs of the model can be explained",
+            "why",
+            "unseen",
+        )
     if rules is not None and not why:
         raise InputError("rules can be used only with why; set why, or leave out rules", "rules", "why")
 
@@ -373,7 +381,7 @@ def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, 
     _check_names(model)
     if not isinstance(model, KnowledgeTensor):
         raise InputError(
-            "only tensor models can learn new entities; add these facts to the training facts and train again"
+            "new entities can be added only to a tensor model; add the new facts to the training facts and train again"
         )
     new = read_facts(facts)
     model.update(new, **({} if epochs is None else {"max_iter": epochs}))
@@ -427,7 +435,7 @@ def patterns(
         raise InputError(f"{', '.join(sources)}: no sentence contains two named entities")
     if not kept:
         raise InputError(
-            f"{', '.join(sources)}: no pattern connects at least {min_count} pairs of entities; lower min_count",
+            f"{', '.join(sources)}: no pattern connects at least {min_count} entity pairs; lower min_count",
             "min_count",
         )
     with whole_file(out) as draft:
@@ -468,7 +476,11 @@ def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> 
     from polyadic.relations.schema import read_schema, schema_of
 
     if add and facts is None:
-        raise InputError("add can be used only with facts; without facts, rules may name any predicate", "add", "facts")
+        raise InputError(
+            "add can be used only with facts; leave out add, because all predicates are allowed without facts",
+            "add",
+            "facts",
+        )
     if facts is None:
         found = read_rules(rules)
         return {"rules": [{"line": _line(rule), "rule": str(rule.formula), "weight": rule.weight} for rule in found]}
@@ -530,7 +542,9 @@ def _is_of_triples(model: Any) -> bool:
 def _check_names(model: Any) -> None:
     """Raise InputError if the entities or relations of a model have no names."""
     if _is_of_triples(model) and (model.entities_ is None or model.relations_ is None):
-        raise InputError("the model identifies entities or relations by number, not by name; use it from Python")
+        raise InputError(
+            "the model must have names of entities and relations; a model with integer ids can be used only from Python"
+        )
 
 
 def _completions(

@@ -59,7 +59,7 @@ def train_facts(
     budget: float | None = BUDGET,
     **options: Any,
 ) -> KnowledgeTensor | HornRules | UniversalSchema:
-    """Train a link prediction model on the triples of a knowledge graph, or a universal schema.
+    """Train a link prediction model or a universal schema on a file of facts.
 
     Parameters
     ----------
@@ -116,13 +116,14 @@ def train_facts(
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
         raise InputError(
-            "no validation fact can be used: each contains an entity or relation that has no training facts"
+            "validation must contain at least one fact whose entities and relation occur in the training facts",
+            "validation",
         )
     return _of_triples(method, facts, (held_out, true), options, budget if choose else False)
 
 
 def check_inputs(method: str, given: Mapping[str, Any]) -> None:
-    """Raise InputError if the method does not use a given input, or if another required input is missing."""
+    """Raise InputError if an input is not used by the method, or requires another input that is missing."""
     present = [name for name, value in given.items() if value is not None and not (name == "add" and not len(value))]
     for name in present:
         if method not in INPUTS[name]:

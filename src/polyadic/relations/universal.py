@@ -139,7 +139,7 @@ def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expect
     options = {"maxiter": MAX_NEWTON_STEPS, "gtol": GRADIENT_TOL, "ftol": 0.0, "maxcor": 20}
     settled = minimize(objective, np.zeros(ridges.size), jac=True, method="L-BFGS-B", options=options)
     if np.abs(objective(settled.x)[1]).max() > 100 * GRADIENT_TOL * max(1.0, float(ridges.max())):
-        raise InputError(f"the vectors of {len(listed)} pairs did not converge: {settled.message}")
+        raise InputError(f"the vectors of {len(listed)} entity pairs did not converge: {settled.message}")
     return np.asarray(settled.x).reshape(ridges.shape)
 
 
@@ -186,7 +186,8 @@ class SchemaModel(Model):
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):
             raise InputError(
-                f"each pair must have one predicate; got {len(predicates)} predicates for {len(pairs)} pairs"
+                f"pairs and predicates must have the same length; got {len(pairs)} pairs and {len(predicates)}"
+                " predicates"
             )
         rows = [self.schema_.row(*pair) for pair in pairs]
         return self._predict(np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T)
@@ -287,9 +288,11 @@ class UniversalSchema(SchemaModel):
         self.check()
         del y
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
-            raise InputError("the schema contains no facts: no predicate is known to hold for any pair")
+            raise InputError("the schema must contain at least one fact")
         if not (counts[counts > 0] < len(schema.pairs)).any():
-            raise InputError("every predicate holds for every pair, so no negatives can be sampled")
+            raise InputError(
+                "no negatives can be sampled, because each predicate with facts holds for all entity pairs"
+            )
         rng = np.random.default_rng(self.seed)
         form = PairForm(
             schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
@@ -334,7 +337,7 @@ class UniversalSchema(SchemaModel):
             )
         if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
             raise InputError(
-                f"cells must have rows from 0 to {shape[0] - 1:,} and columns from 0 to {shape[1] - 1:,}",
+                f"cells must have row indices from 0 to {shape[0] - 1:,} and column indices from 0 to {shape[1] - 1:,}",
                 "cells",
             )
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
@@ -438,7 +441,9 @@ class UniversalSchema(SchemaModel):
         vectors = np.column_stack([self.terms_.V, self.terms_.D1, self.terms_.D2]).astype(float)
         if not vectors.shape[1]:
             raise InputError(
-                "a model with features='N' has no vectors; train a model with factors (F) or entities (E)", "features"
+                "similar predicates require predicate vectors, which features='N' lacks; train a model with features"
+                " 'F' or 'E'",
+                "features",
             )
         at = self.schema_.column(predicate)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
@@ -464,13 +469,13 @@ class UniversalSchema(SchemaModel):
         schema = self.schema_
         cells = np.array([(schema.row(s, t), schema.column(p)) for s, t, p in test], np.int64).reshape(-1, 2)
         if not len(cells):
-            raise InputError("there are no test facts")
+            raise InputError("the test data must contain at least one fact")
         new = np.array(schema.cells[*cells.T] == 0).ravel()
         if not new.any():
-            raise InputError("all test facts are training facts")
+            raise InputError("the test data must contain a fact that does not occur in the training data")
         if not new.all():
             seen = len(cells) - int(new.sum())
-            what = f"left out {seen:,} of {len(cells):,} test facts, which are training facts"
+            what = f"left out {seen:,} of {len(cells):,} test facts that occur in the training data"
             warnings.warn(what, SeenFactsWarning, stacklevel=2)
         return ranked_cells(
             lambda column: self.column_log_odds([column])[:, 0], schema.cells, cells[new], names=schema.predicates
@@ -509,7 +514,7 @@ class UniversalSchema(SchemaModel):
         mine = {name: at for at, name in enumerate(self.schema_.predicates)}
         columns = np.array([mine.get(name, -1) for name in schema.predicates], np.int64)
         if (columns < 0).all():
-            raise InputError("all predicates are unknown to the model")
+            raise InputError("the facts must contain at least one predicate that is known to the model")
         rows, places = schema.indices.T
         here = columns[places] >= 0
         shape = len(schema.pairs), len(mine)

@@ -1,4 +1,4 @@
-"""Base class for sentence vectors, which pools signals of any length into vectors of fixed length.
+"""Base class for sentence vector models, which pool signals of any length into vectors of fixed length.
 
 Pooling turns signals of any length into a vector of fixed length:
 
@@ -48,7 +48,7 @@ class EmptySentencesWarning(UserWarning):
 
 
 class SentenceVectors(Transformer, ABC):
-    """Base class for sentence vectors that decodes word vectors into activations and pools the activations.
+    """Base class for sentence vector models, which decode word vectors into activations and pool the activations.
 
     A subclass sets ``embedding_`` in ``fit``, and implements ``_decoded``, from signals (S, K, N) to activations (S, K,
     L, N). Signals are followed by ``_margin`` zeros, so that nothing wraps around.
@@ -84,7 +84,7 @@ class SentenceVectors(Transformer, ABC):
     seed: Seed = None
 
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
-        """Fit to sentences and return their vectors; an iterator is first read into memory.
+        """Fit the model to sentences and return the sentence vectors; an iterator is first read into memory.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class SentenceVectors(Transformer, ABC):
         convert_to_numpy: bool = True,
         normalize_embeddings: bool = False,
     ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
-        """Return the vectors of sentences, with the interface of sentence encoders in evaluation libraries.
+        """Return the vectors of sentences, through the interface that evaluation libraries expect of an encoder.
 
         Parameters
         ----------
@@ -176,10 +176,16 @@ class SentenceVectors(Transformer, ABC):
             unknown += int((block.lengths == 0).sum())
             total += len(block.lengths)
         if unknown:
-            what = f"{unknown:,} of {total:,} sentences have no known word"
             if self.empty == "error":
-                raise InputError(f"{what}; remove them, or use empty='zero'", "empty")
-            warnings.warn(f"{what}; their vectors are zero", EmptySentencesWarning, stacklevel=3)
+                raise InputError(
+                    f"{unknown:,} of {total:,} sentences have no known word; remove the sentences, or use empty='zero'",
+                    "empty",
+                )
+            warnings.warn(
+                f"{unknown:,} of {total:,} sentences have no known word; the vectors of these sentences are zero",
+                EmptySentencesWarning,
+                stacklevel=3,
+            )
         return np.concatenate(parts)
 
     def _of_block(self, block: Rows) -> NDArray[np.float32]:
@@ -223,7 +229,7 @@ class SentenceVectors(Transformer, ABC):
 
 
 def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segments: int = 1) -> NDArray[np.float64]:
-    """Pool the signals (S, K, L, N) of sentences of equal length over each of ``segments`` equal segments.
+    """Pool the activations of sentences of equal length, shape (S, K, L, N), over each of ``segments`` equal segments.
 
     Filters at positions beyond ``words`` begin before the first word: they are in the sums of the first segment, but
     not among the largest. Missing values are 0.
@@ -244,7 +250,7 @@ def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segm
 
 
 def width(pooling: Pooling, pool: int) -> int:
-    """Return the number of values that pooling yields for each signal."""
+    """Return the number of values that a pooling method computes for each signal and segment."""
     return {"mean": 1, "moments": 2, "largest": pool, "extremes": 2 * pool, "all": pool}[pooling]
 
 

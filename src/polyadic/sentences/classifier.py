@@ -295,7 +295,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return int(places[0])
 
     def _of(self, values: NDArray[np.float64], at: int) -> Any:
-        """Return the value of a class from one-vs-rest values, or from the value of the second of two classes."""
+        """Return the value of a class: the one-vs-rest value or, for two classes, the signed value of the model."""
         return values[at] if len(values) > 1 else values[0] * (1 if at else -1)
 
     def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:
@@ -309,11 +309,13 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)].astype(np.int64)
         if labels.shape != (len(starts) - 1,):
             raise InputError(
-                f"y must have a class for each of the {len(starts) - 1:,} documents; got shape {labels.shape}", "y"
+                f"y must contain one class label for each of the {len(starts) - 1:,} documents; got shape"
+                f" {labels.shape}",
+                "y",
             )
         if len(np.unique(labels)) < 2:
             raise InputError(
-                f"y must have at least two classes; all documents have the class {str(labels[0])!r:.60}", "y"
+                f"y must contain at least two classes; all documents have the class {str(labels[0])!r:.60}", "y"
             )
         self.language_ = str(corpus.settings["language"])
         numbered = _Numbered(corpus.vocabulary.words, np.asarray(corpus.ids).astype(np.int64), starts)
@@ -374,7 +376,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         """Encode new documents as word ids, including unknown words."""
         check_is_fitted(self)
         if isinstance(documents, str | bytes):
-            raise InputError("documents must be an iterable of documents; got a single text: pass [text]", "documents")
+            raise InputError("documents must be a list of documents; got a single string: pass [document]", "documents")
         index: dict[str, int] = {}
         ids = [[index.setdefault(word, len(index)) for word in words] for words in self._cut(documents)]
         starts = np.cumsum([0, *map(len, ids)])
@@ -452,7 +454,7 @@ def _neighbours(
 
 
 def _table(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> csr_array:
-    """Return a sparse matrix that counts each pair of row and column."""
+    """Return a sparse matrix that counts the occurrences of each pair of row and column indices."""
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 
@@ -464,12 +466,14 @@ def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np
         members = rng.permutation(np.flatnonzero(labels == label))
         out[members[: int(share * len(members))]] = True
     if not out.any():
-        raise InputError(f"cannot hold out any of the {len(labels):,} documents: each class has too few")
+        raise InputError(
+            f"none of the {len(labels):,} documents can be held out, because each class has too few documents"
+        )
     return out
 
 
 def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int64]:
-    """Return the stratified fold of each document, with -1 for the only document of a class."""
+    """Assign each document to a stratified fold, or to -1 if no other document has the same class."""
     rng = np.random.default_rng(seed)
     fold = np.full(len(labels), -1)
     for label in np.unique(labels):
@@ -478,6 +482,7 @@ def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int
             fold[members] = (rng.integers(number) + np.arange(len(members))) % number
     if (fold < 0).all():
         raise InputError(
-            f"cross-validation requires a class with at least two documents; all {len(labels):,} classes have one"
+            f"cross-validation requires a class with at least two documents; each of the {len(labels):,}"
+            " classes has one"
         )
     return fold

@@ -210,10 +210,19 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
             number += len(signal)
             longest = max(longest, int(part.lengths.max(initial=0)))
     if not moments.number:
-        raise InputError(f"no sentence has at least {length} known words; the longest has {longest}; lower length")
+        raise InputError(
+            f"length must be at most {longest}, the number of known words in the longest sentence; got {length}",
+            "length",
+        )
     if moments.number < (cells := length * (length + 1) * (length + 2) // 6):
-        about = f"{moments.number:,} patches are fewer than the {cells:,} cells of a cumulant of {length} values"
-        warnings.warn(InputWarning(f"{about}; use more sentences or a smaller length", "length"), stacklevel=3)
+        warnings.warn(
+            InputWarning(
+                f"the sentences have {moments.number:,} patches, fewer than the {cells:,} cells of the third cumulant;"
+                " use more sentences or a smaller length",
+                "length",
+            ),
+            stacklevel=3,
+        )
     return moments, np.sqrt(squares / number)
 
 
@@ -273,7 +282,9 @@ def sparse_codes(
     A signal has converged when no activation changes by more than ``tol`` times the largest.
     """
     if f.shape[-1] > y.shape[-1]:
-        raise InputError(f"filters must not be longer than signals; got {f.shape[-1]} and {y.shape[-1]} values")
+        raise InputError(
+            f"filters must not be longer than signals; got filters of {f.shape[-1]} and signals of {y.shape[-1]} values"
+        )
     (*lead, n), (*kinds, L, m) = y.shape, f.shape
     filters = f.reshape(-1, L, m)
     blocks = gram(np.pad(filters, ((0, 0), (0, 0), (0, n - m))))

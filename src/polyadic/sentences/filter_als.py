@@ -74,7 +74,7 @@ NEARLY = 0.99
 
 
 def shifts(f: NDArray[Any]) -> NDArray[Any]:
-    """Return all circular shifts of each row; ``[..., p, :]`` of the result is shifted by ``p`` positions."""
+    """Return all circular shifts of each row, where ``[..., p, :]`` of the result is shifted by ``p`` positions."""
     n = f.shape[-1]
     at = (np.arange(n)[None, :] - np.arange(n)[:, None]) % n
     return f[..., at]
@@ -88,7 +88,7 @@ def unshifted(m: NDArray[Any]) -> NDArray[Any]:
 
 
 def gram(f: NDArray[Any]) -> NDArray[Any]:
-    r"""Return the first columns, (..., L, L, n), of the circulant blocks of :math:`\mathcal F^\top \mathcal F`."""
+    r"""Return the Gram matrix :math:`\mathcal F^\top \mathcal F` of circulants as the first columns of its blocks."""
     spectrum = np.fft.rfft(f)
     return np.fft.irfft(spectrum.conj()[..., :, None, :] * spectrum[..., None, :, :], n=f.shape[-1])
 
@@ -129,7 +129,7 @@ def deconvolve(f: NDArray[Any], y: NDArray[Any], *, ridge: float = 0.0) -> NDArr
 
 
 def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArray[Any]:
-    """Return all windows of ``n`` adjacent values of signals (T, K) within ``edges``, of shape (K, patches, n)."""
+    """Return all windows of ``n`` adjacent values within each sentence of signals (T, K), shape (K, patches, n)."""
     values = np.asarray(signal)
     if len(values) < n:
         return np.zeros((values.shape[1], 0, n), values.dtype)
@@ -172,7 +172,7 @@ class Moments:
     def cumulant(self) -> NDArray[np.float64]:
         """Return the third cumulant of the patches of each coordinate, of shape (K, n, n, n)."""
         if not self.number:
-            raise InputError("there are no patches: every sentence is shorter than a patch")
+            raise InputError("at least one patch is required; all sentences are shorter than a patch")
         m1, m2, m3 = (total / self.number for total in self.sums)
         sides = sum(np.einsum(f"k{one},k{two}->kabc", m1, m2) for one, two in (("a", "bc"), ("b", "ac"), ("c", "ab")))
         return np.asarray(m3 - sides + 2 * np.einsum("ka,kb,kc->kabc", m1, m1, m1))
@@ -252,8 +252,11 @@ def find_filters(
     threads = resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
     check_choice("projection", projection, get_args(Projection))
     if number > (identifiable := max_filters(n, support)):
-        about = f"tensors of {n} values with activations at {support} positions identify about {identifiable} filters"
-        warnings.warn(f"{about}, fewer than {number}; use longer patches or fewer filters", stacklevel=2)
+        warnings.warn(
+            f"the number of filters should be at most about {identifiable} for tensors of {n} values with activations"
+            f" at {support} positions; got {number}: use longer patches or fewer filters",
+            stacklevel=2,
+        )
     rng = np.random.default_rng(seed)
     scale = np.abs(C).max(axis=(1, 2, 3), keepdims=True)  # avoids underflow of squares
     C = C / np.where(scale > 0, scale, 1)
@@ -301,7 +304,7 @@ def _best(C: Batch, number: int, starts: int, sweeps: int, how: dict[str, Any]) 
 
 
 def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
-    """Return the filters, with signs that make weight sums positive, and the optimal weights of the filters."""
+    """Return the filters, with signs chosen to make the weight sums positive, and the optimal weights."""
     K, L, n = f.shape
     moved = shifts(f).reshape(K, L * n, n)
     partial = _in_last_mode(C, moved)

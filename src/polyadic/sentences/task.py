@@ -258,7 +258,8 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
     if not texts:
         if label is None:
             raise InputError(
-                f"{docs} does not have a folder for each class; name the column of the class with label", "label"
+                f"{docs} must contain a folder for each class; if classes are in a column, name the column with label",
+                "label",
             )
         raise InputError(f"no document of {docs} has a class in the column {label!r}")
     return texts, np.array(labels), unlabelled
@@ -365,7 +366,7 @@ def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = Fal
     from polyadic.interface import output
 
     if out.suffix != ".npy":
-        raise InputError(f"vectors can be written only to a .npy file; got {out}")
+        raise InputError(f"the output must be a .npy file; got {out}")
     output.check_file(out, force=force)
     vectors = np.asarray(model.encode(_read(lines), show_progress_bar=True))
     with whole_file(out) as draft:

@@ -36,7 +36,7 @@ BLOCK = 2048
 
 
 def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
-    """Tokenize sentences in lower case; lists of words are unchanged."""
+    """Tokenize and lower-case sentences; sentences that are lists of words are unchanged."""
     if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
         given = "a single string" if isinstance(sentences, str | bytes) else repr(sentences)
         raise InputError(f"sentences must be a list of sentences; got {given:.60}", "sentences")
@@ -47,7 +47,7 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
         elif isinstance(sentence, list | tuple | np.ndarray) and all(isinstance(word, str) for word in sentence):
             yield [str(word) for word in sentence]
         else:
-            raise InputError(f"sentence {number} must be a text or a list of words; got {sentence!r:.60}")
+            raise InputError(f"sentence {number} must be a string or a list of words; got {sentence!r:.60}")
 
 
 def known_words(words: Iterable[str], embedding: Embedding) -> list[str]:
@@ -63,7 +63,7 @@ def corpus_of(sentences: Sentences, *, min_count: int = 1) -> Corpus:
 
 
 def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int | None) -> Embedding:
-    """Return word vectors learned from the sentences alone, unless vectors are given.
+    """Return the given word vectors, or learn word vectors from the sentences.
 
     ``"ca"`` is correspondence analysis of square roots of neighbour counts, ``"ppmi-svd"`` eigenvectors of the PPMI
     matrix, and ``"one-hot"`` the one-hot vectors of the ``rank`` most frequent words, their principal components.
@@ -75,7 +75,7 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
     known = corpus.vocabulary
     if rank >= len(known):
         raise InputError(
-            f"rank must be below {len(known):,}, the number of words that occur often enough; got {rank}:"
+            f"rank must be below {len(known):,}, the number of words that occur at least min_count times; got {rank}:"
             " lower rank or min_count",
             "min_count",
             "rank",
@@ -98,7 +98,7 @@ class Rows(NamedTuple):
     edges: NDArray[np.int64]
 
     def split(self, max_words: int) -> Iterator[Rows]:
-        """Yield blocks of whole sentences with at most ``max_words`` words, or a single longer sentence."""
+        """Yield blocks of whole sentences, each with at most ``max_words`` words or a single longer sentence."""
         start, last = 0, len(self.edges) - 1
         while start < last:
             end = int(np.searchsorted(self.edges, self.edges[start] + max_words, side="right")) - 1

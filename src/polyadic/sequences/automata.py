@@ -102,7 +102,7 @@ class WeightedAutomaton:
         return automaton_values(symbols, edges, start=self.alpha0, stop=self.alpha_inf, A=self.A)
 
     def logs(self, data: Coded) -> Array:
-        """Return the logarithms of the weights of strings; minus infinity for weights that are not positive.
+        """Return the logarithm of the weight of each string, or minus infinity if the weight is not positive.
 
         Parameters
         ----------
@@ -130,16 +130,18 @@ class WeightedAutomaton:
             If the largest eigenvalue is not below 1.
         """
         if (radius := self.radius) >= 1:
-            raise InputError(f"the sum of the weights of all strings diverges: the largest eigenvalue is {radius:.6g}")
+            raise InputError(
+                f"the sum of the weights of all strings diverges: the spectral radius is {radius:.6g}, not below 1"
+            )
 
     @property
     def radius(self) -> float:
-        """The spectral radius of the summed transition matrices; sums over all strings converge if it is below 1."""
+        """Spectral radius of the summed transition matrices; sums over all strings converge if it is less than 1."""
         return float(np.abs(np.linalg.eigvals(self.A.sum(axis=0))).max(initial=0.0))
 
     @cached_property
     def total(self) -> Array:
-        r"""The vector :math:`\beta`, the sum of the weights of all strings from each state.
+        r"""The vector :math:`\beta` with the total weight of all strings from each state.
 
         If the sum diverges, as may happen for spectral estimates, it is the solution of :math:`\beta = \sum_a A_a \beta
         + \alpha_\infty`; raise InputError if there is none.
@@ -158,7 +160,7 @@ class WeightedAutomaton:
         return np.asarray(self.alpha0 @ self._inverse)
 
     def states(self, data: Coded) -> Array:
-        """Return the normalized states before each symbol and the end of each string, of shape (N + strings, r).
+        """Return the normalized state before each symbol and each string end, shape (symbols + strings, r).
 
         After an impossible symbol, the state is the expected state after that symbol alone.
 
@@ -200,7 +202,7 @@ class WeightedAutomaton:
         return np.column_stack([*(self.A @ self.total), self.alpha_inf])
 
     def next_weights(self, states: Array) -> Array:
-        """Return the weights, possibly negative, of each next symbol and, in the last column, of the end.
+        """Return the weight of each next symbol and, in the last column, of the end; weights may be negative.
 
         Parameters
         ----------
@@ -241,7 +243,7 @@ class WeightedAutomaton:
 
 
 def to_text(automaton: WeightedAutomaton) -> str:
-    """Format an automaton as text: a line ``states symbols``, then one line for each nonzero weight.
+    """Format an automaton as text: a line with the numbers of states and symbols, then one line per nonzero weight.
 
     The lines of weights are ``start i w``, ``stop i w`` and ``i a j w``.
     """

@@ -1,4 +1,4 @@
-r"""Operations on automata: conversion between statistics, minimization, equivalence.
+r"""Operations on weighted automata: conversion between string statistics, minimization and equivalence.
 
 With :math:`S = (I - \sum_a A_a)^{-1}`, the same matrices give
 
@@ -57,7 +57,7 @@ def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statist
 
 
 def minimised(automaton: WeightedAutomaton, *, tol: float = TOL) -> WeightedAutomaton:
-    """Minimize an automaton by returning an equivalent automaton with the fewest states.
+    """Return an equivalent automaton with the smallest possible number of states.
 
     Schuetzenberger (1961), On the definition of a family of automata. Lengths below ``tol`` times the largest count as
     zero.
@@ -88,12 +88,12 @@ def _balanced(automaton: WeightedAutomaton) -> WeightedAutomaton:
 
 
 def _restricted(automaton: WeightedAutomaton, Q: Array) -> WeightedAutomaton:
-    """Restrict an automaton to an invariant subspace with orthonormal basis Q that contains the start."""
+    """Restrict an automaton to an invariant subspace with orthonormal basis ``Q`` that contains the initial weights."""
     return WeightedAutomaton(automaton.alpha0 @ Q, Q.T @ automaton.A @ Q, Q.T @ automaton.alpha_inf)
 
 
 def _span(start: Array, A: Array, tol: float) -> Array:
-    """Return an orthonormal basis of the states reachable from the start, breadth first."""
+    """Return an orthonormal basis of the state vectors reachable from ``start``, found by breadth-first search."""
     length = np.linalg.norm(start)
     Q = (start / length)[:, None] if length > 0 else np.zeros((len(start), 0))
     scale = max(float(np.abs(np.linalg.norm(A, ord=2, axis=(1, 2))).max(initial=0)), np.finfo(float).tiny)

@@ -145,7 +145,7 @@ def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
 
 
 class _Mixtures:
-    """Solver that writes a point as a non-negative mixture of given points, with a given sum of weights."""
+    """Solver that expresses a point as a non-negative combination of given points with a given sum of weights."""
 
     def __init__(self, points: Array) -> None:
         self.firm = FIRM * float(np.abs(points).max())
@@ -160,7 +160,7 @@ class _Mixtures:
 
 
 def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Sweep]:
-    """Run EM on a probabilistic automaton, yielding the weights and the loss of each pass over the strings.
+    """Run EM on a probabilistic automaton and yield the weights and the loss of each pass over the strings.
 
     The objective is the mean negative log-likelihood of a string before the pass. It decreases, except for the removal
     of rare transitions.
@@ -191,7 +191,7 @@ def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Swe
 
 
 def _shares(now: Weights, taken: Array, stopped: Array, began: Array) -> Weights:
-    """Normalize expected counts to the new weights of an automaton (M-step of EM)."""
+    """Normalize expected counts to obtain the new weights of an automaton (M-step of EM)."""
     start, A, stop = now
     counts = np.zeros_like(A)
     counts[np.nonzero(A > RARE)] = taken

@@ -58,7 +58,7 @@ EXACT, GAP = 1e-8, 1e-4
 
 
 class Columns(NamedTuple):
-    """Columns of the substring counts that a statistic uses for the cells and margins of a Hankel matrix."""
+    """Columns of the substring count table that give the cells and margins of a Hankel matrix for a statistic."""
 
     cell: int
     row: int
@@ -134,7 +134,7 @@ def hankel(
 
 
 def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int) -> list[tuple[int, ...]]:
-    """Return the most frequent substrings in the order of the tree, preferring the first in case of ties."""
+    """Return the most frequent substrings in the order of the tree; ties go to the substring that comes first."""
     counts = np.where(tree.lengths <= max_length, tree.counts[:, column], 0)
     best = np.argsort(-counts, kind="stable")[:basis]
     return [tree.spell(node) for node in np.sort(best[counts[best] > 0]).tolist()]
@@ -143,9 +143,9 @@ def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int)
 def _given(strings: Sequence[Sequence[int]], size: int, name: str) -> list[tuple[int, ...]]:
     chosen = [tuple(map(int, string)) for string in strings]
     if len(set(chosen)) < len(chosen) or not chosen:
-        raise InputError(f"{name} must contain at least one string, and no string twice")
+        raise InputError(f"{name} must be a non-empty list of distinct strings")
     if any(not 0 <= symbol < size for string in chosen for symbol in string):
-        raise InputError(f"the symbols of {name} must be below {size}")
+        raise InputError(f"{name} must contain only symbols from 0 to {size - 1}")
     return chosen
 
 
@@ -181,7 +181,7 @@ def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statist
 
 
 def shared_cells(table: Hankel) -> NDArray[np.int64]:
-    """Return the id of the concatenated string in each cell of all blocks, of shape ((k + 1) P, S)."""
+    """Return the id of the concatenated prefix and suffix of each cell of all blocks, shape ((k + 1) P, S)."""
     k = len(table.shifted_begins)
     rows = [*table.prefixes, *((*u, a) for a in range(k) for u in table.prefixes)]
     number: dict[tuple[int, ...], int] = {}
@@ -191,7 +191,7 @@ def shared_cells(table: Hankel) -> NDArray[np.int64]:
 def completed_hankel(
     table: Hankel, penalty: float, *, min_count: int = 0, structure: Structure = "constrained", max_iter: int = 500
 ) -> Hankel:
-    """Complete a Hankel matrix with small trace norm, where strings seen fewer than ``min_count`` times are missing.
+    """Complete a Hankel matrix by trace norm minimization; strings seen fewer than ``min_count`` times are missing.
 
     With ``min_count=0`` unseen strings count as rare, with 1 as unknown, which helped less with strings from planted
     automata. Cells of equal strings are one variable ("constrained"), or are averaged afterwards. For whole strings,

@@ -189,7 +189,7 @@ class HiddenMarkov(Model):
         return float(np.sum(self.score_sequences(sequences)))
 
     def score_sequences(self, sequences: Sequences) -> NDArray[np.float64]:
-        """Return the log-probability of each sequence; 0 for an empty one.
+        """Return the log-probability of each sequence, or 0 for an empty sequence.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class HiddenMarkov(Model):
         return hidden_states(*data, self._chain(), smoothed=False)[1]
 
     def predict(self, sequences: Sequences) -> list[NDArray[np.int32]]:
-        """Return the most likely path of states of each sequence (Viterbi), computed in single precision.
+        """Return the most likely state path of each sequence (Viterbi), computed in single precision.
 
         Parameters
         ----------
@@ -322,12 +322,12 @@ class HiddenMarkov(Model):
         return min(reached)[2]
 
     def _estimated(self, data: Coded, symbols: int, init: str) -> HiddenChain:
-        """Estimate an initial chain and smooth the chain, because EM cannot change zero probabilities."""
+        """Estimate an initial chain and smooth its probabilities, because EM cannot change zeros."""
         k, seed = self.states, 0 if self.seed is None else self.seed
         if k > symbols:
             raise InputError(
-                f"init={init!r} allows at most as many states as symbols, {symbols}; got {k}: use fewer states, or"
-                " init='random'",
+                f"init={init!r} requires at most as many states as symbols; got {k} states and {symbols} symbols: use"
+                " fewer states or init='random'",
                 "init",
             )
         if init == "spectral":

@@ -129,7 +129,9 @@ def triples(data: Coded, symbols: int) -> tuple[NDArray[np.int64], Array]:
     stream = data._replace(edges=data.edges[[0, -1]]) if ended else data
     runs = stream.runs(3)
     if not len(runs):
-        raise InputError("no sequence has three symbols; the moments require sequences of at least three symbols")
+        raise InputError(
+            "at least one sequence must have three or more symbols to estimate moments; all sequences are shorter"
+        )
     codes, counts = np.unique((runs[:, 0] * symbols + runs[:, 1]) * symbols + runs[:, 2], return_counts=True)
     pairs, third = np.divmod(codes, symbols)
     return np.column_stack([*np.divmod(pairs, symbols), third]), counts / counts.sum()
@@ -206,7 +208,9 @@ def pairs(data: Coded, symbols: int) -> csr_array:
     """Count each pair of adjacent symbols."""
     runs = data.runs(2)
     if not len(runs):
-        raise InputError("no sequence has two symbols; contexts of symbols require sequences of at least two symbols")
+        raise InputError(
+            "at least one sequence must have two or more symbols to count contexts; all sequences are shorter"
+        )
     return csr_array((np.ones(len(runs)), runs.T), shape=(symbols, symbols))
 
 

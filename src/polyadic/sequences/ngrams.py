@@ -35,7 +35,7 @@ CELLS = 1 << 22
 
 
 def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the symbol at each position, with ``size`` at the end of a string, and the index of its string."""
+    """Return the symbol and the string index of each position, where the symbol is ``size`` at the end of a string."""
     lengths = np.diff(data.edges)
     string = np.repeat(np.arange(len(lengths)), lengths + 1)
     symbols = np.full(len(string), size)
@@ -44,7 +44,7 @@ def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def contexts(data: Coded, width: int) -> NDArray[np.int64]:
-    """Return the symbols before each position, of shape (N + strings, width), with -1 before the start of a string.
+    """Return the ``width`` symbols before each position, with -1 for positions before the start of the string.
 
     >>> contexts(Coded(np.array([1, 0]), np.array([0, 2])), 2).tolist()
     [[-1, -1], [-1, 1], [1, 0]]
@@ -58,7 +58,7 @@ def contexts(data: Coded, width: int) -> NDArray[np.int64]:
 
 
 def blocks(data: Coded, size: int) -> Iterator[tuple[int, Coded]]:
-    """Split strings into blocks of bounded size, and yield the index of the first string and each block."""
+    """Yield blocks of strings of bounded size, each with the index of the first string in the block."""
     rows = max(CELLS // (size + 1), 1)
     lengths = np.cumsum(np.diff(data.edges) + 1)
     first, strings = 0, len(lengths)
@@ -170,7 +170,7 @@ class NGrams(Model):
         return p
 
     def along(self, data: Coded) -> Array:
-        """Return the next-symbol probabilities at each position of the strings, of shape (N + strings, k + 1).
+        """Return the next-symbol probabilities at each position, including the ends, shape (symbols + strings, k + 1).
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class NGrams(Model):
         return self.next_probabilities(contexts(data, max(self.order - 1, 1)))
 
     def logs(self, data: Coded) -> Array:
-        """Return the log-likelihood of each string; minus infinity if its probability is 0.
+        """Return the log-likelihood of each string, or minus infinity if the probability is 0.
 
         Parameters
         ----------

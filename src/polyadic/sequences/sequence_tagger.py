@@ -278,14 +278,14 @@ def check_token(token: Iterable[str]) -> bool:
 def coded_tags(
     y: Iterable[Sequence[str]], lengths: Sequence[int], *, bio: bool = False
 ) -> tuple[NDArray[np.int32], list[str]]:
-    """Encode the tags of sentences as ids and return the id of each token's tag and the sorted tags."""
+    """Return the tag id of each token and the sorted list of distinct tags."""
     gold = list(y)
     check_aligned(gold, lengths)
     different = set(chain.from_iterable(gold))
     _need_strings("tags", different)
     tags = sorted(different)
     if not tags:
-        raise InputError("a tagger requires at least one token")
+        raise InputError("the training sentences must contain at least one token")
     if bio:
         spans_only(tags)
     number = {tag: at for at, tag in enumerate(tags)}
@@ -302,12 +302,16 @@ def _need_strings(what: str, names: Iterable[object]) -> None:
 def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
     """Raise InputError unless each token has exactly one tag."""
     if len(y) != len(lengths):
-        raise InputError(f"each sentence must have a list of tags; got {len(lengths)} sentences and {len(y)} lists")
+        raise InputError(
+            f"each sentence must have a list of tags; got {len(lengths)} sentences and {len(y)} lists of tags"
+        )
     for at, (tags, length) in enumerate(zip(y, lengths, strict=True), 1):
         if isinstance(tags, str):
             raise InputError(f"sentence {at}: tags must be a list of strings; got {tags!r}")
         if len(tags) != length:
-            raise InputError(f"sentence {at}: each of its {length} tokens must have a tag; got {len(tags)}")
+            raise InputError(
+                f"sentence {at}: the number of tags must be the number of tokens, {length}; got {len(tags)}"
+            )
 
 
 def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
@@ -317,7 +321,7 @@ def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
     """
     if all(tag.startswith("I-") for tag in tags):
         raise InputError(
-            f"with bio, at least one tag must be able to begin a sentence, such as B-X or O; got only {', '.join(tags)}"
+            f"at least one tag must not begin with I-, because no BIO sequence can start with I-; got {', '.join(tags)}"
         )
     moves = np.zeros((len(tags) + 1, len(tags) + 1), np.float32)
     for after, tag in enumerate(tags):

@@ -199,7 +199,8 @@ class SpectralAutomaton(Model):
             raise InputError(f"held_out must be below 1; got {self.held_out}", "held_out")
         if not self._ranks or (max(len(self._ranks), self.starts) > 1 and not self.held_out):
             raise InputError(
-                "several ranks or starts require held-out strings; use one of each, or held_out above 0", "held_out"
+                "several ranks or starts require held_out above 0; set held_out, or use one rank and one start",
+                "held_out",
             )
         if self.alphabet is not None:
             cells = 10.0 * len(self.alphabet) * (self._ranks[-1] ** 2 + NAMES)
@@ -207,7 +208,7 @@ class SpectralAutomaton(Model):
                 8 * cells, f"an alphabet of {len(self.alphabet):,} symbols", "lower the rank, or merge rare symbols"
             )
             if not 0 < len(set(self.alphabet)) == len(self.alphabet):
-                raise InputError("alphabet must contain at least one symbol, and no symbol twice", "alphabet")
+                raise InputError("alphabet must be a non-empty list of distinct symbols", "alphabet")
 
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
         """Return the natural logarithm of the probability of each sequence.
@@ -243,7 +244,7 @@ class SpectralAutomaton(Model):
     def _scored(self, X: Strings) -> tuple[Coded, NDArray[np.float64]]:
         model, data = self._model, self._coded(X)
         if len(data.edges) < 2:
-            raise InputError("there are no sequences to score")
+            raise InputError("at least one sequence is required to compute a score")
         return data, model.logs(data)
 
     def predict_proba(self, X: Strings) -> NDArray[np.float64]:
@@ -301,7 +302,7 @@ class SmoothedAutomaton:
     share: float
 
     def next_probabilities(self, data: Coded) -> Array:
-        """Return the next-symbol probabilities at each position, with the end last, of shape (N + strings, k + 1)."""
+        """Return the next-symbol probabilities at each position, with the end of the string in the last column."""
         p, q = self.parts(data)
         return self.share * p + (1 - self.share) * q
 
@@ -319,11 +320,11 @@ class SmoothedAutomaton:
         return p
 
     def logs(self, data: Coded) -> Array:
-        """Return the log-likelihood of each string; minus infinity if its probability is 0."""
+        """Return the log-likelihood of each string, or minus infinity if the probability is 0."""
         return string_logs(data, self.automaton.size, self.next_probabilities)
 
     def tuned(self, held_out: Coded) -> tuple[SmoothedAutomaton, float]:
-        """Return a copy with the weight that maximizes the likelihood, and the mean log-likelihood per string."""
+        """Return a copy with the mixture weight of maximum likelihood, and the mean log-likelihood per string."""
         said = []
         for _, block in blocks(held_out, self.automaton.size):
             symbols, _ = next_symbols(block, self.automaton.size)

@@ -44,7 +44,7 @@ class Substrings:
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
-        """The parent of each node, the substring without its last symbol; -1 for the empty string."""
+        """The parent of each node, which lacks the last symbol of the substring, or -1 for the empty string."""
         return np.where(self.keys < 0, -1, self.keys // self.size)
 
     @cached_property
@@ -54,7 +54,7 @@ class Substrings:
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
-        """The number of distinct continuations of each node, including the end, anywhere and as a prefix."""
+        """The number of distinct next symbols of each node, including the end: in all positions, and as a prefix."""
         kinds = (self.counts[:, [AT_END, WHOLE]] > 0).astype(np.int64)
         for column, counted in enumerate((ANYWHERE, AT_START)):
             seen = self.counts[1:, counted] > 0

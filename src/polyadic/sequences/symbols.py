@@ -53,7 +53,7 @@ class Coded(NamedTuple):
 def listed(sequences: Iterable[Sequence[Hashable]]) -> list[Sequence[Hashable]]:
     """Return sequences as a list; raise InputError for a string, whose letters would be taken as sequences."""
     if isinstance(sequences, str):
-        raise InputError("sequences must be a list of sequences; got a single string", "sequences")
+        raise InputError("sequences must be a list of sequences; got a single string: pass [sequence]", "sequences")
     return list(sequences)
 
 
@@ -64,7 +64,7 @@ def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
 
 
 def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
-    """Return a random mask that holds out a share of the sequences, at least one and not all."""
+    """Return a random mask of held-out sequences, with at least one sequence held out and one kept."""
     if many < 2:
         raise InputError(f"holding out requires at least 2 sequences; got {many}")
     second = np.zeros(many, bool)
@@ -76,7 +76,7 @@ def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
     """Return the distinct symbols, sorted if they have the same type; numpy scalars become Python objects."""
     different = dict.fromkeys(chain.from_iterable(listed(sequences)))
     if not different:
-        raise InputError("there are no symbols to learn from")
+        raise InputError("the training sequences must contain at least one symbol")
     plain = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in different]
     return sorted(plain) if len({type(symbol) for symbol in plain}) == 1 else plain
 
@@ -105,7 +105,7 @@ def read_strings(path: Path) -> list[tuple[str, ...]]:
     """Read one string per line with spaces between its symbols; an empty line is the empty string."""
     strings = [tuple(line.split()) for line in _lines(os.fspath(path))]
     if not strings:
-        raise InputError(f"{name_of(os.fspath(path))} has no strings; expected one per line")
+        raise InputError(f"{name_of(os.fspath(path))} must contain at least one string, one per line")
     return strings
 
 
@@ -131,9 +131,11 @@ def read_pautomac(path: Path) -> NumberStrings:
         length, *string = _numbers(where, line) or [-1]
         if length != len(string):
             claim = f"length {length}" if length >= 0 else "no length"
-            raise InputError(f"{where}: the line declares {claim} but has {len(string)} symbols")
+            raise InputError(f"{where}: the line declares {claim}, but contains {len(string)} symbols")
         if string and max(string) >= size:
-            raise InputError(f"{where}: the first line declares symbols below {size}; got {max(string)}")
+            raise InputError(
+                f"{where}: symbols must be below {size}, the alphabet size in the first line; got {max(string)}"
+            )
         strings.append(tuple(string))
     if len(strings) < many:
         raise InputError(f"{name}: the first line declares {many:,} strings, but there are {len(strings):,}")
@@ -155,7 +157,7 @@ def read_probabilities(path: Path) -> list[float]:
         except ValueError:
             value = -1.0
         if not 0 <= value <= 1:
-            raise InputError(f"{where}: expected a probability; got {line[:80]!r}")
+            raise InputError(f"{where}: expected a probability from 0 to 1; got {line[:80]!r}")
         values.append(value)
     if len(values) != many[0]:
         raise InputError(f"{name}: the first line declares {many[0]:,} probabilities, but there are {len(values):,}")

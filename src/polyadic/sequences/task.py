@@ -86,7 +86,9 @@ def train(
     def read() -> list[tuple[str, ...]]:
         data = read_strings(sequences)
         if ends and any(END in sequence for sequence in data):
-            raise InputError(f"{sequences} already contains the symbol {END}; remove it, or do not use ends", "ends")
+            raise InputError(
+                f"{sequences} must not contain the end symbol {END}; remove the symbol, or leave out ends", "ends"
+            )
         found["data"] = [(*sequence, END) for sequence in data] if ends else data
         return found["data"]
 
@@ -315,7 +317,10 @@ def score_strings(
     if solution is not None:
         truth = read_probabilities(solution)
         if len(truth) != len(data):
-            raise InputError(f"{solution} has {len(truth):,} probabilities, but {strings} has {len(data):,} strings")
+            raise InputError(
+                f"{solution} must contain one probability for each string; got {len(truth):,} probabilities for"
+                f" {len(data):,} strings in {strings}"
+            )
         result["perplexity"] = string_perplexity(truth, logs)
     return result
 

@@ -47,7 +47,7 @@ def token_features(tree: Tree) -> list[list[str]]:
 
 
 class TokenCoder:
-    """Encoder of token features as ids, several times faster than a lookup of the names of :func:`token_features`."""
+    """Encoder of token features as ids, several times faster than looking up the names from :func:`token_features`."""
 
     def __init__(self, known: dict[str, int]) -> None:
         self._numbers: dict[str, dict[str, int]] = {}
@@ -178,7 +178,7 @@ def check_trees(trees: Sequence[Tree]) -> None:
             )
         if lost := first_lost(tree.heads):
             raise InputError(
-                f"sentence {at}: the heads above word {lost} do not lead to the root; heads must form a tree"
+                f"sentence {at}: heads must form a tree; the heads above word {lost} do not lead to the root"
             )
 
 
@@ -189,7 +189,7 @@ class SeveralRootsWarning(InputWarning):
 def check_tagged(trees: Sequence[Tree]) -> None:
     """Raise InputError if no word has a part of speech."""
     if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
-        raise InputError("no word has a part of speech in column 4 or 5, which a parser requires; tag the words first")
+        raise InputError("words must have parts of speech in column 4 or 5; tag the words before training a parser")
 
 
 def warn_several_roots(trees: Sequence[Tree]) -> None:

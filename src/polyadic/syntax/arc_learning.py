@@ -95,7 +95,7 @@ class ArcLearner:
         return predicted, max(loss, 0.0)
 
     def _best(self, _: NDArray[np.int32], scores: NDArray[np.float64], __: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the heads of the highest-scoring tree; subclasses also use the features and the correct heads."""
+        """Return the heads of the highest-scoring tree."""
         return self.decode(scores[None])[0]
 
     def _excess(

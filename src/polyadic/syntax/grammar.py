@@ -82,7 +82,7 @@ class Grammar(NamedTuple):
         return np.array([number[bare(symbol)] for symbol in self.symbols], np.int32)
 
     def sums(self) -> ChartRules:
-        """Return chart rules for the inside algorithm, adding up unary chains between the same two symbols."""
+        """Return chart rules for the inside algorithm, with summed weights of unary chains between the same symbols."""
         ends: Counter[tuple[int, int]] = Counter()
         for chain, p in zip(self.chains, self.chain_values.tolist(), strict=True):
             ends[chain[0], chain[-1]] += p

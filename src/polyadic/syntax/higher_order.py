@@ -263,7 +263,7 @@ class TreeSearch:
         rng: np.random.Generator,
         wanted: NDArray[Any] | None = None,
     ) -> Climbed:
-        """Return the trees reached from all starting trees, best first; the arcs of ``wanted`` are always allowed."""
+        """Return the trees reached from all starting trees, by decreasing score; the arcs of ``wanted`` are allowed."""
         size = len(table)
         starts = [self.decode(scores[None])]
         for block in blocks(self.restarts, max(1, CELLS // scores.size)):

@@ -41,7 +41,7 @@ UNSEEN = 0.1
 
 
 class PlainPCFG(PCFG):
-    """PCFG without annotation of labels, with the parameters of :class:`~polyadic.syntax.pcfg.PCFG`."""
+    """PCFG without label annotation, with the same parameters as :class:`~polyadic.syntax.pcfg.PCFG`."""
 
     def prepared(self, tree: Phrase) -> Phrase:
         """Return the binarised form of a treebank tree, from which rules are counted."""

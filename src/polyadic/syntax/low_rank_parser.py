@@ -283,8 +283,12 @@ class LowRankParser(Model):
             words, unknown = words + len(tree), unknown + int((table[1:, TAG] < 0).sum())
             yield tree.with_heads(*self._parsed(tree.forms, table))
         if 2 * unknown > words:
-            hint = "parts of speech that are unknown to the parser; use the tags that it was trained with"
-            warnings.warn(f"{unknown:,} of {words:,} words have {hint}", UnknownTagsWarning, stacklevel=2)
+            warnings.warn(
+                f"{unknown:,} of {words:,} words have parts of speech that are unknown to the parser; use the tag set"
+                " of the training data",
+                UnknownTagsWarning,
+                stacklevel=2,
+            )
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return up to ``k`` highest-scoring projective trees of a sentence and their scores in decreasing order.
@@ -365,7 +369,7 @@ def _sentence(forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str
     lengths = {len(column) for column in given}
     if len(lengths) > 1 or 0 in lengths:
         raise InputError(
-            f"words, tags and other columns must have the same length of at least 1; got lengths {sorted(lengths)}"
+            f"words, tags and other columns must be non-empty and of equal length; got lengths {sorted(lengths)}"
         )
     pos, lemmas, features = (tuple(columns[name] or ()) for name in ("pos", "lemmas", "features"))
     return replace(untagged(forms), xpos=tuple(tags), upos=pos, lemmas=lemmas, features=features)

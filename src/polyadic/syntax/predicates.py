@@ -62,9 +62,7 @@ class PredicateFinder(Model):
         pairs = zip(corpus, places, strict=True)
         wanted = np.array([at in here for sentence, here in pairs for at in range(1, len(sentence) + 1)])
         if not wanted.any() or wanted.all():
-            raise InputError(
-                "training requires both predicates and other words; the sentences have only one of the two kinds"
-            )
+            raise InputError("the training sentences must contain both predicates and words that are not predicates")
         counts = Counter(feature for row in rows for feature in row if feature)
         known = numbered(counts, min_count=2)
         table = coded(rows, known)

@@ -146,8 +146,8 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
     columns = width - COLUMNS - 1
     if columns < len(predicates):
         raise InputError(
-            f"{path}, sentence from line {start}: each predicate must have a column of roles;"
-            f" predicates: {len(predicates)}, columns: {columns}"
+            f"{path}, sentence from line {start}: the number of role columns must be at least {len(predicates)}, the"
+            f" number of predicates; got {columns}"
         )
     _check_cells(words, len(predicates), path)
     propositions = []
@@ -164,9 +164,11 @@ def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path
     for at, cells in words:
         if "" in cells[: predicates + 1]:
             raise InputError(
-                f"{path}, line {at}: column {COLUMNS + 1 + cells.index('')} is empty; write `_` for no value"
+                f"{path}, line {at}: column {COLUMNS + 1 + cells.index('')} must not be empty; write _ for a missing"
+                " value"
             )
         if cells[predicates + 1 :] != spare or any(cell not in NONE for cell in spare):
             raise InputError(
-                f"{path}, line {at}: there are roles for more predicates than the {predicates} in column {COLUMNS + 1}"
+                f"{path}, line {at}: the number of filled role columns must be at most {predicates}, the number of"
+                f" predicates in column {COLUMNS + 1}"
             )

@@ -207,5 +207,5 @@ def framed(
                 framed_roles.append((frame, roles))
     if not any((roles >= 0).any() for _, roles in framed_roles):
         where = "near its predicate in the tree; set near=False" if near else "a word other than its predicate"
-        raise InputError(f"there is nothing to learn from: no argument is {where}")
+        raise InputError(f"the training sentences must contain an argument that is {where}")
     return framed_roles

@@ -78,7 +78,7 @@ class RoleLabels(Model, ABC):
         self.check()
         corpus = list(sentences)
         if not any(proposition.arguments for sentence in corpus for proposition in sentence.propositions):
-            raise InputError("no predicate has arguments to learn semantic roles from")
+            raise InputError("the training sentences must contain a predicate with at least one argument")
         names, finder = role_names(corpus), PredicateFinder().fit(corpus)
         known = self._learn(corpus, names)
         self.known_, self.roles_, self.predicates_ = known, names, finder
@@ -160,11 +160,11 @@ class RoleLabels(Model, ABC):
 
     @abstractmethod
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
-        """Return the score of each role for each word of a frame, relative to no role."""
+        """Return the score of each role for each word of a frame, relative to the score of no role."""
 
 
 def _with_arguments(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
-    """Replace the arguments of a proposition, and unmark these words as parts of the predicate."""
+    """Replace the arguments of a proposition, and no longer mark the argument words as parts of the predicate."""
     places = {argument.place for argument in arguments}
     return proposition._replace(
         arguments=arguments, marks=tuple(mark for mark in proposition.marks if mark not in places)

@@ -168,7 +168,7 @@ def role_gradient(
     predicted: NDArray[np.int64],
     gamma: float,
 ) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """Return the rows and gradients of each parameter for the score of ``roles`` minus the score of ``predicted``.
+    """Return the rows and the gradient of each parameter for the score difference between two role assignments.
 
     Roles are integer arrays of shape (n,), with -1 for no role.
     """

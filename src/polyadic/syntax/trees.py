@@ -125,10 +125,10 @@ def untagged(forms: Sequence[str]) -> Tree:
 def check_words(words: Sequence[str], tags: Sequence[str] | None) -> None:
     """Raise InputError if a sentence is a single string, has no words, or has no tag for some word."""
     if isinstance(words, str):
-        raise InputError("words must be a list; got a single string: split the text as the treebank does", "words")
+        raise InputError("words must be a list of strings; got a single string: split the string into words", "words")
     size = len(words if tags is None else tags)
     if not words or len(words) != size:
-        raise InputError(f"a sentence must have words and a tag for each word; got lengths {len(words)} and {size}")
+        raise InputError(f"words and tags must be non-empty and of equal length; got lengths {len(words)} and {size}")
 
 
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
@@ -184,7 +184,11 @@ def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") ->
         if tree is not None:
             yield tree
     if faults:
-        warnings.warn(f"skipped sentences: {len(faults)}; the first: {faults[0]}", InvalidTreesWarning, stacklevel=2)
+        warnings.warn(
+            f"skipped sentences whose heads do not form a tree: {len(faults):,}; first error: {faults[0]}",
+            InvalidTreesWarning,
+            stacklevel=2,
+        )
 
 
 def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = True) -> Tree | None:
@@ -234,7 +238,7 @@ def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
         raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd[:20]!r}")
     heads = np.array([int(h) for h in above], np.int32)
     if lost := first_lost(heads):
-        raise NoTreeError(f"{where}: the heads above word {lost} do not lead to the root; heads must form a tree")
+        raise NoTreeError(f"{where}: heads must form a tree; the heads above word {lost} do not lead to the root")
     return heads
 
 

@@ -33,14 +33,16 @@ def automaton_values(
 def follow_automaton(
     symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, A: Array, total: Array, again: Array, floor: float
 ) -> Array:
-    """Return the automaton states along each string, normalized to mass 1, of shape (N + strings, r).
+    """Return the normalized state before each symbol and each string end, shape (symbols + strings, r).
 
     ``total`` is the weight of all continuations of each state. After a symbol whose mass is at most ``floor``, the
     state is ``again[symbol]``.
     """
     symbols, edges, A = _checked(symbols, edges, start, A)
     if again.shape != A.shape[:2] or total.shape != start.shape:
-        raise ValueError(f"again and total must match the shape {A.shape[:2]}; got {again.shape} and {total.shape}")
+        raise ValueError(
+            f"again must have shape {A.shape[:2]} and total shape {start.shape}; got {again.shape} and {total.shape}"
+        )
     states = np.empty((len(symbols) + len(edges) - 1, len(start)))
     first = (frozen(array, float) for array in (total, again))
     _follow_automaton(symbols, edges, frozen(start, float), A, *first, floor, states)

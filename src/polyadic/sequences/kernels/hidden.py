@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class HiddenChain(NamedTuple):
-    """The probabilities of a hidden Markov chain of S states and V symbols."""
+    """Parameters of a hidden Markov chain with S states and V symbols."""
 
     start: Array  # initial distribution, shape (S,)
     move: Array  # transition probabilities, from the state of the row to that of the column
@@ -80,7 +80,7 @@ def _checked(
         raise ValueError(f"edges must increase from 0 to {len(symbols)}")
     if len(symbols) and not 0 <= symbols.min() <= symbols.max() < len(chain.emit):
         raise ValueError(
-            f"symbols must be rows of emit, below {len(chain.emit)}; got {symbols.min()} to {symbols.max()}"
+            f"symbols must be row indices of emit, below {len(chain.emit)}; got {symbols.min()} to {symbols.max()}"
         )
     return frozen(symbols, np.int64), ends, [frozen(part, np.float64) for part in chain]
 

@@ -76,7 +76,7 @@ def tag_epoch(
     learning_rate: float,
     ridge: float,
 ) -> float:
-    r"""Train by AdaGrad with an update after each sentence, and return the sum of the losses before each update.
+    r"""Train for one epoch by AdaGrad, updating after each sentence, and return the sum of losses before the updates.
 
     ``importance``, the number of sentences per occurrence of a feature, multiplies its decay; so the expected gradient
     is that of :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`. ``soft``
@@ -86,9 +86,9 @@ def tag_epoch(
     _check(sentences, *(table[:, 0] for table in tables))
     size = len(tables.T) - 1
     if gold.shape != (len(sentences.starts) - 1,) or (len(gold) and not 0 <= gold.min() <= gold.max() < size):
-        raise ValueError(f"gold must have a tag below {size} for each token")
+        raise ValueError(f"gold must contain one tag id below {size} for each token")
     if importance.shape != (len(tables.U),):
-        raise ValueError(f"importance must have one value for each of the {len(tables.U)} features")
+        raise ValueError(f"importance must contain one value for each of the {len(tables.U)} features")
     if len(order) and not 0 <= order.min() <= order.max() < len(sentences.edges) - 1:
         raise ValueError(f"order must contain sentence indices below {len(sentences.edges) - 1}")
     how = (seen, soft, float(cost), float(learning_rate), float(ridge))
@@ -125,7 +125,7 @@ def _check(sentences: CodedSentences, U: NDArray[Any], V: NDArray[Any], T: NDArr
         if bounds[0] != 0 or bounds[-1] != end or (np.diff(bounds) < 0).any():
             raise ValueError(f"{name} must increase from 0 to {end}")
     if len(columns) and not 0 <= columns.min() <= columns.max() < len(U):
-        raise ValueError(f"columns must be rows of U, below {len(U)}; got {columns.min()} to {columns.max()}")
+        raise ValueError(f"columns must be row indices of U, below {len(U)}; got {columns.min()} to {columns.max()}")
 
 
 SMALLEST = 1e-290
@@ -183,7 +183,7 @@ def _best_path(scores, n, T, best, path):
 
 @njit(cache=True, nogil=True)
 def _log_products(logs, E, moves, shift, out):
-    """Write the log-sum-exp of ``logs[s] + moves[s, t]`` over ``s``, where E is ``exp(moves - shift)``."""
+    """Write the log-sum-exp over ``s`` of ``logs[s] + moves[s, t]`` for each ``t``; E is ``exp(moves - shift)``."""
     size = len(out)
     highest = logs.max()
     if highest == -np.inf:

@@ -357,7 +357,7 @@ class Scratch(NamedTuple):
 
 
 class MovedFactors(NamedTuple):
-    """Flags for the factor matrices that a learning step updates, besides the sparse weights."""
+    """Flags that select the factor matrices updated by a learning step, besides the sparse weights."""
 
     U: bool = True
     V: bool = True
@@ -460,7 +460,9 @@ def tensor_cells(
 def hashed_cells(triples: NDArray[np.int64], *, bits: int) -> NDArray[np.int64]:
     """Hash each triple of head feature, dependent feature and distance bin to an index below ``2 ** bits``."""
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int64:
-        raise ValueError(f"triples must be int64 of shape (n, 3); got {triples.dtype} of shape {triples.shape}")
+        raise ValueError(
+            f"triples must be an int64 array of shape (n, 3); got {triples.dtype} of shape {triples.shape}"
+        )
     cells = np.empty(len(triples), np.int64)
     _hashed_cells(triples, np.uint64((1 << bits) - 1), cells)
     return cells
@@ -478,11 +480,14 @@ def _check(
     theta, U, V, W = parts
     values = np.zeros((len(table), 0), np.float32) if dense is None else dense
     if values.ndim != 2 or len(values) != len(table) or values.dtype != np.float32 or values.shape[1] > len(U):
-        raise ValueError(f"dense must be float32 with as many rows as table; got {values.dtype}, {values.shape}")
+        raise ValueError(
+            f"dense must be a float32 array with {len(table)} rows; got {values.dtype} of shape {values.shape}"
+        )
     features = len(U) - values.shape[1]
     if table.ndim != 2 or len(table) < 2 or table.dtype != np.int32:
         raise ValueError(
-            f"table must be int32 with a root and at least one word; got {table.dtype} of shape {table.shape}"
+            f"table must be an int32 array with a row for the root and for each word; got {table.dtype} of shape"
+            f" {table.shape}"
         )
     if not -1 <= table.min() <= table.max() < features:
         raise ValueError(f"feature ids must be from -1 to {features - 1}; got {table.min()} to {table.max()}")
@@ -492,7 +497,9 @@ def _check(
         raise ValueError(f"the shapes of U, V and W do not match; got {U.shape}, {V.shape} and {W.shape}")
     columns = pairs.columns
     if columns.ndim != 2 or columns.shape[1] != 2 or not 0 <= columns.min() <= columns.max() < table.shape[1]:
-        raise ValueError(f"pairs must be column indices of the table; got {columns.tolist()}")
+        raise ValueError(
+            f"feature pairs must be pairs of column indices below {table.shape[1]}; got {columns.tolist()}"
+        )
     if not 0 <= pairs.tag < table.shape[1]:
-        raise ValueError(f"the tag must be a column index of the table; got {pairs.tag}")
+        raise ValueError(f"the column of the tag must be from 0 to {table.shape[1] - 1}; got {pairs.tag}")
     return np.ascontiguousarray(values)

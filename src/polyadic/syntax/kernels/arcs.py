@@ -43,7 +43,8 @@ def step_arcs(
     _check_sentence(words, tags, weights)
     if len(heads) != len(words) - 2 or sums.shape != weights.shape:
         raise ValueError(
-            f"heads must match the words, and sums the weights; got {len(heads)} heads and sums of shape {sums.shape}"
+            f"heads must have length {len(words) - 2} and sums shape {weights.shape}; got {len(heads)} heads and"
+            f" sums of shape {sums.shape}"
         )
     if len(heads) and not 0 <= heads.min() <= heads.max() <= len(heads):
         raise ValueError(f"heads must be from 0 to {len(heads)}; got {heads.min()} to {heads.max()}")
@@ -55,10 +56,11 @@ def step_arcs(
 def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[Any]) -> None:
     if words.shape != tags.shape or words.ndim != 1 or len(words) < 3:
         raise ValueError(
-            f"words and tags must have a root, a word and an end; got shapes {words.shape} and {tags.shape}"
+            f"words and tags must be one-dimensional and include root, words and end; got shapes {words.shape} and"
+            f" {tags.shape}"
         )
     if weights.ndim != 1 or not len(weights) or len(weights) & (len(weights) - 1):
-        raise ValueError(f"the number of weights must be a power of two; got shape {weights.shape}")
+        raise ValueError(f"weights must be one-dimensional, with a power of two as length; got shape {weights.shape}")
 
 
 def score_arc_labels(
@@ -93,7 +95,7 @@ def step_arc_labels(
     """
     _check_table(table, heads, weights, pairs)
     if len(labels) != len(heads) or not 0 <= labels.min() <= labels.max() < weights.shape[1]:
-        raise ValueError(f"each word must have a relation from 0 to {weights.shape[1] - 1}")
+        raise ValueError(f"each word must have a relation id from 0 to {weights.shape[1] - 1}")
     if sums.shape != weights.shape:
         raise ValueError(f"sums must have the same shape as weights; got shapes {weights.shape} and {sums.shape}")
     right = frozen(labels, np.int64)
@@ -107,7 +109,7 @@ def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]
     if weights.ndim != 2 or len(weights) < 8 or len(weights) & (len(weights) - 1):
         raise ValueError(f"the number of rows of weights must be a power of two, at least 8; got shape {weights.shape}")
     if not 0 <= pairs.min() <= pairs.max() < table.shape[1]:
-        raise ValueError(f"pairs must be column indices of the table; got {pairs.tolist()}")
+        raise ValueError(f"feature pairs must be pairs of column indices below {table.shape[1]}; got {pairs.tolist()}")
 
 
 MAX_FEATURES = 64

@@ -140,7 +140,7 @@ They are numpy integers, because numba compiles a kernel anew for each literal a
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _largest_sum(x, y):
-    """Return the maximum of ``x[k] + y[k]``."""
+    """Return the maximum of ``x[k] + y[k]`` over all indices ``k``."""
     largest = -np.inf
     for k in range(len(x)):
         largest = max(largest, x[k] + y[k])

@@ -66,7 +66,7 @@ def chart_rules(
     """
     blocks = frozen(np.asarray(block), np.int32)
     if not len(blocks) or blocks[0] != 0 or not np.isin(np.diff(blocks), (0, 1)).all():
-        raise ValueError("blocks must start at 0 and ascend in steps of at most 1")
+        raise ValueError("block must start at 0 and increase by at most 1 between successive symbols")
     size = len(blocks)
     parts = []
     for given, weight, width in ((binary, weights[0], 3), (unary, weights[1], 2)):
@@ -150,9 +150,11 @@ def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: Arra
     weights = frozen(np.asarray(values), np.float64)
     n = int(at[-1]) + 1 if len(at) else 0
     if not n or at[0] != 0 or not np.isin(np.diff(at), (0, 1)).all():
-        raise ValueError("words must start at 0 and ascend in steps of at most 1")
+        raise ValueError("word positions must start at 0 and increase by at most 1 between successive entries")
     if not at.shape == kinds.shape == weights.shape or not 0 <= kinds.min() <= kinds.max() < len(rules.block):
-        raise ValueError("symbols must be ids of grammar symbols, with one weight for each symbol")
+        raise ValueError(
+            f"symbols must be ids from 0 to {len(rules.block) - 1}, with one word position and one weight for each"
+        )
     return n, at, kinds, weights
 
 
@@ -204,7 +206,7 @@ def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0
 
 
 def value_of(rules: ChartRules, filled: Chart, root: int) -> float:
-    """Return the inside value of ``root`` over the whole sentence: 0 or minus infinity without a derivation."""
+    """Return the inside value of the symbol ``root`` over the whole sentence, 0 or minus infinity if underivable."""
     start = filled.base[1, filled.length * (filled.length - 1) // 2, rules.block[root]]
     return float(filled.values[start + root - rules.first[rules.block[root]]]) if start >= 0 else -np.inf
 
@@ -226,7 +228,7 @@ def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivation
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}")
     if value_of(rules, filled, root) == -np.inf:
-        raise ValueError("the words have no derivation from the root")
+        raise ValueError("the sentence has no derivation from the root symbol")
     return Derivations(
         *_chart_kbest(filled.length, root, k, *rules.by_parent, rules.block, rules.first, filled.base, filled.values)
     )

@@ -583,9 +583,15 @@ def _checked(
     """Validate the inputs and return the model parameters for the kernels and a copy of the trees."""
     size, trees = len(table), trees.astype(np.int64)
     if table.ndim != 2 or not 2 <= size <= MAX_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
-        raise ValueError(f"table must have int32 ids from -1, for 1 to {MAX_WORDS} words; got shape {table.shape}")
+        raise ValueError(
+            f"table must be an int32 array of ids from -1 for 1 to {MAX_WORDS} words; got {table.dtype} of shape"
+            f" {table.shape}"
+        )
     if scores.shape != (size, size) or trees.ndim != 2 or trees.shape[1] != size - 1:
-        raise ValueError(f"scores and trees must be for {size - 1} words; got shapes {scores.shape} and {trees.shape}")
+        raise ValueError(
+            f"scores must have shape ({size}, {size}) and trees {size - 1} columns; got shapes"
+            f" {scores.shape} and {trees.shape}"
+        )
     if not _are_trees(trees):
         raise ValueError(f"heads must be from 0 to {size - 1} and form trees")
     order, templates, weights, gamma = parts
@@ -593,11 +599,16 @@ def _checked(
         raise ValueError(f"order must be 1, 2 or 3; got {order}")
     width = table.shape[1]
     if templates.ndim != 2 or templates.shape[1] != 5 or not -1 <= templates.min() <= templates[:, 1:].max() < width:
-        raise ValueError(f"templates must be column indices of the table; got {templates.tolist()}")
+        raise ValueError(
+            f"templates must have shape (n, 5) and column indices from -1 to {width - 1}; got {templates.tolist()}"
+        )
     if (np.diff(templates[:, 0]) < 0).any() or not 0 <= templates[0, 0] <= templates[-1, 0] <= THREE:
-        raise ValueError("the kinds of templates must be from 0 to 3 and ascending")
+        raise ValueError("the first column of templates must contain kinds from 0 to 3 in ascending order")
     if weights.dtype != np.float32 or not len(weights) or len(weights) & (len(weights) - 1):
-        raise ValueError(f"weights must be a float32 array whose length is a power of two; got {len(weights)}")
+        raise ValueError(
+            f"weights must be a float32 array whose length is a power of two; got {weights.dtype} of length"
+            f" {len(weights)}"
+        )
     shifted = np.full((size + 3, width), 1, np.int32)  # 1 is the end mark on both sides
     shifted[1:-2] = np.where(table >= 0, table + 3, 0)
     shifted[-1] = 2  # no dependent

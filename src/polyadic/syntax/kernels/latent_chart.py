@@ -57,7 +57,9 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
     """Build the parse forest of the derivations of a chart that use only the slots marked in ``kept``."""
     n, base, values = filled
     if kept.shape != values.shape or base.shape[2] != len(rules.first) - 1:
-        raise ValueError(f"the chart must belong to the rules, and kept must have shape ({len(values)},)")
+        raise ValueError(
+            f"the chart must be filled by the same rules, and kept must have shape ({len(values)},); got {kept.shape}"
+        )
     slots = np.flatnonzero(kept)
     entries = np.flatnonzero(base >= 0)
     starts = base.ravel()[entries]
@@ -102,7 +104,10 @@ def latent_sums(
     """
     states = _checked(edges, tensors, sizes)
     if words.shape != (len(sizes), states.max(initial=0)) or first.shape != (states[root],):
-        raise ValueError(f"vectors must have {states.max(initial=0)} states; got {words.shape} and {first.shape}")
+        raise ValueError(
+            f"words must have shape ({len(sizes)}, {states.max(initial=0)}) and first shape ({states[root]},);"
+            f" got {words.shape} and {first.shape}"
+        )
     values, around, through = np.array(words, np.float64), np.zeros(words.shape), np.zeros(len(edges))
     _latent_inside(edges, *tensors, states, values)
     around[root, : len(first)] = first
@@ -121,7 +126,7 @@ def tree_sums(
     states = _checked(edges, tensors, sizes)
     if len(edges) != len(sizes) or (states[roots] != 1).any():
         raise ValueError(
-            f"trees must have one edge per node and roots with one state; got {len(edges)} edges, {len(sizes)} nodes"
+            f"each node must have one edge, and each root one state; got {len(edges)} edges and {len(sizes)} nodes"
         )
     inner, outer = np.zeros((2, len(sizes), states.max(initial=0)))
     outer[roots, 0] = 1
@@ -146,9 +151,9 @@ def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDAr
 
 def _check(edges: NDArray[np.int32], nodes: int) -> None:
     if edges.ndim != 2 or edges.shape[1] != 4 or edges.dtype != np.int32:
-        raise ValueError(f"edges must be int32 of shape (edges, 4); got {edges.dtype} of shape {edges.shape}")
+        raise ValueError(f"edges must be an int32 array of shape (edges, 4); got {edges.dtype} of shape {edges.shape}")
     if len(edges) and (edges[:, 1:].max() >= nodes or edges[:, 1].min() < 0):
-        raise ValueError(f"edges must join nodes from 0 to {nodes - 1}")
+        raise ValueError(f"edges must connect node ids from 0 to {nodes - 1}")
 
 
 def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -162,7 +167,9 @@ def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integ
         children = np.where(rules[:, 2:] < 0, 1, states[rules[:, 2:]]).prod(axis=1)
         room = np.diff(tensors.starts, append=len(tensors.numbers))
         if (states[rules[:, 1]] * children != room[rules[:, 0]]).any():
-            raise ValueError("the size of a tensor must be the product of the states of its parent and children")
+            raise ValueError(
+                "the size of each rule tensor must be the product of the state counts of parent and children"
+            )
     same = edges[edges[:, 0] < 0]
     if (states[same[:, 1]] != states[same[:, 2]]).any():
         raise ValueError("both layers of a symbol must have the same number of states")
@@ -227,7 +234,7 @@ def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary,
 
 @njit(cache=True, nogil=True)
 def _latent_inside(edges, tensors, starts, sizes, values):
-    """Compute the inside values of all nodes, given ``values`` that hold the vectors of words."""
+    """Compute the inside values of all nodes in place, where ``values`` initially holds the word vectors."""
     for e in range(len(edges)):
         r, p, x, y = edges[e]
         if r < 0:
@@ -252,7 +259,7 @@ def _latent_inside(edges, tensors, starts, sizes, values):
 
 @njit(cache=True, nogil=True)
 def _latent_outside(edges, tensors, starts, sizes, values, around, through):
-    """Compute the outside values of all nodes, given ``around`` that holds the vector of the root.
+    """Compute the outside values of all nodes in place, where ``around`` initially holds the root vector.
 
     ``through``, all zero, is filled with the sum over derivations through each unary edge.
     """

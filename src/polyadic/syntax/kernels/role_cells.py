@@ -21,7 +21,7 @@ def score_cells(cells: NDArray[np.int32], theta: NDArray[np.float32], *, roles: 
     ``cells`` of shape (n, features) holds the index of the first weight of each feature, or -1 for a missing feature.
     """
     if cells.ndim != 2 or cells.dtype != np.int32:
-        raise ValueError(f"cells must be a matrix of int32; got {cells.dtype} of shape {cells.shape}")
+        raise ValueError(f"cells must be a two-dimensional int32 array; got {cells.dtype} of shape {cells.shape}")
     if cells.size and not -1 <= cells.min() <= cells.max() < len(theta) - roles:
         raise ValueError(f"cells must be from -1 to {len(theta) - roles - 1}; got {cells.min()} to {cells.max()}")
     scores = np.zeros((len(cells), roles))

@@ -235,7 +235,9 @@ def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) ->
     if tagger is None:
         if text:
             raise InputError(
-                "text requires tagger, the folder of a model trained by `polyadic tag train`", "text", "tagger"
+                "text requires tagger; set tagger to the folder of a model trained by `polyadic tag train`",
+                "text",
+                "tagger",
             )
         return read_trees(path, heads=False)
     tags = _tagger(tagger)

@@ -30,12 +30,12 @@ def some(items: Iterable[Item], message: str) -> list[Item]:
 
 
 def counts_in_json(counts: Iterable[Any], *measures: str) -> list[dict[str, Any]]:
-    """Convert counts by category, with the named measures, to dictionaries for JSON."""
+    """Convert the counts and the named measures of each category to JSON-serializable dictionaries."""
     return [each._asdict() | {name: getattr(each, name.lower()) for name in measures} for each in counts]
 
 
 def print_figures(figures: Sequence[Mapping[str, Any]], used: str = "") -> None:
-    """Print a table of metrics with intervals and, under the heading ``used``, the number of cases."""
+    """Print a table of metrics with confidence intervals and, if ``used`` is given, the number of cases."""
     from polyadic.interface import output
 
     rows = [(each["name"], each["value"], (each["low"], each["high"]), each["used"]) for each in figures]

@@ -189,7 +189,7 @@ def _features_and_tags(
 
     sentences = list(read_columns(path))
     if sentences and len(sentences[0]) < 2:
-        raise InputError(f"{path} must have at least two columns, words and tags")
+        raise InputError(f"{path} must have at least two columns, one of words and one of tags")
     if sentences and len(sentences[0]) < 3 and tagger is not None and need_tags(tagger.features_):
         raise InputError(f"{path} must have words, {WITH_TAGS}, and tags")
     X = [tag_features(columns[0], columns[1] if len(columns) > 2 else None) for columns in sentences]
