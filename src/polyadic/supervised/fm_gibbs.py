@@ -176,7 +176,10 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
         if self.clip:
-            raise InputError("clipped predictions are not a sum of feature contributions; set clip=False", "clip")
+            raise InputError(
+                "clip must be False for explanations, since clipped predictions are not a sum of feature contributions",
+                "clip",
+            )
         return self.predict(X)[0], [V for _, V in self.draws_], self.scale_ / len(self.draws_)
 
     def _number(self, m: NDArray[np.float64]) -> NDArray[np.float64]:
