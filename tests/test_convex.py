@@ -325,7 +325,7 @@ def test_path_is_that_of_single_fits():
     for fit in penalty_path(model, known, [4.0, 2.0, 1.0]):
         alone = TraceNormCompletion(fit.penalty, tol=1e-7).fit(known)
         np.testing.assert_allclose(fit.matrix_.toarray(), alone.matrix_.toarray(), atol=1e-3)
-    refuses("penalties must be decreasing", next, penalty_path(model, known, [1.0, 2.0]))
+    refuses("penalties must be in decreasing order", next, penalty_path(model, known, [1.0, 2.0]))
 
 
 def test_exact_recovery_at_a_small_penalty():
@@ -419,7 +419,7 @@ def test_rows_of_nothing_have_no_factors():
         model = TraceNormCompletion(**how).fit(x)
         assert model.transform(x[:2]).shape == (2, 0)
         assert model.predict([5], [4]) == pytest.approx(3.0)
-    refuses("no penalty to select", choose_penalty, TraceNormCompletion(), x)
+    refuses("no penalty can be selected", choose_penalty, TraceNormCompletion(), x)
 
 
 def test_ctrl_c_ends_the_search_of_a_penalty():

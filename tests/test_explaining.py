@@ -289,10 +289,10 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
         model.explain(X[:2])
     with pytest.raises(InputError, match="names must have one name for each of the 6 features; got 2"):
         model.explain(X[:1], "ab")
-    with pytest.raises(InputError, match="averages probabilities over samples"):
+    with pytest.raises(InputError, match="averaged probabilities are not a sum"):
         BayesianFactorizationMachineClassifier(2, draws=2, seed=0).fit(X, y).explain(X[:1])
     clipped = BayesianFactorizationMachine(2, draws=2, clip=True, seed=0).fit(X, y)
-    with pytest.raises(InputError, match="set clip=False"):
+    with pytest.raises(InputError, match="clip must be False"):
         clipped.explain(X[:1])
     assert clipped.set_params(clip=False).explain(X[:1]).value == clipped.predict(X[:1])[0]
     monkeypatch.setattr("polyadic.core.resources.free_memory", lambda: 1)

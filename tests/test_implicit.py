@@ -160,8 +160,8 @@ def test_groups_are_found():
 @pytest.mark.parametrize(
     ("X", "fault"),
     [
-        (np.array([[1.0, -1.0]]), "at least 0; got -1"),
-        (np.zeros((2, 2)), "at least one value must be above 0"),
+        (np.array([[1.0, -1.0]]), "negative values; got -1"),
+        (np.zeros((2, 2)), "at least one value above 0"),
     ],
 )
 def test_faults(X, fault):

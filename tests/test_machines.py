@@ -322,9 +322,9 @@ def test_counts_and_wild_values():
         2, loss="poisson", solver="adagrad", learning_rate=0.1, decay=0.1, max_iter=60, seed=0
     ).fit(X, y)
     assert np.corrcoef(model.predict(X), mean)[0, 1] > 0.95
-    with pytest.raises(InputError, match="loss='poisson' has no bounded curvature"):
+    with pytest.raises(InputError, match="loss='poisson' is not supported by solver='als'"):
         FactorizationMachine(loss="poisson").fit(X, y)
-    with pytest.raises(InputError, match="requires targets of at least 0"):
+    with pytest.raises(InputError, match="y must not contain negative values"):
         FactorizationMachine(loss="poisson", solver="sgd").fit(X, y - 1)
     line = X[:, 0].copy()
     line[0] += 1e4
@@ -563,11 +563,11 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
     assert encoder.transform({"user": [], "tags": [], "age": []}).shape == (0, 5)
     with pytest.raises(InputError, match="at least one row"):
         encoder.fit({"user": []})
-    with pytest.raises(InputError, match="age is not finite"):
+    with pytest.raises(InputError, match="field age must be finite"):
         encoder.fit(table | {"age": [1.0, np.nan, 2.0]})
     with pytest.raises(InputError, match="all fields must have the same length"):
         encoder.fit(table | {"age": [1.0]})
-    with pytest.raises(InputError, match="the names of the fields must be user, tags, age"):
+    with pytest.raises(InputError, match="columns must have the fields user, tags, age"):
         encoder.transform({"user": [1]})
 
 

@@ -132,7 +132,7 @@ def labelled(X: Any) -> ObservedEntries:
     """
     cells = cells_of(X)
     if len(other := cells.values[(cells.values != 0) & (cells.values != 1)]):
-        raise InputError(f"labels must be 0 or 1; got {len(other):,} other values, such as {other[0]:g}")
+        raise InputError(f"labels must be 0 or 1; got {other[0]:g} ({len(other):,} invalid)")
     if not cells.values.any():
         raise InputError("at least one label must be 1; all labels are 0")
     return cells

@@ -138,13 +138,13 @@ class GradientBuffer:
         self._G, self._seen, self._touched = np.zeros(shape), np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
 
     def pull(self, table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any], slopes: Array) -> None:
-        """Compute the gradient of the weighted scores, ``slopes @ anova_scores(rows)``, for the next step."""
+        """Compute the gradient of weighted scores, ``slopes @ anova_scores(rows)``, for the next step."""
         first = _checked(table, V, orders)
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
             raise ValueError(
-                f"slopes must have one element per row, and V must have shape {self._G.shape}; got shapes {slopes.shape}"
-                f" and {V.shape}"
+                f"slopes must have one element per row, and V must have shape {self._G.shape}; got shapes"
+                f" {slopes.shape} and {V.shape}"
             )
         slopes = frozen(slopes, np.float64)
         work = *table.rows, wanted, slopes, first, frozen(V, np.float64), self._G, self._seen, self._touched

@@ -157,7 +157,7 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
         )
     for name in given:
         if not any(name in each.settings for each in methods.values()):
-            raise InputError(f"{name} is not supported for task {task}; leave it out", name, "task")
+            raise InputError(f"{name} is not used for task {task}; leave it out", name, "task")
     refuse_unused(methods, solver, given, by="solver")
     if groups is not None and solver != "mcmc":
         raise InputError(
