@@ -70,7 +70,7 @@ def test_a_table_is_completed(table, tmp_path, method):
     assert {one["column"] for one in best} == {f"thing, {j}" for j in unknown}
     assert [one["value"] for one in best] == sorted((one["value"] for one in best), reverse=True)
     assert "exists already" in run("train", table, "--out", out).output
-    assert "row 'nobody' is unknown to the model" in run("recommend", out, "nobody").output
+    assert "the model does not know row 'nobody'" in run("recommend", out, "nobody").output
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -211,7 +211,7 @@ def test_names_stand_for_numbers(method):
     np.testing.assert_allclose(found.mean, model.model_.predict(*at))
     assert np.isfinite(found.std).all() == (method == "bayesian")
     assert {column for column, _ in model.recommend("p3", 99)} == set(j[i == 3].tolist())
-    refuses("column 'x' is unknown to the model; a known column is ", model.predict, ["p1"], ["x"])
+    refuses("the model does not know column 'x'; known columns include ", model.predict, ["p1"], ["x"])
 
 
 @pytest.mark.filterwarnings("ignore:stopped at max_iter")
@@ -361,7 +361,7 @@ def test_lines_are_added(halves, tmp_path):
     added = as_json("add", folder / "m", folder / "later.csv", "--out", tmp_path / "m")
     assert (added["new_cells"], added["changed_cells"]) == (number, 0)
     assert added["new_rows"] > 0 < added["moved"]
-    assert "no row 'p49'" in run("recommend", folder / "m", "p49").output
+    assert "does not know row 'p49'" in run("recommend", folder / "m", "p49").output
     best = as_json("recommend", tmp_path / "m", "p49", "-n", 30)["recommended"]
     assert {each["column"] for each in best} == {f"thing, {j}" for j in np.flatnonzero(np.isnan(planted()[49]))}
     assert "exists already" in run("add", folder / "m", folder / "later.csv", "--out", tmp_path / "m").output

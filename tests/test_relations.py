@@ -220,7 +220,7 @@ def test_a_type_named_twice_has_unordered_cells():
     assert coupled.indices[0].tolist() == [[1, 0], [2, 0]]
     model = CollectiveFactorization(2, seed=0).fit({"friends": relation})
     assert model.predict("friends", [("ann", "bob")]) == model.predict("friends", [("bob", "ann")])
-    with pytest.raises(InputError, match="has several values"):
+    with pytest.raises(InputError, match="has conflicting values"):
         Database(
             {"friends": Relation({**friends, "x": [1, 0, 0]}, ("user", "user"), columns=("one", "other"), value="x")}
         )

@@ -336,15 +336,15 @@ def test_scaled_one_hot_vectors_give_correspondence_analysis():
     [
         (lambda: gini_index([]), "at least one"),
         (lambda: contingency_table(["a"], ["b", "c"]), "same number of observations, at least one"),
-        (lambda: categorical_covariance(np.zeros((2, 2))), "empty"),
-        (lambda: categorical_covariance(-FISHER), "no negative"),
+        (lambda: categorical_covariance(np.zeros((2, 2))), "at least one non-zero cell"),
+        (lambda: categorical_covariance(-FISHER), "must be non-negative"),
         (lambda: categorical_covariance(np.ones((3000, 2))), "at most 2,000"),
         (lambda: categorical_covariance(FISHER, scaled="yes"), "scaled"),
         (
             lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(FISHER.T),
             "must have 4 rows, like the fitted table",
         ),
-        (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(-FISHER), "no negative"),
+        (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(-FISHER), "must be non-negative"),
         (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform(FISHER.T), "4 features"),
         (lambda: MultipleCorrespondenceAnalysis(1, table="both").fit(people()), "table"),
         (lambda: MultipleCorrespondenceAnalysis(1, correction="some").fit(people()), "correction"),

@@ -228,7 +228,7 @@ def test_the_mean_for_names_that_are_not_there():
         mean = model.predict(rows, ["c3"] * 40).mean()
         assert model.predict(["nobody"], ["c3"])[0] == pytest.approx(mean, rel=1e-5)
         assert np.isfinite(model.predict(["nobody"], ["nothing"])).all()
-        refuses("no row 'nobody'", model.set_params(unknown="refuse").predict, ["nobody"], ["c3"])
+        refuses("does not know row 'nobody'", model.set_params(unknown="refuse").predict, ["nobody"], ["c3"])
     std = (
         TableCompletion("bayesian", unknown="mean", seed=0)
         .fit(lines_of(x))
@@ -266,7 +266,7 @@ def test_recommendations_are_the_largest_predictions(method):
         name for name, _ in model.recommend("r5", 25)
     } & {*some}
     assert model.recommend("r5", allowed=[]) == []
-    refuses("no column 'c99'", model.recommend, "r5", blocked=["c99"])
+    refuses("does not know column 'c99'", model.recommend, "r5", blocked=["c99"])
 
 
 def test_recommendations_of_all_in_parquet(tmp_path, monkeypatch):
@@ -345,7 +345,7 @@ def test_frames_are_tables(tmp_path):
 def test_a_heading_that_might_be_a_pair_is_told(tmp_path):
     """Of two fields nothing tells a heading from a pair but that neither is named again."""
     (tmp_path / "t.csv").write_text("user,item\na,x\nb,x\n")
-    with pytest.warns(UserWarning, match="the first line, 'user' and 'item', is treated as a row and a column"):
+    with pytest.warns(UserWarning, match=r"the first line \('user', 'item'\) is treated as data"):
         assert len(read_cells(tmp_path / "t.csv").cells.values) == 3
     assert len(read_cells(tmp_path / "t.csv", fields=["user", "item"]).cells.values) == 2
     (tmp_path / "t.csv").write_text("a,y\na,x\nb,x\n")

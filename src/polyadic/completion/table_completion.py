@@ -608,7 +608,7 @@ def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: b
     """Return the index of each name, or -1 for unknown names if ``absent`` is true."""
     number = {name: at for at, name in enumerate(all_names)}
     if not absent and (missing := [name for name in names if name not in number]):
-        raise InputError(f"{what} {missing[0]!r} is unknown to the model; a known {what} is {all_names[0]!r}")
+        raise InputError(f"the model does not know {what} {missing[0]!r}; known {what}s include {all_names[0]!r}")
     return np.array([number.get(name, -1) for name in names], np.int64)
 
 
