@@ -154,7 +154,7 @@ def test_numbered_entities(tmp_path):
     assert "names of entities of type a must be whole numbers; got 'x'" in run(
         "similar", tmp_path / "m", "a", "x", code=1
     )
-    assert "two of its entities have the same type" in run("predict", tmp_path / "m", "q", tmp_path / "cells.csv", code=1)
+    assert "entities have the same type" in run("predict", tmp_path / "m", "q", tmp_path / "cells.csv", code=1)
 
 
 def test_cells_held_out_are_gone(files):
