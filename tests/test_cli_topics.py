@@ -200,7 +200,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "image files must be"),
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
         (["train", "JSON", "--out", "x"], "--field must name the column of the table"),
-        (["assign", "MODEL", "EMPTY"], "no documents"),
+        (["assign", "MODEL", "EMPTY"], "at least one document is required"),
         (["show", "absent"], "there is no folder absent"),
         (["choose", "LINES", "--n-components", "5,x"], "--n-components must be a sequence, each a whole number"),
     ],

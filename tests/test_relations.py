@@ -95,11 +95,11 @@ def test_entities_are_found_across_tables():
         ),
         (
             lambda: {"r": Relation(LIKES, ("user", "film"), value="stars", loss="logistic")},
-            "r: values must be 0 or 1 for loss='logistic'; got 5",
+            "r: values must be 0 or 1 for the logistic loss; got 5",
         ),
         (
             lambda: {"r": Relation({"a": [1], "b": [2], "x": [1.5]}, ("a", "b"), value="x", loss="poisson")},
-            "whole numbers from 0 on for loss='poisson'; got 1.5",
+            "whole numbers from 0 on for the Poisson loss; got 1.5",
         ),
         (lambda: {"r": likes(film=["Jaws", "Jaws", "Up", "M"])}, r"r: cell \('ann', 'Jaws'\) has conflicting values"),
         (

@@ -162,7 +162,9 @@ class GeneralizedPCA(Transformer):
             )
         low, high = FAMILIES[self.family][2:]
         if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
-            raise InputError(f"X must contain finite values between {low:g} and {high:g} for family={self.family!r}")
+            raise InputError(
+                f"X must contain finite values between {low:g} and {high:g} for family={self.family!r}", "family"
+            )
         return x
 
 

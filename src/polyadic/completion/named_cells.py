@@ -179,7 +179,8 @@ def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCe
         if len(names) != len(numbers):
             raise InputError(
                 f"values must have one element for each pair of names; got {len(numbers):,} values for"
-                f" {len(names):,} pairs"
+                f" {len(names):,} pairs",
+                "values",
             )
         rows = ([*name[:2], number] for name, number in zip(names, numbers, strict=True))
     when = repeat(None) if times is None else list(times)

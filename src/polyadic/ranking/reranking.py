@@ -313,7 +313,7 @@ class BestReranker(NamedTuple):
 def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any) -> BestReranker:
     """Fit clones of several models and return the one with the lowest validation cost; ties go to the first."""
     if not models:
-        raise InputError("models must contain at least one model")
+        raise InputError("models must contain at least one model", "models")
     fitted, costs = [], []
     for model in tracked(models, "model selection", total=len(models)):
         fitted.append(clone(model).fit(X, y, validation=validation))

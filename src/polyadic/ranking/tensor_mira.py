@@ -68,7 +68,9 @@ def places(
     if mapping == "hashed":
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
     if room < V:
-        raise InputError(f"sizes must give at least {V:,} cells, one per feature; {tuple(sizes)} give {room:,}")
+        raise InputError(
+            f"sizes must give at least {V:,} cells, one per feature; {tuple(sizes)} give {room:,}", "sizes"
+        )
     order = np.arange(V)
     if mapping == "random":
         order = np.random.default_rng(seed).permutation(room)
@@ -77,7 +79,9 @@ def places(
         weights = np.asarray([] if v is None else v, float)
         if weights.shape != (V,):
             raise InputError(
-                f"v must have one weight for each of the {V:,} features for mapping='guided'; got {weights.shape}"
+                f"v must have one weight for each of the {V:,} features for mapping='guided'; got {weights.shape}",
+                "mapping",
+                "v",
             )
         order = guided_order(weights, room // sizes[-1])
     place = np.empty(V, np.int64)

@@ -78,7 +78,7 @@ class FieldEncoder(Model):
         del y
         self.check()
         if not _rows(columns):
-            raise InputError("columns must have at least one row")
+            raise InputError("columns must have at least one row", "columns")
         values: dict[str, list[str] | None] = {}
         for name, column in columns.items():
             if _is_float(column):
@@ -104,7 +104,8 @@ class FieldEncoder(Model):
         check_is_fitted(self)
         if set(columns) != set(self.values_):
             raise InputError(
-                f"columns must have the fields {', '.join(self.values_)}, as in fit; got {', '.join(columns)}"
+                f"columns must have the fields {', '.join(self.values_)}, as in fit; got {', '.join(columns)}",
+                "columns",
             )
         n = _rows(columns)
         self.skipped_: dict[str, int] = {}
@@ -153,7 +154,7 @@ def _rows(columns: Columns) -> int:
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) != 1:
         raise InputError(
-            f"columns must contain at least one field, and all fields must have the same length; got {sizes}"
+            f"columns must contain at least one field, and all fields must have the same length; got {sizes}", "columns"
         )
     return next(iter(sizes.values()))
 

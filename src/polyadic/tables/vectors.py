@@ -132,7 +132,8 @@ class CorrespondenceVectors(Model):
         if len(self.vectors_) != len(words):
             raise InputError(
                 f"words must contain one word for each of the {len(self.vectors_):,} vectors ({self.side}); got"
-                f" {len(words):,}; vectors of positional contexts cannot be labelled by words"
+                f" {len(words):,}; vectors of positional contexts cannot be labelled by words",
+                "words",
             )
         return Embedding(words, self.vectors_, counts=counts)
 
@@ -156,7 +157,7 @@ class CorrespondenceVectors(Model):
             return {}
         words = tuple(self.words or ())
         if len(words) != shape[0]:
-            raise InputError(f"words must contain the {shape[0]:,} words of the table; got {len(words):,}")
+            raise InputError(f"words must contain the {shape[0]:,} words of the table; got {len(words):,}", "words")
         places = shape[1] // shape[0]
         if self.scores is not None:
             T = csr_array(self.score_weight * _matrix(self.scores, words))

@@ -161,7 +161,7 @@ class TextTopics(Transformer):
         judged = hidden.sum(axis=1) > 0
         if not judged.any() or out.all():
             raise InputError(
-                f"documents must be longer or more numerous to hold some out for validation; got {len(out):,} documents"
+                f"holding out documents for validation requires longer or more documents; got {len(out):,} documents"
             )
         seen, hidden = seen[judged], hidden[judged]
         mean = hidden.sum(dtype=float) / hidden.shape[0]

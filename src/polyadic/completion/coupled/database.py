@@ -221,10 +221,10 @@ def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
     if not np.isfinite(w).all() or (w < 0).any():
         raise InputError(f"{name}: weights must be finite and non-negative")
     if relation.loss == "logistic" and not np.isin(x, (0, 1)).all():
-        raise InputError(f"{name}: values must be 0 or 1 for loss='logistic'; got {x[~np.isin(x, (0, 1))][0]:g}")
+        raise InputError(f"{name}: values must be 0 or 1 for the logistic loss; got {x[~np.isin(x, (0, 1))][0]:g}")
     if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
         strange = x[(x < 0) | (x != np.floor(x))][0]
-        raise InputError(f"{name}: values must be whole numbers from 0 on for loss='poisson'; got {strange:g}")
+        raise InputError(f"{name}: values must be whole numbers from 0 on for the Poisson loss; got {strange:g}")
 
 
 def _check_informative(name: str, relation: Relation, cells: RelationCells) -> None:
