@@ -215,7 +215,7 @@ def test_bad_lines_are_refused(tmp_path, text, message):
         (["--set", "loss=huber"], "--set loss is not used by --solver mcmc, only by als"),
         (["--task", "classification", "--set", "clip=true"], "--set clip is not used for --task classification"),
         (["--solver", "als", "--set", "loss=poisson"], "--set loss=poisson is not supported by --solver als"),
-        (["--solver", "sgd", "--set", "loss=poisson"], "must not contain negative values"),
+        (["--solver", "sgd", "--set", "loss=poisson"], "targets must not be negative"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(files, tmp_path, options, message):

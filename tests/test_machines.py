@@ -324,7 +324,7 @@ def test_counts_and_wild_values():
     assert np.corrcoef(model.predict(X), mean)[0, 1] > 0.95
     with pytest.raises(InputError, match="loss='poisson' is not supported by solver='als'"):
         FactorizationMachine(loss="poisson").fit(X, y)
-    with pytest.raises(InputError, match="y must not contain negative values"):
+    with pytest.raises(InputError, match="targets must not be negative"):
         FactorizationMachine(loss="poisson", solver="sgd").fit(X, y - 1)
     line = X[:, 0].copy()
     line[0] += 1e4

@@ -236,9 +236,7 @@ class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
 
     def _truth(self, y: NDArray[Any]) -> NDArray[np.float64]:
         if (strange := ~np.isin(y, self.classes_)).any():
-            raise InputError(
-                f"y must contain only the classes {self.classes_.tolist()}; got {str(y[strange][0])!r}", "y"
-            )
+            raise InputError(f"labels must be among the classes {self.classes_.tolist()}; got {str(y[strange][0])!r}")
         return (y == self.classes_[1]).astype(float)
 
 

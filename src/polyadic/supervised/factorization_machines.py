@@ -261,9 +261,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     def _observed(self, X: Any, y: ArrayLike, weight: ArrayLike | None, *, reset: bool) -> Observed:
         table, numbers = self._table_and_targets(X, y, reset=reset, numeric=True)
         if self.loss == "poisson" and numbers.min() < 0:
-            raise InputError(
-                f"y must not contain negative values for loss='poisson'; got {numbers.min():g}", "loss", "y"
-            )
+            raise InputError(f"targets must not be negative for loss='poisson'; got {numbers.min():g}", "loss")
         return Observed(table, numbers, checked_weights(weight, X))
 
 
