@@ -106,7 +106,7 @@ def test_parts_are_told(tmp_path, file):
         ("who,what,mark\na,x,good\n", "line 2: a value must be a finite number; got 'good'"),
         ("a,x,1\nb,x,nan\n", "line 2: a value must be a finite number; got 'nan'"),
         ("a,x,1\nb\n", "line 2: expected at least 3 fields; got 1"),
-        ("a,x,1\nb,x,1\na,x,2\n", "line 3: row 'a' and column 'x' have the value 2, but the value 1 on line 1"),
+        ("a,x,1\nb,x,1\na,x,2\n", "got 2 for row 'a' and column 'x', but 1 on line 1"),
         ('a,x,1\n"b,x,1\n', "not a valid table"),
     ],
 )
@@ -232,7 +232,7 @@ def test_lists_without_values():
         named_cells,
         [("a", "x"), ("b", "x", 1)],
     )
-    refuses("row 1 and column 2 have the value 4, but the value 3 on line 1", named_cells, [(1, 2, 3), (1, 2, 4)])
+    refuses("got 4 for row 1 and column 2, but 3 on line 1", named_cells, [(1, 2, 3), (1, 2, 4)])
     refuses("the table must contain at least one line", named_cells, [])
 
 

@@ -534,7 +534,7 @@ def test_grades_of_groups_are_put_in_order():
     assert np.mean(found) > 0.9
     with pytest.raises(InputError, match="different grades"):
         FactorizationMachineRanker().fit(X, np.zeros(600), groups=groups)
-    with pytest.raises(InputError, match="no context has both chosen and other items"):
+    with pytest.raises(InputError, match="at least one context must have both"):
         FactorizationMachineRanker().fit_choices(np.eye(2), np.eye(2), np.ones((2, 2)))
 
 
@@ -552,11 +552,11 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
     new = {"user": [7, 1], "tags": [["b", "z"], ["a"]], "age": [0.0, 0.0]}
     assert encoder.transform(new).toarray().tolist() == [[0, 0, 0, 0.5, 0], [1, 0, 1, 0, 0]]
     assert encoder.skipped_ == {"user": 1, "tags": 1}
-    with pytest.raises(InputError, match="row 0: user '7' was not seen"):
+    with pytest.raises(InputError, match="row 0: value '7' of field user was not seen"):
         clone(encoder).set_params(unknown="error").fit(table).transform(new)
     for faulty, message in (
-        ({"age": ["a", "b"]}, "age must contain numbers"),
-        ({"age": [1.0, np.inf]}, "row 1: age is"),
+        ({"age": ["a", "b"]}, "field age must contain only numbers"),
+        ({"age": [1.0, np.inf]}, "row 1: field age must be finite"),
     ):
         with pytest.raises(InputError, match=message):
             encoder.transform({"user": [1, 1], "tags": [[], []]} | faulty)

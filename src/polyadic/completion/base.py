@@ -232,5 +232,5 @@ def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
 
 
 def grown(F: NDArray[Any], size: int) -> NDArray[Any]:
-    """Extend a factor matrix to a given number of rows, by appending rows of zeros."""
+    """Extend a factor matrix to a given number of rows by appending rows of zeros."""
     return np.concatenate([F, np.zeros((size - len(F), *F.shape[1:]), F.dtype)])

@@ -228,6 +228,6 @@ class BayesianMatrixFactorization(CompletionModel):
 
 
 def _linked(known: ObservedEntries, mean: float, scale: float) -> CoupledTables:
-    """Standardize observed cells and convert them to a table with row and column factors."""
+    """Convert observed cells to the layout of the Gibbs sampler, with standardized values."""
     entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unobserved="missing")
     return CoupledTables([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])

@@ -249,8 +249,10 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
             times.append(_time(line.time, where))
         before, first = seen.setdefault(cell, (value, line.number))
         if before != value:
-            pair = f"row {line.row!r} and column {line.column!r}"
-            raise InputError(f"{where}: {pair} have the value {value:g}, but the value {before:g} on line {first}")
+            raise InputError(
+                f"{where}: each cell must have a single value; got {value:g} for row {line.row!r} and column"
+                f" {line.column!r}, but {before:g} on line {first}"
+            )
     if not seen:
         raise InputError(f"{source} must contain at least one line with a row, a column and a value")
     indices = np.array([*seen], np.int64)
