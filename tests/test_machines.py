@@ -591,7 +591,7 @@ def test_bad_ranks_groups_and_classes_are_refused():
     with pytest.raises(InputError, match="Only binary classification"):
         FactorizationMachineClassifier(2).fit(X, ["a", "b", "c"])
     model = FactorizationMachineClassifier(2, solver="sgd").partial_fit(X, ["a", "b", "b"])
-    with pytest.raises(InputError, match="labels must be among the classes .* got 'c'"):
+    with pytest.raises(InputError, match=r"labels must be among the classes .* got 'c'"):
         model.partial_fit(X, ["a", "b", "c"])
 
 

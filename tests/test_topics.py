@@ -631,7 +631,7 @@ def perplexity(mixtures=2, words=4, background=4, **how):
     [
         (lambda: text_model().transform("sun moon"), "pass \\[text\\]"),
         (lambda: text_model().transform(["sun", 3]), "got an element of type int"),
-        (lambda: text_model().transform([]), "no documents"),
+        (lambda: text_model().transform([]), "at least one document is required"),
         (lambda: cross_validate(TextTopics(), counts(), "ab", n_components=[]), "must contain at least one"),
         (lambda: diversity([]), "needs topics"),
         (lambda: halves(-np.ones((2, 2))), "non-negative integer counts"),
