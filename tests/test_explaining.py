@@ -108,7 +108,7 @@ def test_refusals(model):
     model.fit(some_counts())
     with pytest.raises(InputError, match="exactly one row; got 2"):
         model.explain(some_counts()[:2], [0])
-    with pytest.raises(InputError, match="column 20"):
+    with pytest.raises(InputError, match="got 20"):
         model.explain(some_counts()[:1], [20])
 
 
