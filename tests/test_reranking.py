@@ -291,7 +291,7 @@ def test_costs_by_hand():
     twice = reranking([(groups, [0, 1, 5, 2, 5]), (groups[:1], [1, 0])])
     assert (twice.lists, twice.reranked, twice.first, twice.tied) == (3, 2.0, 8 / 3, 1)
     assert np.isnan(reranking([(groups[:1].only([0]), [1, 1])])._replace(first=1.0, oracle=1.0).gained)
-    with pytest.raises(InputError, match="at least one candidate list"):
+    with pytest.raises(InputError, match="no lists"):
         reranking([])
 
 
