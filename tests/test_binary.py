@@ -88,9 +88,9 @@ def test_listed_before_unobserved(within):
 
 def test_what_cannot_be_ranked():
     """A matrix listed everywhere has no cell to be ranked below."""
-    refuses("no row has both", PairwiseRanking(1).fit, np.ones((2, 2)))
+    refuses("at least one row must have both", PairwiseRanking(1).fit, np.ones((2, 2)))
     half = np.array([[1.0, 1.0], [0.0, 0.0]])
-    refuses("no row has both observed and unobserved cells", PairwiseRanking(1).fit, half)
+    refuses("at least one row must have both observed and unobserved cells", PairwiseRanking(1).fit, half)
     assert PairwiseRanking(1, sampling_axis="column", max_iter=2).fit(half).n_iter_ == 2
     refuses("learning_rate must be", PairwiseRanking(1, learning_rate=0).fit, np.eye(2))
 
@@ -135,7 +135,7 @@ def test_unknown_values_do_not_count():
     assert np.isfinite(model.row_factors_).all()
     refuses("between 0 and 1", clone(model).fit, 2 * x)
     refuses("between 0 and inf", GeneralizedPCA(1, family="poisson").fit, -x)
-    refuses("has no known value; at least one is required", GeneralizedPCA(1).fit, np.full((2, 2), np.nan))
+    refuses("X must contain at least one known value", GeneralizedPCA(1).fit, np.full((2, 2), np.nan))
     for other in (csr_array(x), [["a", "b"]]):
         refuses("a numeric matrix", GeneralizedPCA(1).fit, other)
 

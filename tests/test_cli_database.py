@@ -79,12 +79,12 @@ def test_train_predict_similar(files, method):
         (
             'entities = ["user", "film"]',
             'entities = ["user", "movie"]',
-            "there is no column 'movie'; columns are film, stars, user",
+            "column 'movie' is missing; existing columns are film, stars, user",
         ),
         ('loss = "logistic"', 'loss = "hinge"', "genres: loss must be one of"),
         ("columns = [1, 2]", "columns = [1, 3]", "genres.tsv, line 1: expected at least 3 fields; got 2"),
-        ("[entities]", "[entity]", "unknown section 'entity'; sections are .relations.NAME. and .entities."),
-        ('film = "films.txt"', 'town = "films.txt"', "no relation has the entity type 'town'"),
+        ("[entities]", "[entity]", "unknown section 'entity'; allowed are .relations.NAME. and .entities."),
+        ('film = "films.txt"', 'town = "films.txt"', "entity type 'town' does not occur in a relation"),
         ("[relations.stars]", "[relations.stars", "films.toml cannot be read"),
         ("columns = [1, 2]", f"columns = [1, {'9' * 5000}]", "films.toml cannot be read"),
         (
@@ -92,8 +92,8 @@ def test_train_predict_similar(files, method):
             "a." * 50_000 + "a = 1",
             "films.toml cannot be read: line 10 has more than 4,000 characters",
         ),
-        ('entities = ["user", "film"]', 'entities = "user"', "stars: entities must be a list; got 'user'"),
-        ("columns = [1, 2]", "columns = 5", "genres: columns must be a list; got 5"),
+        ('entities = ["user", "film"]', 'entities = "user"', "stars: option entities must be a list; got 'user'"),
+        ("columns = [1, 2]", "columns = 5", "genres: option columns must be a list; got 5"),
         ("columns = [1, 2]", "columns = [0, 1]", "genres.tsv: column positions start at 1; got 0"),
         ('value = "stars"', 'value = "stars"\nbiases = "no"', "stars: biases must be True or False; got 'no'"),
     ],
@@ -110,7 +110,7 @@ def test_declarations_that_are_wrong_are_refused(files, before, after, message):
         ("u1,Film 1,good", "stars.csv, line 3: a value must be a finite number; got 'good'"),
         ("u1,Film 1", "stars.csv, line 3: expected at least 3 fields; got 2"),
         ("u1,Film 99,3", "there is no film 'Film 99'"),
-        ("u0,Film 0,1", "has several values"),
+        ("u0,Film 0,1", "has conflicting values"),
     ],
 )
 def test_tables_that_are_wrong_are_refused(files, line, message):
@@ -118,7 +118,7 @@ def test_tables_that_are_wrong_are_refused(files, line, message):
     (files / "stars.csv").write_text(f"user,film,stars\nu0,Film 0,3\n{line}\n")
     refuses(message, read_database, files / "films.toml")
     (files / "stars.csv").write_text(",,\n")
-    refuses("there is no column 'user'; columns are none", read_database, files / "films.toml")
+    refuses("column 'user' is missing; existing columns are none", read_database, files / "films.toml")
     (files / "stars.csv").write_text("")
     refuses("is empty", read_database, files / "films.toml")
 
@@ -129,15 +129,15 @@ def test_questions_that_are_wrong_are_refused(files):
     run("train", files / "films.toml", "--out", out, "--method", "als", "--rank", "2")
     (files / "wanted.csv").write_text("film,user\nFilm 3,nobody\n")
     assert "there is no user 'nobody'" in run("predict", out, "stars", files / "wanted.csv", code=1)
-    assert "there is no relation 'likes'; relations are stars, genres" in run(
+    assert "relation 'likes' does not exist; relations are stars, genres" in run(
         "predict", out, "likes", files / "wanted.csv", code=1
     )
-    assert "there is no entity type 'town'" in run("similar", out, "town", "Rome", code=1)
+    assert "entity type 'town' does not exist" in run("similar", out, "town", "Rome", code=1)
     again = ["train", files / "films.toml", "--out", out, "--force"]
     assert "--hold-out must have the form RELATION=SHARE, for example stars=0.1" in run(
         *again, "--hold-out", "stars", code=1
     )
-    assert "there is no relation 'star'" in run(*again, "--hold-out", "star=0.1", code=1)
+    assert "relation 'star' does not exist" in run(*again, "--hold-out", "star=0.1", code=1)
     assert "must be between 0 and 1; got 2" in run(*again, "--hold-out", "stars=2", code=1)
 
 
@@ -154,7 +154,7 @@ def test_numbered_entities(tmp_path):
     assert "names of entities of type a must be whole numbers; got 'x'" in run(
         "similar", tmp_path / "m", "a", "x", code=1
     )
-    assert "two entities have the same type" in run("predict", tmp_path / "m", "q", tmp_path / "cells.csv", code=1)
+    assert "entities have the same type" in run("predict", tmp_path / "m", "q", tmp_path / "cells.csv", code=1)
 
 
 def test_cells_held_out_are_gone(files):
@@ -233,7 +233,7 @@ def test_new_films_and_reasons(files, method):
     ("cells", "message"),
     [
         ("stars", "each relation must be given once, in the form RELATION=TABLE; got 'stars'"),
-        ("moons=a.csv", "there is no relation 'moons'; relations are stars, genres"),
+        ("moons=a.csv", "relation 'moons' does not exist; relations are stars, genres"),
         ("stars=missing.csv", "missing.csv"),
         ("stars=comma.csv", "got '3,5'; use a decimal point"),
     ],

@@ -73,7 +73,9 @@ def test_assign_gives_each_document_its_subject(docs, model, tmp_path):
     assert second["topic"] == rows[0]["topic"]
     assert np.load(tmp_path / "weights.npy").shape == (2, 3)
     assert "exists already" in run("assign", model, docs / "lines.txt", "--out", tmp_path / "weights.npy").output
-    assert "must end in .npy" in run("assign", model, docs / "lines.txt", "--out", tmp_path / "weights.txt").output
+    assert (
+        "--out must be the name" in run("assign", model, docs / "lines.txt", "--out", tmp_path / "weights.txt").output
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)

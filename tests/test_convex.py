@@ -325,7 +325,7 @@ def test_path_is_that_of_single_fits():
     for fit in penalty_path(model, known, [4.0, 2.0, 1.0]):
         alone = TraceNormCompletion(fit.penalty, tol=1e-7).fit(known)
         np.testing.assert_allclose(fit.matrix_.toarray(), alone.matrix_.toarray(), atol=1e-3)
-    refuses("penalties must be decreasing", next, penalty_path(model, known, [1.0, 2.0]))
+    refuses("penalties must be in decreasing order", next, penalty_path(model, known, [1.0, 2.0]))
 
 
 def test_exact_recovery_at_a_small_penalty():
@@ -419,7 +419,7 @@ def test_rows_of_nothing_have_no_factors():
         model = TraceNormCompletion(**how).fit(x)
         assert model.transform(x[:2]).shape == (2, 0)
         assert model.predict([5], [4]) == pytest.approx(3.0)
-    refuses("no penalty to select", choose_penalty, TraceNormCompletion(), x)
+    refuses("no penalty can be selected", choose_penalty, TraceNormCompletion(), x)
 
 
 def test_ctrl_c_ends_the_search_of_a_penalty():
@@ -486,8 +486,8 @@ def test_planted_rank_and_outliers_are_found(share):
     seen = ~np.isnan(known)
     np.testing.assert_allclose(model.outliers_.toarray()[seen], S[seen], atol=1e-3)
     assert 0 <= model.gap_ <= 1e-7 * model.history_[-1] * (1 + 1e-6)
-    refuses("all observed cells are zero", RobustPCA().fit, np.zeros((3, 3)))
-    with pytest.raises(InputError, match="a matrix of 1,000,000 x 1,000,000 is too large"):
+    refuses("at least one non-zero observed cell", RobustPCA().fit, np.zeros((3, 3)))
+    with pytest.raises(InputError, match=r"smaller dimension of X must be at most .* got 1,000,000 x 1,000,000"):
         RobustPCA().fit(csr_array(([1.0], ([0], [0])), shape=(10**6, 10**6)))
 
 
@@ -555,9 +555,9 @@ def test_shared_kinds_help():
 def test_relations_that_do_not_fit_are_refused():
     """Kinds have one size, and no two things are occurs twice."""
     a = np.ones((3, 4))
-    with pytest.raises(InputError, match="type 'b' has 4 entities"):
+    with pytest.raises(InputError, match="type 'b' must have the same size"):
         ConvexCollective().fit([RelationMatrix("a", "b", a), RelationMatrix("b", "c", a)])
-    refuses("occurs twice", ConvexCollective().fit, [RelationMatrix("a", "b", a), RelationMatrix("b", "a", a.T)])
+    refuses("only once", ConvexCollective().fit, [RelationMatrix("a", "b", a), RelationMatrix("b", "a", a.T)])
     refuses("at least one relation", ConvexCollective().fit, [])
     refuses("from 0 to 1", ConvexCollective().fit, [RelationMatrix("a", "b", 3 * a, Logistic())])
 

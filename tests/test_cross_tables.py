@@ -119,7 +119,7 @@ def test_blocks_of_a_corpus_do_not_matter(tmp_path, monkeypatch):
         ([("eye", "hair"), ("blue", "fair")], {"rows": "eye"}, "must be given together"),
         ([("eye", "hair"), ("blue", "fair")], {"counts": "n"}, "must be given together"),
         ([("eye", "hair"), ("blue", "fair")], {"rows": "eye", "columns": "hat"}, "no column 'hat'"),
-        ([("eye", "hair"), ("", "fair")], {"rows": "eye", "columns": "hair"}, "nothing to count"),
+        ([("eye", "hair"), ("", "fair")], {"rows": "eye", "columns": "hair"}, "at least one record"),
         ([("a", "b", "n"), ("x", "y", "?")], {"rows": "a", "columns": "b", "counts": "n"}, "row 2: 'n' must contain"),
     ],
 )  # fmt: skip
@@ -134,7 +134,7 @@ def test_corpora_without_fields(tmp_path):
         cross_table(corpus)
     with pytest.raises(InputError, match=r"rows must be a document field.* got 'who'"):
         cross_table(corpus, rows="who")
-    with pytest.raises(InputError, match="counts can be used only with files"):
+    with pytest.raises(InputError, match="counts is supported only for files"):
         cross_table(corpus, counts="n")
 
 
@@ -168,9 +168,9 @@ def test_settings_without_effect_are_refused(fisher, tmp_path):
     (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
     corpus = Corpus.build(tmp_path / "d.jsonl", tmp_path / "c", min_count=1, field="text")
     for source, options, fault in (
-        (fisher, {"words": 3}, "^words can be used only with a corpus"),
-        (corpus, {"rows": "year", "counts": "n"}, "^counts can be used only with files"),
-        (corpus, {"rows": "year", "encoding": "latin-1"}, "^encoding can be used only with files"),
+        (fisher, {"words": 3}, "^words is supported only for a corpus"),
+        (corpus, {"rows": "year", "counts": "n"}, "^counts is supported only for files"),
+        (corpus, {"rows": "year", "encoding": "latin-1"}, "^encoding is supported only for files"),
         (corpus, {"rows": "year", "columns": "year", "words": 3}, "^words and columns are mutually exclusive"),
         (corpus, {"rows": "year", "columns": "zz"}, "^columns must be a document field .* 'year'; got 'zz'"),
         (corpus, {}, "^rows must be a document field .* 'year'$"),
@@ -178,7 +178,7 @@ def test_settings_without_effect_are_refused(fisher, tmp_path):
         with pytest.raises(InputError, match=fault):
             cross_table(source, **options)
     told = invoke("table", tmp_path / "c", "--rows", "year", "--set", "encoding=latin-1")
-    assert (told.exit_code, told.stderr.startswith("polyadic: --set encoding can be used only with files")) == (1, True)
+    assert (told.exit_code, told.stderr.startswith("polyadic: --set encoding is supported only for files")) == (1, True)
     (tmp_path / "old.csv").write_bytes("eye,caf\xe9,th\xe9\nx,1,2\ny,3,1\n".encode("latin-1"))
     assert "--set errors=replace" in invoke("table", tmp_path / "old.csv").stderr
     assert invoke("table", tmp_path / "old.csv", "--set", "errors=replace").exit_code == 0

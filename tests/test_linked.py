@@ -308,7 +308,7 @@ def test_draws_are_refused_for_other_losses():
     with pytest.raises(InputError, match=r"got SoftplusPoisson; use variational Bayes for counts"):
         next(gibbs(coupled, start, priors=Priors(), rng=np.random.default_rng(0), threads=1))
     coupled = CoupledTables([table((0, 1), Logistic(), seed=0, weighted=True)], SIZES, biased=[True])
-    with pytest.raises(InputError, match="weights of 1 for logistic losses"):
+    with pytest.raises(InputError, match="weights must be 1 for logistic loss"):
         next(gibbs(coupled, start, priors=Priors(), rng=np.random.default_rng(0), threads=1))
 
 

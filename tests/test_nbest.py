@@ -122,7 +122,7 @@ def test_files_that_are_no_lists(tmp_path):
         NBestLists(tmp_path / "none.jsonl")
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n")
-    with pytest.raises(InputError, match="has no candidate lists"):
+    with pytest.raises(InputError, match="at least one candidate list"):
         NBestLists(empty)
     empty.write_text('{"candidates": [{"features": ["a"]}]}')
     assert next(iter(NBestLists(empty, costs=False))).costs.tolist() == [0]
@@ -245,7 +245,7 @@ def test_refused(files):
     assert json.loads(rerank("apply", out, new))["chosen"] == 0
     assert "cost is missing" in rerank("evaluate", out, new, code=1)
     new.write_text("\n")
-    assert "has no lists" in rerank("evaluate", out, new, code=1)
+    assert "at least one candidate list" in rerank("evaluate", out, new, code=1)
 
 
 def test_files_of_other_systems(files):
@@ -263,8 +263,8 @@ def test_pipes(files):
     rerank("train", files / "train.jsonl", "--out", out, "--max-iter", 2)
     told = invoke("rerank", "apply", out, "-", "--format", "jsonl", stdin=text).output
     assert told == rerank("apply", out, files / "test.jsonl")
-    assert "with --format jsonl; got auto" in rerank("apply", out, "-", code=1)
+    assert "--format must be jsonl to read lists from a pipe; got auto" in rerank("apply", out, "-", code=1)
     pipe = files / "pipe"
     os.mkfifo(pipe)
-    assert "with --format jsonl; got auto" in rerank("evaluate", out, pipe, code=1)
+    assert "--format must be jsonl to read lists from a pipe; got auto" in rerank("evaluate", out, pipe, code=1)
     assert "several times" in rerank("train", pipe, "--out", files / "other", "--format", "jsonl", code=1)

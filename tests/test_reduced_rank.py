@@ -227,7 +227,7 @@ def test_tasks_refuse():
         LowRankTasks(2).fit(np.full((10, 4), np.nan), Y)
     model = LowRankTasks(2).fit(X, Y)
     for tasks in ([0, 1], np.full(10, 3), np.full(10, -1), np.zeros(10)):
-        with pytest.raises(InputError, match="tasks must have one index"):
+        with pytest.raises(InputError, match="tasks must contain an index from 0 to"):
             model.predict_tasks(X, tasks)
     with pytest.raises(InputError, match="predict_proba requires"):
         model.predict_proba(X)

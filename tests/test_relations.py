@@ -88,55 +88,55 @@ def test_entities_are_found_across_tables():
             lambda: {"r": likes(user=["ann", None, "bob", "cid"])},
             "column 'user' must contain text or whole numbers",
         ),
-        (lambda: {"r": likes(user=["ann", "bob"])}, "r: columns have different lengths"),
+        (lambda: {"r": likes(user=["ann", "bob"])}, "r: all columns must have the same length"),
         (
             lambda: {"r": Relation(LIKES, ("user", "movie"))},
-            "there is no column 'movie'; columns are user, film, stars",
+            "column 'movie' is missing; existing columns are user, film, stars",
         ),
         (
             lambda: {"r": Relation(LIKES, ("user", "film"), value="stars", loss="logistic")},
-            "r: values of a logistic loss must be 0 or 1; got 5",
+            "r: values must be 0 or 1 for the logistic loss; got 5",
         ),
         (
             lambda: {"r": Relation({"a": [1], "b": [2], "x": [1.5]}, ("a", "b"), value="x", loss="poisson")},
-            "must be counts; got 1.5",
+            "whole numbers from 0 on for the Poisson loss; got 1.5",
         ),
-        (lambda: {"r": likes(film=["Jaws", "Jaws", "Up", "M"])}, r"r: the cell \('ann', 'Jaws'\) has several values"),
+        (lambda: {"r": likes(film=["Jaws", "Jaws", "Up", "M"])}, r"r: cell \('ann', 'Jaws'\) has conflicting values"),
         (
             lambda: {"r": likes(), "s": Relation(np.eye(3), ("user", "town"))},
-            "entities of type user are numbered in 's' but named in 'r'",
+            "entities of type user must have names in all tables or in none; 'r' has names, but 's' has indices",
         ),
         (
             lambda: {"r": likes(), "s": likes(user=[1, 2, 3, 4])},
-            "entities of type user are named by text in one table and by numbers in another",
+            "names of entities of type user must be text in all tables or numbers in all tables",
         ),
         (
             lambda: {"r": Relation(np.eye(3), ("a", "b")), "s": Relation(np.eye(4), ("a", "c"))},
-            "a: the tables have different numbers of entities",
+            "entity type a must have the same number of entities in all tables",
         ),
         (
             lambda: {"r": Relation(np.eye(3), ("a", "a"))},
-            "r: a cell relates an entity of type a to itself; leave out such cells",
+            "r: a cell must not relate an entity of type a to itself; leave out such cells",
         ),
-        (lambda: {"r": Relation(np.eye(3), ("a", "b", "c"))}, "r: data has 2 modes, but 3 entity types"),
+        (lambda: {"r": Relation(np.eye(3), ("a", "b", "c"))}, "one mode for each of the 3 entity types; got 2 modes"),
         (lambda: {"r": Relation(np.full((2, 2), np.nan), ("a", "b"))}, "r: data must have at least one observed cell"),
         (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be a data frame, a sparse matrix"),
         (
             lambda: {"r": Relation({"x": [1], "y": [2]}, ("a", "a"))},
-            "r: two entities have the same type; set columns to the column name",
+            "r: columns must name the column of each entity",
         ),
         (lambda: {"r": likes(user=["ann", np.nan, "bob", "cid"])}, "column 'user' must contain text or whole"),
         (lambda: {"r": likes(user=["ann", 3, "bob", "cid"])}, "column 'user' must contain text or whole"),
-        (lambda: {"r": Relation(np.eye(3), ("a", "b"), value="x")}, "r: value and weight_by require a data frame"),
+        (lambda: {"r": Relation(np.eye(3), ("a", "b"), value="x")}, "r: data must be a data frame if value"),
         (
             lambda: {"r": Relation({**LIKES, "w": [0] * 4}, ("user", "film"), value="stars", weight_by="w")},
-            "r: all weights are zero",
+            "r: at least one weight must be above 0",
         ),
         (
             lambda: {"r": Relation({"a": [1, 1], "b": [2, 2], "w": [1, 9]}, ("a", "b"), weight_by="w")},
-            r"r: the cell \('1', '2'\) has several weights",
+            r"r: cell \('1', '2'\) has conflicting weights",
         ),
-        (lambda: {"r": Relation(LIKES, ("user", "film"), loss="logistic")}, "r: all values are 1; use unobserved="),
+        (lambda: {"r": Relation(LIKES, ("user", "film"), loss="logistic")}, "0 and 1; all are 1; set unobserved="),
     ],
 )
 def test_data_that_contradicts_itself_is_refused(make, message):
@@ -159,7 +159,7 @@ def test_names_of_any_kind():
         database = Database({"r": Relation(asked, ("user", "film"), value="stars")})
         assert database.names["user"].tolist() == [3, 7, 9]
         assert database.locate("r", asked)[:, 0].tolist() == [0, 0, 2, 1]
-    refuses("user: names must be text or whole numbers", Database, {"r": likes()}, entities={"user": [*people, np.nan]})
+    refuses("type user must be text or whole numbers", Database, {"r": likes()}, entities={"user": [*people, np.nan]})
 
 
 def test_data_is_not_changed():
@@ -179,10 +179,10 @@ def test_equal_values_have_no_units():
 def test_relations_that_make_no_sense_are_refused():
     """Before data is read."""
     refuses("entities must be a sequence, each text; got 'user'", Relation, LIKES, "user")
-    refuses("entities must name the entity types of at least two modes", Relation, LIKES, ("user",))
+    refuses("entities must contain at least two entity types", Relation, LIKES, ("user",))
     with pytest.raises(InputError, match="loss must be one of 'squared', 'logistic', 'poisson', 'huber'; got 'hinge'"):
         Relation(LIKES, ("user", "film"), loss="hinge")
-    with pytest.raises(InputError, match="no relation has the entity type 'town'; types are user, film"):
+    with pytest.raises(InputError, match="entity type 'town' does not occur in a relation; types are user, film"):
         Database({"r": likes()}, entities={"town": ["Rome"]})
     refuses("there is no user 'bob'", Database, {"r": likes()}, entities={"user": ["ann", "cid"]})
     database = Database({"r": likes()})
@@ -192,11 +192,11 @@ def test_relations_that_make_no_sense_are_refused():
         ([(1, "Up")], "user names must be text; got 1"),
         ([("ann", np.nan)], "film names must be text or whole numbers, without missing values"),
         (("ann", 1), "r: each cell must have 2 entities"),
-        ({"user": ["ann"]}, "r: there is no column 'film'; columns are user"),
-        ({"user": ["ann"], "film": ["Up", "M"]}, "r: columns have different lengths"),
+        ({"user": ["ann"]}, "r: column 'film' is missing; existing columns are user"),
+        ({"user": ["ann"], "film": ["Up", "M"]}, "r: all columns must have the same length"),
     ):
         refuses(message, database.locate, "r", cells)
-    refuses("there is no relation 'rates'; relations are r", database.locate, "rates", [])
+    refuses("relation 'rates' does not exist; relations are r", database.locate, "rates", [])
     numbered = Database({"r": Relation(np.eye(3), ("a", "b"))})
     refuses("b ids must be from 0 to 2; got 0 to 3", numbered.locate, "r", [(0, 0), (0, 3)])
     refuses("a ids must be from 0 to 2; got 'x'", numbered.locate, "r", [("x", 0)])
@@ -220,7 +220,7 @@ def test_a_type_named_twice_has_unordered_cells():
     assert coupled.indices[0].tolist() == [[1, 0], [2, 0]]
     model = CollectiveFactorization(2, seed=0).fit({"friends": relation})
     assert model.predict("friends", [("ann", "bob")]) == model.predict("friends", [("bob", "ann")])
-    with pytest.raises(InputError, match="has several values"):
+    with pytest.raises(InputError, match="has conflicting values"):
         Database(
             {"friends": Relation({**friends, "x": [1, 0, 0]}, ("user", "user"), columns=("one", "other"), value="x")}
         )
@@ -401,9 +401,9 @@ def test_draws_are_averaged_on_the_way():
     parts = BayesianFactorization(2, burn_in=3, draws=5, n_samples=0, seed=1).fit(table, at={"r": cells}).more(7)
     np.testing.assert_array_equal(parts.averages("r").mean, whole.averages("r").mean)
     assert parts.draws_ == []
-    refuses("no samples are stored", parts.predict, "r", cells)
-    refuses("with n_samples=0 no samples are stored", BayesianFactorization(2, n_samples=0).fit, table)
-    refuses("there are no averages for 's'", whole.averages, "s")
+    refuses("no stored samples", parts.predict, "r", cells)
+    refuses("n_samples must be above 0 unless", BayesianFactorization(2, n_samples=0).fit, table)
+    refuses("no cells of relation 's' were passed", whole.averages, "s")
 
 
 def test_similar_entities():
@@ -433,13 +433,11 @@ def test_similar_entities():
 def test_parameters_are_checked():
     """By name."""
     table = {"r": likes()}
-    with pytest.raises(InputError, match="unknown entity type 'town' in ridge; types are user, film"):
+    with pytest.raises(InputError, match="ridge contains an unknown entity type 'town'; types are user, film"):
         CollectiveFactorization(2, ridge={"town": 1.0}).fit(table)
-    refuses("ridge has no value for entity type 'film'", CollectiveFactorization(2, ridge={"user": 1.0}).fit, table)
+    refuses("entity type; 'film' is missing", CollectiveFactorization(2, ridge={"user": 1.0}).fit, table)
     zeros = {"r": Relation(np.eye(4), ("a", "b"), unobserved="zero")}
-    refuses(
-        "count_power must be 0 if unobserved zeros are weighted", CollectiveFactorization(2, count_power=1.0).fit, zeros
-    )
+    refuses("count_power must be 0 for tables", CollectiveFactorization(2, count_power=1.0).fit, zeros)
 
 
 def test_weighted_zeros_of_all_cells():

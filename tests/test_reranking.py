@@ -70,7 +70,7 @@ def test_choosing(lists):
     assert len(found.costs) == 8
     assert test.cost(found.best.rerank(test)) == pytest.approx(min(found.costs))
     assert found.best.C == 0.1
-    with pytest.raises(InputError, match="no model"):
+    with pytest.raises(InputError, match="at least one model"):
         choose([], train, validation=test)
 
 
@@ -185,13 +185,13 @@ def test_features_beyond_those_learned(lists):
         (np.eye(3), None, "must be QueryGroups"),
         (iter([planted(0, lists=2)]), None, "instead of an iterator"),
         ([np.eye(3)], None, "blocks must be QueryGroups"),
-        ([], None, "no features"),
+        ([], None, "at least one feature"),
         (3, None, "must be QueryGroups"),
         (np.eye(3), [1, 1, 1], "two classes"),
         (np.eye(3), [1, 2], "one per row"),
-        ([["a"]], ["b"], "two classes|table of numbers"),
+        ([["a"]], ["b"], "two classes|numeric array"),
         (np.array([[np.nan], [1.0]]), [0, 1], "finite"),
-        (QueryGroups(csr_array((0, 3)), np.zeros(0), np.zeros(1, int)), None, "no lists"),
+        (QueryGroups(csr_array((0, 3)), np.zeros(0), np.zeros(1, int)), None, "at least one candidate list"),
     ],
 )
 def test_what_cannot_be_learned_from(X, y, words):
@@ -259,7 +259,7 @@ def test_groups_are_of_one_form(lists):
 def test_what_a_model_cannot_be_asked(lists):
     """A model of lists has no classes; rows must have the features learned."""
     model = RankingPerceptron().fit(lists[0])
-    with pytest.raises(InputError, match="pass QueryGroups"):
+    with pytest.raises(InputError, match="X must be QueryGroups"):
         model.predict(np.eye(400))
     classes = RankingPerceptron().fit(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(InputError, match="must have the same 4 features as in fit; got 3"):

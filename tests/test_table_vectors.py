@@ -75,7 +75,7 @@ def test_scores_move_words(corpus, tmp_path):
     assert np.abs(found.singular_values_ - plain.singular_values_).max() > 1e-4
     none = CorrespondenceVectors(3, scores=scores, score_weight=0, words=words).fit(table)
     np.testing.assert_allclose(none.singular_values_, plain.singular_values_, rtol=1e-5)
-    with pytest.raises(InputError, match="one pair of different words of the vocabulary"):
+    with pytest.raises(InputError, match="one pair of different vocabulary words"):
         CorrespondenceVectors(3, scores=scores[1:], words=words).fit(table)
     found.save(tmp_path / "model")
     back = load(tmp_path / "model", CorrespondenceVectors)
@@ -88,8 +88,8 @@ def test_scores_move_words(corpus, tmp_path):
     [
         ({"stop_weight": 1, "residual": "g-test"}, "require residual='ca'"),
         ({"stop_weight": 1, "scores": [("moon", "god", 1.0)]}, "give one of them"),
-        ({"stop_weight": 1, "stop_words": {"the"}}, "requires the 19 words of the table; got 0"),
-        ({"score_weight": 2}, "no effect without scores"),
+        ({"stop_weight": 1, "stop_words": {"the"}}, "must contain the 19 words of the table; got 0"),
+        ({"score_weight": 2}, "score_weight requires scores"),
     ],
 )
 def test_options_that_do_not_go_together(options, fault, corpus):
@@ -192,7 +192,7 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         (["--method", "kca", "--set", "residual=sgns", "--set", "weights=log"], "--set weights has no effect"),
         (["--method", "kca", "--set", "scores=nowhere.txt"], "there is no file nowhere.txt"),
         (["--method", "ca", "--set", "order=3"], "the order of ca must be 2; got 3"),
-        (["--method", "kca", "--set", "score_weight=7"], "--set score_weight has no effect without scores"),
+        (["--method", "kca", "--set", "score_weight=7"], "--set score_weight requires scores"),
         (["--method", "kca", "--set", "residual=sgns", "--set", "shift=0.5"], "--set shift must be"),
         (
             ["--method", "ca", "--set", "positional=true", "--set", "side=columns"],

@@ -246,10 +246,10 @@ def test_agreement_with_prince(seed):
     [
         (-FISHER, "Negative values"),
         (np.where(FISHER > 900, np.nan, FISHER), "NaN"),
-        (np.zeros((4, 5)), "all its cells are zero"),
+        (np.zeros((4, 5)), "at least one non-zero cell"),
         (FISHER[:2], "rank must be below 2, the smaller side of the matrix; got 2"),
-        (Entries.collect([[0, 1, 2]], [1.0], 3), "entries of order 3"),
-        (Entries.collect([[0, 1]], [-1.0], 3), "no negative"),
+        (Entries.collect([[0, 1, 2]], [1.0], 3), "got order 3"),
+        (Entries.collect([[0, 1]], [-1.0], 3), "counts must be non-negative"),
     ],
 )
 def test_tables_that_cannot_be_analysed(table, fault):
@@ -262,7 +262,7 @@ def test_tables_that_cannot_be_analysed(table, fault):
 @pytest.mark.parametrize(
     ("model", "fault"),
     [
-        (KernelCorrespondenceAnalysis(2, shift=5), "shift has no effect with difference='linear'"),
+        (KernelCorrespondenceAnalysis(2, shift=5), "shift requires difference='shifted-pmi'; got difference='linear'"),
         (KernelCorrespondenceAnalysis(2, row_kernel="margin"), "row_kernel must be one of 'margins', 'identity' or"),
         (KernelCorrespondenceAnalysis(2, row_kernel=np.ones(3)), "row kernel must have shape"),
         (KernelCorrespondenceAnalysis(2, column_kernel=-np.ones(5)), "no negative eigenvalue"),
@@ -336,15 +336,15 @@ def test_scaled_one_hot_vectors_give_correspondence_analysis():
     [
         (lambda: gini_index([]), "at least one"),
         (lambda: contingency_table(["a"], ["b", "c"]), "same number of observations, at least one"),
-        (lambda: categorical_covariance(np.zeros((2, 2))), "empty"),
-        (lambda: categorical_covariance(-FISHER), "no negative"),
+        (lambda: categorical_covariance(np.zeros((2, 2))), "at least one non-zero cell"),
+        (lambda: categorical_covariance(-FISHER), "must be non-negative"),
         (lambda: categorical_covariance(np.ones((3000, 2))), "at most 2,000"),
         (lambda: categorical_covariance(FISHER, scaled="yes"), "scaled"),
         (
             lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(FISHER.T),
             "must have 4 rows, like the fitted table",
         ),
-        (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(-FISHER), "no negative"),
+        (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(-FISHER), "must be non-negative"),
         (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform(FISHER.T), "4 features"),
         (lambda: MultipleCorrespondenceAnalysis(1, table="both").fit(people()), "table"),
         (lambda: MultipleCorrespondenceAnalysis(1, correction="some").fit(people()), "correction"),

@@ -513,7 +513,7 @@ def test_linear_learners_start_from_zero():
     assert first.objective == pytest.approx(groups.cost(groups.starts[:-1]))
 
 
-@pytest.mark.parametrize(("sizes", "words"), [((3, 3), "9 cells"), ((3, 3, 3), "2 modes")])
+@pytest.mark.parametrize(("sizes", "words"), [((3, 3), "at least 24 cells"), ((3, 3, 3), "2 modes")])
 def test_sizes_must_hold_the_features(sizes, words):
     """And be one for each mode."""
     with pytest.raises(InputError, match=words):
@@ -534,10 +534,10 @@ def tensor_epoch(**how):
     [
         (lambda: perceptron_lists(lists_of(GROUPS), np.arange(40), weights=W[:3], summed=W, before=0), "at least 24"),
         (lambda: mira_lists(lists_of(GROUPS), np.array([40]), weights=W, summed=W.copy(), before=0, C=1.0), "below"),
-        (lambda: mira_lists(lists_of(GROUPS), [0], weights=W.astype("f4"), summed=W, before=0, C=1.0), "double prec"),
+        (lambda: mira_lists(lists_of(GROUPS), [0], weights=W.astype("f4"), summed=W, before=0, C=1.0), "float64"),
         (lambda: candidate_lists(GROUPS.features, GROUPS.costs, GROUPS.starts[:-1]), "starts"),
         (lambda: candidate_lists(csr_array(([1.0], [2**32], [0, 1]), (1, 2**33)), [0.0], [0, 1]), "indices must be"),
-        (lambda: feature_cells(np.array([25]), (5, 5)), "cells"),
+        (lambda: feature_cells(np.array([25]), (5, 5)), "cell indices"),
         (lambda: tensor_epoch(turns=np.zeros((40, 3), int)), "turns"),
         (lambda: tensor_epoch(turns=np.full((40, 4), 9)), "turns"),
         (lambda: tensor_epoch(factors=np.ones((9, 2))), "norms"),

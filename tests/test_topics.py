@@ -144,8 +144,8 @@ def test_rows_are_transformed_alone(loss):
     ("how", "x", "fault"),
     [
         ({}, [[1.0, -2.0], [0.0, 1.0]], "Negative values in data cannot be used; row 0 contains -2"),
-        ({}, np.zeros((3, 2)), "every value of the table is zero"),
-        ({"loss": 0}, table(), "requires positive values"),
+        ({}, np.zeros((3, 2)), "at least one non-zero value"),
+        ({"loss": 0}, table(), "must contain only positive values"),
         ({"loss": "kl", "l2_W": 1.0}, table(), "require loss='squared'"),
         ({"loss": "kl"}, 1e-13 * table(), "too small for single precision"),
         ({}, 1e-33 * table(), "too small for single precision"),
@@ -294,7 +294,7 @@ def test_doors_refuse_what_does_not_fit():
         hals(np.eye(3), np.ones((1, 3)), U.astype(float), threads=1)
     with pytest.raises(ValueError, match="beta must be from 0 to 2"):
         divergence_rows(entries._replace(columns=np.array([1])), V, U, base=np.ones(3), beta=3, floor=0, threads=1)
-    with pytest.raises(ValueError, match="zero cells must be stored"):
+    with pytest.raises(ValueError, match="zero_weight must be 0 unless beta is 1"):
         Divergence(listed(np.ones((2, 2))), beta=1.5, threads=1)
 
 
@@ -631,7 +631,7 @@ def perplexity(mixtures=2, words=4, background=4, **how):
     [
         (lambda: text_model().transform("sun moon"), "pass \\[text\\]"),
         (lambda: text_model().transform(["sun", 3]), "got an element of type int"),
-        (lambda: text_model().transform([]), "no documents"),
+        (lambda: text_model().transform([]), "at least one document is required"),
         (lambda: cross_validate(TextTopics(), counts(), "ab", n_components=[]), "must contain at least one"),
         (lambda: diversity([]), "requires at least one topic"),
         (lambda: halves(-np.ones((2, 2))), "non-negative integer counts"),
@@ -640,10 +640,10 @@ def perplexity(mixtures=2, words=4, background=4, **how):
         (lambda: perplexity(mixtures=3), r"for a table of shape \(2, 4\), mixtures must"),
         (lambda: perplexity(words=5), r"for a table of shape \(2, 4\), mixtures must"),
         (lambda: perplexity(background=5), r"for a table of shape \(2, 4\), mixtures must"),
-        (lambda: AnchorTopics(25, threads=1).fit(separable(300)[1]), r"only \d+ words can be anchors"),
+        (lambda: AnchorTopics(25, threads=1).fit(separable(300)[1]), "number of possible anchor words, "),
         (
             lambda: AnchorTopics(2, min_documents=9999).fit(separable(300)[1]),
-            "0 words can be anchors, since every word",
+            "number of possible anchor words, 0; lower",
         ),
         (lambda: AnchorTopics(4, threads=1).fit(separable(300)[1] * 0.3), "whole numbers; do not apply weights"),
     ],

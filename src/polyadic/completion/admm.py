@@ -42,7 +42,7 @@ MAX_INNER_STEPS, REL_TOL = 100, 1e-12
 
 
 def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
-    """Yield the factors U, s and V of a trace norm problem after each ADMM sweep on dense matrices.
+    """Solve a trace norm problem by ADMM, yielding the factors U, s and V after each sweep.
 
     The factors are those of :func:`~polyadic.core.solvers.trace_norm.proximal_gradient`.
     """
@@ -64,7 +64,7 @@ def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
 
 
 def _nearest(smooth: CellLosses, v: Array, rho: float) -> Array:
-    r"""Return the proximal operator of the loss, :math:`\arg\min_m f(m) + \tfrac\rho2 \|m - v\|^2`, cell by cell."""
+    r"""Evaluate the proximal operator of the loss for each cell, :math:`\arg\min_m f(m) + \tfrac\rho2 \|m - v\|^2`."""
     m = v
     curvature = smooth.loss.curvature * (1.0 if smooth.weights is None else smooth.weights)
     for _ in range(MAX_INNER_STEPS):
@@ -86,7 +86,7 @@ def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float
     x = np.where(known, X, 0.0)
     size = float(np.abs(x).sum())
     if not size:
-        raise InputError("all observed cells are zero; there is nothing to decompose")
+        raise InputError("X must have at least one non-zero observed cell")
     mu = known.sum() / (4 * size)  # the rule of Candes et al. for all cells
     S, Y, bound = np.zeros_like(x), np.zeros_like(x), 0.0
     yield Sweep([*_shrunk_whole(S, 1.0), S, np.array(bound)], penalty * size)
@@ -108,8 +108,8 @@ def check_size(shape: tuple[int, ...]) -> None:
     """Raise InputError if a matrix is too large to be decomposed in dense form."""
     if min(shape) > MAX_DENSE:
         raise InputError(
-            f"a matrix of {shape[0]:,} x {shape[1]:,} is too large for this method, which requires one dimension of at"
-            f" most {MAX_DENSE:,}; use another method"
+            f"the smaller dimension of X must be at most {MAX_DENSE:,} for this method; got {shape[0]:,} x {shape[1]:,}"
+            " cells; use another method"
         )
     needed = COPIES * 8.0 * shape[0] * shape[1]
     resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "use another method")

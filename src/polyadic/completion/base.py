@@ -93,10 +93,10 @@ class CompletionModel(Model, ABC):
 
 
 class SearchedModel(CompletionModel):
-    """Base class for models whose settings can be selected on held-out cells."""
+    """Base class for models whose hyperparameters can be selected on held-out cells."""
 
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
-        """Return a search space of settings, evaluated on held-out cells.
+        """Return a search space of hyperparameters, to be selected on held-out cells.
 
         The measure is the error of their values; for models of positive cells it is their ranking (NDCG) among unknown
         cells.
@@ -124,9 +124,10 @@ class AlternatingModel(Transformer, SearchedModel):
     """
 
     def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
-        """Update the fitted factors with newly observed cells (:mod:`polyadic.completion.base`).
+        """Update the fitted factors with newly observed cells.
 
-        Means and scales stay those of the fit. New rows and columns are solved for exactly.
+        Means and scales stay those of the fit. New rows and columns are solved for exactly. See
+        :mod:`polyadic.completion.base`.
 
         Parameters
         ----------
@@ -148,7 +149,7 @@ class AlternatingModel(Transformer, SearchedModel):
         return self._learn(islice(self._updates(cells), sweeps + 1), max(sweeps, 1), 0.0)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the factors of new rows given the observed cells of these rows (fold-in).
+        """Return the factors of new rows, computed from their observed cells (fold-in).
 
         Rows without an observed cell get zeros.
 
@@ -167,7 +168,7 @@ class AlternatingModel(Transformer, SearchedModel):
         return self._exactly(self._centred(cells), V)
 
     def explain(self, X: Any, columns: ArrayLike) -> Contributions:
-        """Decompose predictions for a row into contributions of the observed cells of that row.
+        """Decompose predictions for a row into contributions of the row's observed cells.
 
         The base is the mean plus the bias of the column, or zero in models without biases. Base and parts sum to the
         prediction from the factors of ``transform(X)``; :meth:`predict` differs slightly where solver steps have not
@@ -203,7 +204,7 @@ class AlternatingModel(Transformer, SearchedModel):
             U = self._solved(rows, V, U)
 
     def _updates(self, cells: ObservedEntries) -> Iterator[Sweep]:
-        """Iterate over sweeps of alternating updates, starting from the fitted factors extended by new rows."""
+        """Iterate over sweeps of alternating updates, starting from the fitted factors with new rows added."""
         across, (m, n) = cells.turned(), self._shape
         U, V = (grown(F, size) for F, size in zip(self._factors(), cells.shape, strict=True))
         U[m:] = self._exactly(cells.take(np.arange(m, len(U))), V)
@@ -225,9 +226,11 @@ class AlternatingModel(Transformer, SearchedModel):
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
     """Raise InputError if a matrix has fewer rows or columns than the matrix of the previous fit."""
     if now[0] < before[0] or now[1] < before[1]:
-        raise InputError(f"X must have at least as many rows and columns as in fit, {before}; got {now}")
+        raise InputError(
+            f"X must have at least {before[0]:,} rows and {before[1]:,} columns, as in fit; got shape {now}"
+        )
 
 
 def grown(F: NDArray[Any], size: int) -> NDArray[Any]:
-    """Extend a factor matrix to a given number of rows, with zeros as new rows."""
+    """Extend a factor matrix to a given number of rows by appending rows of zeros."""
     return np.concatenate([F, np.zeros((size - len(F), *F.shape[1:]), F.dtype)])

@@ -95,7 +95,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self._remember(chain, noise)
 
     def more(self, draws: int) -> Self:
-        """Draw further samples from the Markov chain, as if ``draws`` had been larger in the fit.
+        """Draw further samples from the Markov chain, as if ``fit`` had been called with more draws.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self._remember(chain, noise)
 
     def _extended(self, draws: list[Draw], known: ObservedEntries, rng: np.random.Generator) -> list[Draw]:
-        """Extend posterior samples to new rows and columns by sampling from the conditional distributions."""
+        """Extend posterior samples to new rows and columns by sampling from their conditional distributions."""
         sizes, standard = self.known_.shape, known.less(self.mean_)
         standard = replace(standard, values=standard.values / self.scale_)
         sides = standard, standard.turned()
@@ -228,6 +228,6 @@ class BayesianMatrixFactorization(CompletionModel):
 
 
 def _linked(known: ObservedEntries, mean: float, scale: float) -> CoupledTables:
-    """Standardize observed cells and convert them to a table with row and column factors."""
+    """Convert observed cells to the layout of the Gibbs sampler, with standardized values."""
     entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unobserved="missing")
     return CoupledTables([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])

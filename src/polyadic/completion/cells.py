@@ -1,4 +1,4 @@
-"""Observed cells of a matrix, converted from sparse matrices, arrays with NaN or Entries."""
+"""Conversion of sparse matrices, arrays with NaN and Entries to the observed cells of a matrix."""
 
 from __future__ import annotations
 
@@ -76,28 +76,25 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
         dense = np.asarray(X)
         if dense.dtype.kind not in "fiub" or dense.ndim != 2:
-            raise InputError(f"X must be a numeric matrix; got an array of {dense.dtype} of shape {dense.shape}")
+            raise InputError(f"X must be a numeric matrix; got dtype {dense.dtype} and shape {dense.shape}")
         rows, columns = np.nonzero(~np.isnan(dense.astype(float)))
         values, shape = dense[rows, columns].astype(float), dense.shape
     else:
         rows, columns, values, shape = _listed(X)
     if len(shape) != 2 or not (empty or len(values)):
         raise InputError(
-            f"X must be a matrix with at least one observed cell; got {len(values):,} observed cells and shape {shape}"
+            f"X must be a matrix with at least one observed cell; got shape {shape} with {len(values):,} observed cells"
         )
     if not np.isfinite(values).all():
-        raise InputError("the values of observed cells must be finite; leave out unknown cells")
+        raise InputError("X must have finite values in all observed cells; leave out unknown cells")
     order = np.lexsort((columns, rows))
     cells = ObservedEntries(
         rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])
     )
     same = np.flatnonzero((np.diff(cells.rows) == 0) & (np.diff(cells.columns) == 0))
     if len(same):
-        where = f"row {cells.rows[same[0]]}, column {cells.columns[same[0]]}"
-        raise InputError(
-            f"{len(same):,} {'cells occur' if len(same) > 1 else 'cell occurs'} more than once, for example {where};"
-            " merge the duplicates"
-        )
+        row, column = cells.rows[same[0]], cells.columns[same[0]]
+        raise InputError(f"X must contain each cell only once; merge the duplicates of row {row}, column {column}")
     return cells
 
 
@@ -105,16 +102,16 @@ def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
     """Return the cells with positive values; zeros and NaN are treated as unobserved."""
     cells = cells_of(X, empty=empty)
     if cells.values.min(initial=0) < 0:
-        raise InputError(f"values must be at least 0; got {cells.values.min():g}")
+        raise InputError(f"X must not contain negative values; got {cells.values.min():g}")
     if not (empty or cells.values.any()):
-        raise InputError("at least one value must be above 0")
+        raise InputError("X must contain at least one value above 0")
     return cells.at(cells.values > 0)
 
 
 def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     if isinstance(X, Entries):
         if X.order != 2 or X.symmetric:
-            raise InputError("X must be a matrix: Entries of order 2 that are not symmetric")
+            raise InputError("X must be Entries of order 2 that are not symmetric")
         return X.indices[:, 0], X.indices[:, 1], X.values.astype(float), X.shape
     listed = X.tocoo()
     return listed.row, listed.col, listed.data.astype(float), listed.shape
@@ -129,7 +126,7 @@ def split_cells(
     number = round(share * len(cells.values))
     if not 0 < number < len(cells.values):
         raise InputError(
-            f"holding out a fraction of {share:g} of {len(cells.values):,} cells leaves the training or the held-out"
+            f"the held-out fraction {share:g} of {len(cells.values):,} cells leaves the training set or the held-out"
             " set empty; change the fraction"
         )
     out = np.zeros(len(cells.values), bool)
@@ -139,7 +136,7 @@ def split_cells(
 
 
 def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return masks of the cells in ``now`` that also occur in ``before``, and that have the same value in both.
+    """Return a mask of the cells in ``now`` that also occur in ``before``, and a mask of the unchanged cells.
 
     >>> before, now = cells_of([[1.0, 2.0], [3.0, np.nan]]), cells_of([[1.0, 5.0], [3.0, 4.0]])
     >>> [side.tolist() for side in compared(before, now)]
@@ -160,7 +157,7 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
     for name, at, size in (("row", i, shape[0]), ("column", j, shape[1])):
         if len(at) and not 0 <= at.min() <= at.max() < size:
             raise InputError(
-                f"{name} indices must be from 0 to {size - 1:,}; got {name} {at.min() if at.min() < 0 else at.max()}"
+                f"{name} indices must be from 0 to {size - 1:,}; got {at.min() if at.min() < 0 else at.max()}"
             )
     return i.astype(np.int64), j.astype(np.int64)
 

@@ -43,7 +43,7 @@ class RotatedComponents(NamedTuple):
 
 
 def rotated_components(U: NDArray[Any], V: NDArray[Any], number: int) -> RotatedComponents:
-    """Return at most ``number`` varimax-rotated principal components of the predictions U V^T."""
+    """Return at most ``number`` varimax-rotated principal components of the prediction matrix U V^T."""
     U, V = U - U.mean(axis=0, dtype=float), V - V.mean(axis=0, dtype=float)
     variances, E = np.linalg.eigh(U.T @ U / max(len(U), 1))
     kept = variances > EXACT * variances.max(initial=0)

@@ -134,7 +134,7 @@ class ConvexCollective(Model):
         return self
 
     def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Predict cells of a relation, as values or, for the logistic loss, as log-odds; shape (n,).
+        """Predict the values of cells of a relation, or the log-odds for the logistic loss, of shape (n,).
 
         Parameters
         ----------
@@ -152,27 +152,27 @@ class ConvexCollective(Model):
 
     @property
     def places_(self) -> dict[str, slice]:
-        """Slice of the rows of the matrix Z that belongs to each entity type."""
+        """Row slice of each entity type in the joint matrix Z."""
         check_is_fitted(self)
         return _places(self.sizes_)
 
 
 def _sizes(relations: Sequence[RelationMatrix], given: list[ObservedEntries]) -> dict[str, int]:
-    """Return the number of entities of each type; raise InputError if relations disagree."""
+    """Return the number of entities of each type, or raise InputError if it differs between relations."""
     sizes: dict[str, int] = {}
     for relation, cells in zip(relations, given, strict=True):
         for kind, size in zip(relation[:2], cells.shape, strict=True):
             if sizes.setdefault(kind, size) != size:
                 raise InputError(
-                    f"entity type {kind!r} has {sizes[kind]:,} entities in one relation, but {size:,} in another"
+                    f"entity type {kind!r} must have the same size in all relations; got {sizes[kind]:,} and {size:,}"
                 )
     if not sizes:
-        raise InputError("X must have at least one relation")
+        raise InputError("X must contain at least one relation")
     return sizes
 
 
 def _places(sizes: dict[str, int]) -> dict[str, slice]:
-    """Return the slice of matrix rows that belongs to each entity type."""
+    """Return the row slice of each entity type in the joint matrix."""
     ends = np.cumsum(list(sizes.values())).tolist()
     return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
 
@@ -183,7 +183,7 @@ def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, N
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
         raise InputError(
-            "the same pair of entities occurs twice; give each pair of a symmetric relation only once, and for a"
-            " second relation between the same two entity types, declare a copy of one type under another name"
+            "each pair of entities must occur only once, in either order; if two relations connect the same entity"
+            " types, rename one of the types in the second relation"
         )
     return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

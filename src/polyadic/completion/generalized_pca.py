@@ -153,14 +153,18 @@ class GeneralizedPCA(Transformer):
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         x = np.asarray(X)
         if x.ndim != 2 or x.dtype.kind not in "fiub":
-            raise InputError(f"X must be a numeric matrix; got an array of {x.dtype} of shape {x.shape}")
+            raise InputError(f"X must be a numeric matrix; got dtype {x.dtype} and shape {x.shape}")
         x = x.astype(float)
         known = x[~np.isnan(x)]
         if not len(known):
-            raise InputError(f"X of shape {x.shape} has no known value; at least one is required", "X")
+            raise InputError(
+                f"X must contain at least one known value; got an array of shape {x.shape} without any", "X"
+            )
         low, high = FAMILIES[self.family][2:]
         if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
-            raise InputError(f"values of the {self.family} family must be finite and between {low:g} and {high:g}")
+            raise InputError(
+                f"X must contain finite values between {low:g} and {high:g} for family={self.family!r}", "family"
+            )
         return x
 
 

@@ -86,7 +86,7 @@ class LogisticFactorization(Recommender):
         rng = np.random.default_rng(self.seed)
         if not self.n_negatives and cells.values.all():
             raise InputError(
-                "all observed labels are 1; set n_negatives above 0 to sample zeros, or include observed zeros",
+                "X must contain observed zeros if n_negatives=0; set n_negatives above 0 to sample zeros",
                 "n_negatives",
             )
         turned = self.sampling_axis == "column"
@@ -134,5 +134,5 @@ def labelled(X: Any) -> ObservedEntries:
     if len(other := cells.values[(cells.values != 0) & (cells.values != 1)]):
         raise InputError(f"labels must be 0 or 1; got {other[0]:g} ({len(other):,} invalid)")
     if not cells.values.any():
-        raise InputError("all labels are 0; at least one must be 1")
+        raise InputError("at least one label must be 1; all labels are 0")
     return cells

@@ -94,7 +94,7 @@ def read_pairs(
     if any(line.row in known["row"] or line.column in known["column"] for line in every[:1]):
         lines = every  # the first line holds known names, so it is no heading whatever follows them
     if not lines:
-        raise InputError(f"{path} has no lines with a row and a column")
+        raise InputError(f"{path} must contain at least one line with a row and a column")
     if not known_only:
         return lines
     first = lines[0]
@@ -124,8 +124,8 @@ def _places(
     """Return the position of each field, and whether the first line contains headings."""
     if len(first) < 2:
         raise InputError(
-            f"{path}, line 1: fields must be separated by commas, semicolons or tabs; give a row, a column and a"
-            f" value on each line; got {first[0]!r:.40}"
+            f"{path}: each line must contain a row, a column and a value, separated by commas, semicolons or tabs; got"
+            f" {first[0]!r:.40} on line 1"
         )
     if fields is None:
         third = len(first) > 2
@@ -145,12 +145,12 @@ def _places(
 
 
 def _place(path: str | os.PathLike[str], headings: list[str], name: str) -> int:
-    """Return the position of the field with the given heading or, if there is none, the given 1-based number."""
+    """Return the position of a field, given its heading or its 1-based position."""
     if name in headings:
         return headings.index(name)
     if name.isdecimal() and 1 <= int(name) <= len(headings):
         return int(name) - 1
-    raise InputError(f"{path}: no column named {name!r}; found {', '.join(map(repr, headings))}")
+    raise InputError(f"{path}: column {name!r} is missing; existing columns are {', '.join(map(repr, headings))}")
 
 
 def read_cells(
@@ -187,7 +187,9 @@ def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCe
         names, numbers = [*rows], np.asarray(values, float).tolist()
         if len(names) != len(numbers):
             raise InputError(
-                f"each pair of names must have a value; got {len(names):,} pairs and {len(numbers):,} values"
+                f"values must have one element for each pair of names; got {len(numbers):,} values for"
+                f" {len(names):,} pairs",
+                "values",
             )
         rows = ([*name[:2], number] for name, number in zip(names, numbers, strict=True))
     when = repeat(None) if times is None else list(times)
@@ -199,7 +201,7 @@ def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCe
 
 
 def named_pairs(table: Any) -> tuple[list[Any], list[Any]]:
-    """Return the row names and the column names of the pairs in a data frame or an iterable of tuples."""
+    """Return the row names and the column names in a data frame or an iterable of tuples."""
     names = [(row, column) for row, column, *_ in _rows(table)]
     return [row for row, _ in names], [column for _, column in names]
 
@@ -217,7 +219,7 @@ def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> Named
     Later values replace earlier ones or, with ``sums``, are added.
     """
     if before.valued != more.valued:
-        raise InputError("new lines must have values if the old lines have values, and no values otherwise")
+        raise InputError("new lines must have values if and only if the existing lines have values")
     names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]
     numbers = [{name: at for at, name in enumerate(side)} for side in names]
     i, j = (
@@ -243,7 +245,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
     for line in lines:
         where = f"{source}, line {line.number}"
         if seen and valued != bool(line.rest):
-            raise InputError(f"{where}: either all lines or no lines must have a value")
+            raise InputError(f"{where}: values must be given on all lines or on none")
         valued = bool(line.rest)
         value = _number(line.rest[0]) if valued else 1.0
         if value is None or not math.isfinite(value):
@@ -256,10 +258,12 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
             times.append(_time(line.time, where))
         before, first = seen.setdefault(cell, (value, line.number))
         if before != value:
-            pair = f"{line.row!r} and {line.column!r}"
-            raise InputError(f"{where}: the value of {pair} is {value:g}, but line {first} gives {before:g}")
+            raise InputError(
+                f"{where}: each cell must have a single value; got {value:g} for row {line.row!r} and column"
+                f" {line.column!r}, but {before:g} on line {first}"
+            )
     if not seen:
-        raise InputError(f"{source} has no lines with a row, a column and a value")
+        raise InputError(f"{source} must contain at least one line with a row, a column and a value")
     indices = np.array([*seen], np.int64)
     order = np.lexsort(indices.T[::-1])
     values = np.array([value for value, _ in seen.values()])

@@ -82,9 +82,7 @@ class PairwiseRanking(Recommender):
     def _fit(self, cells: ObservedEntries) -> Self:
         cells = cells if self.sampling_axis == "row" else cells.turned()
         if np.isin(np.diff(cells.starts), (0, cells.shape[1])).all():
-            raise InputError(
-                f"no {self.sampling_axis} has both observed and unobserved cells; there is nothing to rank"
-            )
+            raise InputError(f"at least one {self.sampling_axis} must have both observed and unobserved cells")
         rng = np.random.default_rng(self.seed)
         start = [0.1 * rng.standard_normal((size, self.rank)) for size in cells.shape]
         listed, steps = (cells.rows, cells.columns, cells.starts), LearningRate(self.learning_rate, self.decay)

@@ -147,7 +147,7 @@ class TableCompletion(Model):
         refuse_unused(METHODS, self.method, self._given())
         if self.budget != BUDGET and self.method not in ("als", "implicit"):
             raise InputError(
-                f"budget is used only by the methods als and implicit; leave it out for {self.method}", "budget"
+                f"budget is supported only by methods als and implicit; leave it out for {self.method}", "budget"
             )
         self._new().check()
 
@@ -171,7 +171,7 @@ class TableCompletion(Model):
         known, rows, columns, valued, times = named_cells(table, y)
         if not valued and self.method != "implicit":
             raise InputError(
-                "the table has no values; use the method implicit, which learns from the listed cells alone"
+                f"the table must have values for method {self.method}; use method implicit for tables without values"
             )
         self.held_out_: dict[str, float] = {}
         self.scores_ = np.zeros(0)
@@ -225,7 +225,7 @@ class TableCompletion(Model):
         self.check()
         if self.method == "trace-norm" and sweeps is not None:
             raise InputError(
-                "sweeps is not used by trace-norm, which always iterates to the optimum; leave it out", "sweeps"
+                "sweeps is not supported by trace-norm, which iterates until convergence; leave it out", "sweeps"
             )
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
@@ -276,7 +276,7 @@ class TableCompletion(Model):
     def predict_interval(
         self, rows: Any, columns: Sequence[Any] | None = None, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the lower and upper bounds of split-conformal prediction intervals, for any method.
+        """Return the lower and upper bounds of split-conformal prediction intervals for the given cells.
 
         Their width is from errors of held-out cells (:func:`~polyadic.metrics.figures.conformal_radius`). The level
         holds on average over cells like these, not for each row. It is proved for the model without the held-out cells;
@@ -298,7 +298,7 @@ class TableCompletion(Model):
         return mean - width, mean + width
 
     def score(self, table: Any, y: Any = None) -> float:
-        """Return the coefficient of determination R² of the predictions, as regressors of scikit-learn do."""
+        """Return the coefficient of determination R² of the predictions."""
         cells, rows, columns, *_ = named_cells(table, y)
         predicted = self.predict([rows[i] for i in cells.rows], [columns[j] for j in cells.columns])
         return float(1 - ((predicted - cells.values) ** 2).sum() / ((cells.values - cells.values.mean()) ** 2).sum())
@@ -388,7 +388,7 @@ class TableCompletion(Model):
         C = _covariance(U)
         spreads = np.sqrt(np.einsum("nr,nr->n", V @ C, V).clip(0))
         if spreads[j] <= EXACT * spreads.max():
-            raise InputError(f"the predictions of {name!r} are constant, so their correlations are undefined")
+            raise InputError(f"correlations with {name!r} are undefined, because its predictions are constant")
         alike = V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j]
         alike[spreads <= EXACT * spreads.max()] = -np.inf
         alike[j] = -np.inf
@@ -396,7 +396,9 @@ class TableCompletion(Model):
         return [(names[k], float(alike[k])) for k in best if np.isfinite(alike[k])]
 
     def components(self, number: int | None = None, *, top: int = 10) -> list[TableComponent]:
-        """Describe the components of the predictions, the largest first (:mod:`~polyadic.completion.components`).
+        """Describe the components of the predictions, in decreasing order of explained variance.
+
+        See :mod:`~polyadic.completion.components`.
 
         Parameters
         ----------
@@ -484,7 +486,7 @@ class TableCompletion(Model):
         ]
 
     def facts(self) -> dict[str, Any]:
-        """Summarize the size of the table, its connected parts, and the error on held-out cells."""
+        """Summarize the size of the table, the connected components, and the error on held-out cells."""
         check_is_fitted(self)
         (rows, columns), cells = self.known_.shape, len(self.known_.values)
         facts: dict[str, Any] = {"method": self.method, "rows": rows, "columns": columns, "cells": cells}
@@ -517,7 +519,7 @@ class TableCompletion(Model):
         return select(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: ObservedEntries, test: ObservedEntries) -> None:
-        """Fit the model to training cells, and store its errors and those of a baseline on held-out cells."""
+        """Fit the model to training cells, and store the held-out errors of the model and of a baseline."""
         model = self._fitted(train)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
@@ -535,7 +537,7 @@ class TableCompletion(Model):
         self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
 
     def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the row and column indices of named cells, or -1 for unknown names if these are allowed."""
+        """Return the row and column indices of named cells, with -1 for unknown names if allowed."""
         check_is_fitted(self)
         if columns is None:
             rows, columns = named_pairs(rows)
@@ -607,8 +609,7 @@ def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: b
     """Return the index of each name, or -1 for unknown names if ``absent`` is true."""
     number = {name: at for at, name in enumerate(all_names)}
     if not absent and (missing := [name for name in names if name not in number]):
-        such = f"it has {len(number):,}, such as {all_names[0]!r}"
-        raise InputError(f"the model has no {what} {missing[0]!r}; {such}")
+        raise InputError(f"the model does not know {what} {missing[0]!r}; known {what}s include {all_names[0]!r}")
     return np.array([number.get(name, -1) for name in names], np.int64)
 
 
@@ -616,8 +617,8 @@ def _warn_of_parts(parts: list[tuple[int, int]]) -> None:
     if len(parts) > 1:
         rows, columns = (sum(part[side] for part in parts[1:]) for side in (0, 1))
         warnings.warn(
-            f"the table splits into {len(parts):,} parts that share no row or column (the largest has"
-            f" {parts[0][0]:,} rows and {parts[0][1]:,} columns; the others have {rows:,} and {columns:,} in total);"
-            " predictions across parts use only the biases",
+            f"the table has {len(parts):,} parts without common rows or columns (largest part: {parts[0][0]:,} rows,"
+            f" {parts[0][1]:,} columns; all others: {rows:,} rows, {columns:,} columns); predictions across parts use"
+            " only the biases",
             stacklevel=3,
         )

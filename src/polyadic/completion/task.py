@@ -68,7 +68,7 @@ def train(
     from polyadic.completion.named_cells import read_cells
 
     if time is not None and not model.hold_out:
-        raise InputError("time is used only with hold_out; give both or neither", "time", "hold_out")
+        raise InputError("time requires hold_out; set both, or leave out time", "time", "hold_out")
     if time is not None:
         model.hold_out_by = "time"
     saved = run(
@@ -170,7 +170,7 @@ def recommend(
     if (row is None) == (out is None):
         raise InputError("give either a row, or out, a file for the recommendations of all rows", "out")
     if out is not None and why:
-        raise InputError("why requires the name of a row and cannot be combined with out", "why", "out")
+        raise InputError("why requires a row name and cannot be combined with out", "why", "out")
     which: dict[str, Any] = {
         "allowed": None if allowed is None else read_names(allowed),
         "blocked": () if blocked is None else read_names(blocked),

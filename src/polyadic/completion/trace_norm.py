@@ -113,7 +113,7 @@ def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
     if not (hasattr(loss, "conjugate") and hasattr(loss, "curvature")):
         raise InputError(f"loss must be Squared(), Huber() or Logistic() of polyadic.core.losses; got {loss!r}", "loss")
     if isinstance(loss, Logistic) and len(x) and not 0 <= x.min() <= x.max() <= 1:
-        raise InputError("the logistic loss requires values from 0 to 1; rescale them, or use another loss")
+        raise InputError("values must be from 0 to 1 for the logistic loss; rescale them, or use another loss")
 
 
 MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
@@ -347,7 +347,7 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 def rows_given_columns(
     cells: ObservedEntries, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
 ) -> NDArray[np.float64]:
-    r"""Return the rows, shape (rows, R), that minimise the loss plus a ridge penalty given the column factors V.
+    r"""Return the row factors, shape (rows, R), that minimise the penalized loss given the column factors V.
 
     .. math:: \min_{u_i} \sum_j \ell(x_{ij}, o_{ij} + u_i \cdot v_j) + \tfrac\lambda2 \|u_i\|^2
 
@@ -388,9 +388,7 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
     Ctrl-C ends the path with the interrupted fit.
     """
     if model.method == "frank-wolfe" or list(penalties) != sorted(penalties, reverse=True):
-        raise InputError(
-            "penalties must be decreasing, and the method must have a penalty (not frank-wolfe)", "penalties"
-        )
+        raise InputError("penalties must be in decreasing order, and method must not be frank-wolfe", "penalties")
     start = None
     for penalty in tracked(penalties, "penalties", total=len(penalties)):
         fitted = clone(model).set_params(penalty=penalty).fit(X, start=start)
@@ -408,11 +406,11 @@ def choose_penalty(model: TraceNormCompletion, X: Any, *, seed: int = 0) -> Pena
     cells = cells_of(X)
     out = np.random.default_rng(seed).random(len(cells.values)) < HELD_OUT
     if out.all() or not out.any():
-        raise InputError(f"too few cells ({len(out):,}) to hold some out for validation")
+        raise InputError(f"X must have more observed cells to hold some out for validation; got {len(out):,}")
     kept = cells.at(~out)
     largest = model.largest_penalty(kept)
     if not largest:
-        raise InputError("offsets alone explain all cells, so there is no penalty to select")
+        raise InputError("no penalty can be selected, because the offsets alone fit all cells")
     penalties = (largest * np.geomspace(1, MIN_RATIO, N_PENALTIES + 1)[1:]).tolist()
     losses: list[float] = []
     ranks: list[int] = []

@@ -123,7 +123,7 @@ class TransductiveCompletion(Model):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the log-odds of the labels of new items, shape (items, labels), given their known features.
+        """Return the log-odds of the labels of new items, of shape (items, labels).
 
         Parameters
         ----------
@@ -172,7 +172,6 @@ def _dense(X: Any, what: str) -> Array:
     dense = np.asarray(X)
     if dense.ndim != 2 or dense.dtype.kind not in "fiub":
         raise InputError(
-            f"{what} must be a numeric matrix with one row per item; got an array of {dense.dtype} of shape"
-            f" {dense.shape}"
+            f"{what} must be a numeric matrix with one row per item; got dtype {dense.dtype} and shape {dense.shape}"
         )
     return dense.astype(float)

@@ -42,8 +42,8 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
     edges, price = frozen(np.asarray(starts), np.int64), frozen(np.asarray(costs), np.float64)
     if price.shape != (X.shape[0],) or edges[0] != 0 or edges[-1] != X.shape[0] or (np.diff(edges) < 1).any():
         raise ValueError(
-            f"starts must increase from 0 to {X.shape[0]}, the number of candidates, with one cost per candidate; got"
-            f" costs of shape {price.shape}"
+            f"starts must increase from 0 to {X.shape[0]}, the number of candidates, and costs must have one element"
+            f" per candidate; got costs of shape {price.shape}"
         )
     if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], MAX_FEATURES):
         raise ValueError(f"feature indices must be from 0 to {min(X.shape[1], MAX_FEATURES) - 1}")
@@ -68,7 +68,7 @@ class FeatureCells(NamedTuple):
 def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
     """Convert flat cell indices (first mode fastest) to row indices of the stacked factors."""
     if not sizes or (len(place) and not 0 <= place.min() <= place.max() < int(np.prod(sizes, dtype=np.int64))):
-        raise ValueError(f"cells must be inside a tensor of sizes {sizes}")
+        raise ValueError(f"cell indices must be inside a tensor of shape {sizes}")
     offsets = np.r_[0, np.cumsum(sizes)]
     at = np.stack(np.unravel_index(place, sizes, order="F"), axis=1) + offsets[:-1]
     return FeatureCells(frozen(at, np.int32), int(offsets[-1]))
@@ -150,13 +150,11 @@ def tensor_mira_lists(
     D, H = cells.at.shape[1], factors.shape[1]
     if len(cells.at) < lists.features or norms.shape != (H, D) or len(factors) != cells.rows:
         raise ValueError(
-            f"cells, norms and factors must match {lists.features} features; got {len(cells.at)} cells and"
-            f" norms {norms.shape}"
+            f"cells must have at least {lists.features} rows, and norms and factors must match cells; got"
+            f" {len(cells.at)} rows and norms of shape {norms.shape}"
         )
     if turns.shape not in {(len(order), H * D), (len(order), 0)}:
-        raise ValueError(
-            f"turns must have {H * D} columns, or none, for each of the {len(order)} lists; got {turns.shape}"
-        )
+        raise ValueError(f"turns must have shape ({len(order)}, {H * D}) or ({len(order)}, 0); got {turns.shape}")
     if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
         raise ValueError(f"turns must contain vector indices below {H * D}")
     _owned(factors, norms)
@@ -190,7 +188,7 @@ def _weights(lists: CandidateLists, *arrays: NDArray[np.float64]) -> None:
 def _owned(*arrays: NDArray[np.float64]) -> None:
     for array in arrays:
         if array.dtype != np.float64 or not array.flags.c_contiguous:
-            raise ValueError("arrays updated in place must be contiguous and in double precision")
+            raise ValueError("arrays that are updated in place must be contiguous and of dtype float64")
 
 
 MAX_ROUNDS = 100
@@ -211,7 +209,7 @@ def _list_scores(w, indptr, indices, values, first, last, s):
 
 @njit(cache=True, nogil=True)
 def _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, turn):
-    """Numba kernel: score the candidates of a list by low-rank weights, which are cached in ``w`` for this turn."""
+    """Numba kernel: score the candidates of a list by low-rank weights, caching feature weights in ``w``."""
     D, H = cells.shape[1], F.shape[1]
     for c in range(first, last):
         total = 0.0
@@ -232,9 +230,9 @@ def _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, we
 
 @njit(cache=True, nogil=True)
 def _contenders(s, costs, first, n, augmented):
-    """Numba kernel: return the highest-scoring, the most violating and the best cheapest candidate of a list.
+    """Numba kernel: return the highest-scoring, the most violating and the cheapest candidate of a list.
 
-    Ties go to the first.
+    Ties go to the higher score among the cheapest, otherwise to the first.
     """
     best, wrong, right = 0, 0, 0
     for c in range(1, n):
@@ -354,7 +352,7 @@ def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, 
 
 @njit(cache=True, nogil=True)
 def _touched(cells, at, m, marked, rows, counts):
-    """Numba kernel: collect the distinct factor rows of each mode for the features that differ."""
+    """Numba kernel: collect the distinct factor rows of each mode that belong to the given features."""
     for d in range(len(counts)):
         counts[d] = 0
         for k in range(m):

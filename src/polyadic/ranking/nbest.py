@@ -163,11 +163,11 @@ def read_nbest(path: str | os.PathLike[str], *, costs: bool = True) -> Iterator[
             try:
                 yield _list(written, where, number, costs=costs)
             except UnicodeEncodeError:
-                raise InputError(f"{where}: a text contains an unpaired surrogate, which is not a character") from None
+                raise InputError(f"{where}: text must not contain unpaired surrogates") from None
             except (ValueError, RecursionError) as fault:
                 raise InputError(f"{where}: {fault}") from None
     if number < 0:
-        raise InputError(f"{path} has no candidate lists")
+        raise InputError(f"{path} must contain at least one candidate list")
 
 
 def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
@@ -197,7 +197,7 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
         for named, score in zip(features, scores, strict=True):
             if SCORE in named:
                 raise ValueError(
-                    f"a candidate has both a score and a feature {SCORE!r}, which is derived from the score; remove one"
+                    f"a candidate must not have both a score and a feature {SCORE!r}, which is derived from the score"
                 )
             named[SCORE] = score - highest
     return NBest(where, said.get("id", number), [candidate.get("text") for candidate in candidates], paid, features)
@@ -209,7 +209,7 @@ def _features(said: Any) -> dict[str, float]:
             raise ValueError("features in a list must be strings")
         return {name: float(times) for name, times in Counter(said).items()}
     if not isinstance(said, dict):
-        raise ValueError(f"features must be a list of names or an object with numbers; got {said!r:.40}")  # noqa: TRY004 all errors are ValueError
+        raise ValueError(f"features must be a list of names or an object with numeric values; got {said!r:.40}")  # noqa: TRY004 all errors are ValueError
     return {name: _number(f"feature {name!r:.40}", value) for name, value in said.items()}
 
 

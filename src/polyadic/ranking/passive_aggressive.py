@@ -63,10 +63,10 @@ REFRESH_INTERVAL = 1024
 
 
 class Learner(Protocol):
-    """Protocol of weights that are trained online on candidate lists."""
+    """Protocol for models that are trained online on candidate lists."""
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Update the weights on lists in the given order; return the sums of choice costs, losses and updates."""
+        """Update the weights on lists in the given order, and return the total cost, loss and number of updates."""
 
     def reached(self) -> Factors:
         """Return copies of the feature weights (averaged if requested) and of the underlying factors."""
@@ -126,11 +126,11 @@ class Linear:
 
 
 class Multilinear:
-    """Low-rank tensor of feature weights, with factors of shape (n_d, H), trained by MIRA.
+    """Model with a low-rank tensor of feature weights, trained by MIRA.
 
-    ``place`` is the cell of each feature, first mode fastest. ``updates`` orders the vectors of a step: random; by
-    component and mode, starting at the next one for each list; always the same; or all at once. ``cap`` bounds a step:
-    by C / B, C, or not at all.
+    Factors have shape (n_d, H). ``place`` is the cell of each feature, first mode fastest. ``updates`` orders the
+    vectors of a step: random; by component and mode, starting at the next one for each list; always the same; or all at
+    once. ``cap`` bounds a step: by C / B, C, or not at all.
     """
 
     def __init__(

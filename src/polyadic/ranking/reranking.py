@@ -73,9 +73,9 @@ def as_rows(X: Any) -> csr_array:
     try:
         rows = csr_array(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"rows must be a table of numbers: {error}") from None
+        raise InputError(f"rows must be a numeric array: {error}") from None
     if rows.ndim != 2 or not np.isfinite(rows.data).all():
-        raise InputError("rows must be a table of finite numbers")
+        raise InputError("rows must be a two-dimensional array of finite numbers")
     return csr_array(hstack([rows, np.ones((rows.shape[0], 1))], format="csr"))
 
 
@@ -140,7 +140,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         sizes = [(check_block(block).features.shape[1], len(block)) for block in blocks]
         V, count = max((width for width, _ in sizes), default=0), sum(count for _, count in sizes)
         if not V or not count:
-            raise InputError(f"there are no {'lists' if V else 'features'} to learn from")
+            raise InputError(f"X must contain at least one {'candidate list' if V else 'feature'}")
         learner = self._learner(blocks, V, rng.spawn(1)[0])  # the order of lists does not depend on the model
         solver = passive_aggressive(blocks, learner, rng=rng if self.shuffle else None)
         measure = None if validation is None else held_out_cost(validation, classes, V)
@@ -230,7 +230,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     def _class_weights(self) -> NDArray[np.float64]:
         if not hasattr(self, "classes_"):
-            raise InputError("the model was fitted to candidate lists; pass QueryGroups")
+            raise InputError("X must be QueryGroups, because the model was fitted to candidate lists")
         return self.weights_.reshape(len(self.classes_), -1)
 
 
@@ -256,7 +256,7 @@ def as_blocks(X: Any) -> Iterable[QueryGroups]:
     if not hasattr(X, "__iter__") or isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
         raise InputError("X must be QueryGroups, blocks of QueryGroups, or rows with labels y")
     if iter(X) is X:
-        raise InputError("blocks are read several times; pass a list instead of an iterator")
+        raise InputError("blocks must be re-iterable; pass a list instead of an iterator")
     blocks: Iterable[QueryGroups] = X
     return blocks
 
@@ -313,7 +313,7 @@ class BestReranker(NamedTuple):
 def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any) -> BestReranker:
     """Fit clones of several models and return the one with the lowest validation cost; ties go to the first."""
     if not models:
-        raise InputError("there is no model to choose from; pass at least one")
+        raise InputError("models must contain at least one model", "models")
     fitted, costs = [], []
     for model in tracked(models, "model selection", total=len(models)):
         fitted.append(clone(model).fit(X, y, validation=validation))

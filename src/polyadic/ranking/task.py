@@ -218,7 +218,7 @@ def _detected(path: Path, form: str) -> str:
     with open_bytes(str(path)) as file:
         begin = file.read(4096).removeprefix(codecs.BOM_UTF8).lstrip()
     if not begin:
-        raise InputError(f"{path} has no lists")
+        raise InputError(f"{path} must contain at least one candidate list")
     return "jsonl" if begin.startswith(b"{") else "svmrank"
 
 
@@ -229,9 +229,9 @@ def _opened(path: Path, form: str, options: dict[str, Any]) -> Any:
 
     if str(path) == "-" or path.is_fifo():  # bytes read to detect the format cannot be read again
         if "names" not in options:
-            raise InputError("training reads the lists several times; write them to a file")
+            raise InputError("training requires a file, because the lists are read several times; got a pipe")
         if form != "jsonl":
-            raise InputError(f"a pipe can only be read as JSON lines, with format jsonl; got {form}", "format")
+            raise InputError(f"format must be jsonl to read lists from a pipe; got {form}", "format")
     return NBestLists(path, **options) if _detected(path, form) == "jsonl" else RankLines(path)
 
 
@@ -242,5 +242,5 @@ def _opened_for(names: Sequence[str] | None, path: Path, form: str, *, unknown: 
         needed, found = (
             ("number, as in SVMrank lines", "name") if names is None else ("name, as in JSON lines", "number")
         )
-        raise InputError(f"the model identifies features by {needed}, but {path} by {found}")
+        raise InputError(f"{path} must identify features by {needed}, like the training data; got feature {found}s")
     return blocks

@@ -41,7 +41,7 @@ FeatureMapping = Literal["guided", "sequential", "random", "hashed"]
 
 
 def mode_sizes(V: int, D: int) -> tuple[int, ...]:
-    """Return ``D`` mode sizes near :math:`V^{1/D}` that give at least ``V`` cells with the smallest sum."""
+    """Return ``D`` mode sizes near :math:`V^{1/D}` with the smallest sum for a tensor of at least ``V`` cells."""
     low = round(V ** (1 / D))
     low -= low**D > V
     ups = next(k for k in itertools.count() if low ** (D - k) * (low + 1) ** k >= V)
@@ -68,7 +68,9 @@ def places(
     if mapping == "hashed":
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
     if room < V:
-        raise InputError(f"sizes {tuple(sizes)} give {room:,} cells, fewer than the {V:,} features; raise sizes")
+        raise InputError(
+            f"sizes must give at least {V:,} cells, one per feature; {tuple(sizes)} give {room:,}", "sizes"
+        )
     order = np.arange(V)
     if mapping == "random":
         order = np.random.default_rng(seed).permutation(room)
@@ -77,7 +79,9 @@ def places(
         weights = np.asarray([] if v is None else v, float)
         if weights.shape != (V,):
             raise InputError(
-                f"the guided mapping requires a weight for each of the {V:,} features; got {weights.shape}"
+                f"v must have one weight for each of the {V:,} features for mapping='guided'; got {weights.shape}",
+                "mapping",
+                "v",
             )
         order = guided_order(weights, room // sizes[-1])
     place = np.empty(V, np.int64)

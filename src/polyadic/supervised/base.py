@@ -111,14 +111,14 @@ class FactorizationMachineBase(Model):
         return Explanation.of(float(score), ((name, unit * part) for name, part in parts))
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
-        """Return the score of a row, the parameter matrices of all machines in the score, and a common scale.
+        """Return the score of a row, the parameter matrices of the machines summed in the score, and their scale.
 
         The sum excludes a constant.
         """
         del X  # unused
         raise InputError(
-            f"{type(self).__name__} averages probabilities over samples, which are not a sum of feature contributions;"
-            " use FactorizationMachineClassifier (als, adagrad, sgd) to explain predictions"
+            f"explanations are not supported by {type(self).__name__}, whose averaged probabilities are not a sum of"
+            " feature contributions; use FactorizationMachineClassifier (solver als, adagrad or sgd)"
         )
 
     @property
@@ -236,7 +236,7 @@ class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
 
     def _truth(self, y: NDArray[Any]) -> NDArray[np.float64]:
         if (strange := ~np.isin(y, self.classes_)).any():
-            raise InputError(f"class {str(y[strange][0])!r} is not one of {self.classes_.tolist()}")
+            raise InputError(f"labels must be among the classes {self.classes_.tolist()}; got {str(y[strange][0])!r}")
         return (y == self.classes_[1]).astype(float)
 
 

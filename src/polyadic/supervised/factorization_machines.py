@@ -71,7 +71,7 @@ class PenalizedMachine(PointMachine, ABC):
         """Loss function of the model."""
 
     def _fit(self, data: Observed, held_out: Observed | None) -> Self:
-        """Fit the parameters; with validation data, keep the sweep with the lowest validation loss."""
+        """Fit the parameters, and keep the sweep with the lowest validation loss if there is validation data."""
         rng = np.random.default_rng(self.seed)
         start, stepper = self._start(data, rng), None
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
@@ -104,7 +104,7 @@ class PenalizedMachine(PointMachine, ABC):
         stepper.epoch(data, self._loss, np.arange(data.table.shape[0]))
         if not (np.isfinite(stepper.bias) and np.isfinite(stepper.V).all()):
             raise InputError(
-                "the parameters diverged, so this update was discarded; lower learning_rate", "learning_rate"
+                "the update was discarded, because the parameters diverged; lower learning_rate", "learning_rate"
             )
         self.bias_, self.V_ = stepper.bias, stepper.V
         squares = stepper.squares if self.solver == "adagrad" else None
@@ -143,7 +143,9 @@ class PenalizedMachine(PointMachine, ABC):
 def supports_partial_fit(model: PenalizedMachine) -> bool:
     """Return whether a model has ``partial_fit``; raise AttributeError if its solver requires all rows at once."""
     if model.solver == "als":
-        raise AttributeError("solver='als' requires all rows at once; use 'adagrad' or 'sgd' for partial_fit")
+        raise AttributeError(
+            "partial_fit is not supported by solver='als', which requires all rows at once; use 'adagrad' or 'sgd'"
+        )
     return True
 
 
@@ -195,7 +197,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         super().check()
         if self.solver == "als" and self.loss == "poisson":
             raise InputError(
-                "loss='poisson' has no bounded curvature, which solver='als' requires; use 'adagrad' or 'sgd'",
+                "loss='poisson' is not supported by solver='als'; use 'adagrad' or 'sgd'",
                 "loss",
                 "solver",
             )
@@ -259,7 +261,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     def _observed(self, X: Any, y: ArrayLike, weight: ArrayLike | None, *, reset: bool) -> Observed:
         table, numbers = self._table_and_targets(X, y, reset=reset, numeric=True)
         if self.loss == "poisson" and numbers.min() < 0:
-            raise InputError(f"loss='poisson' requires targets of at least 0; got {numbers.min():g}", "loss")
+            raise InputError(f"targets must not be negative for loss='poisson'; got {numbers.min():g}", "loss")
         return Observed(table, numbers, checked_weights(weight, X))
 
 

@@ -78,7 +78,7 @@ class FieldEncoder(Model):
         del y
         self.check()
         if not _rows(columns):
-            raise InputError("fields must have at least one row")
+            raise InputError("columns must have at least one row", "columns")
         values: dict[str, list[str] | None] = {}
         for name, column in columns.items():
             if _is_float(column):
@@ -103,7 +103,10 @@ class FieldEncoder(Model):
         """
         check_is_fitted(self)
         if set(columns) != set(self.values_):
-            raise InputError(f"the names of the fields must be {', '.join(self.values_)}; got {', '.join(columns)}")
+            raise InputError(
+                f"columns must have the fields {', '.join(self.values_)}, as in fit; got {', '.join(columns)}",
+                "columns",
+            )
         n = _rows(columns)
         self.skipped_: dict[str, int] = {}
         return csr_array(hstack([self._block(name, columns[name], n) for name in self.values_], format="csr"))
@@ -139,8 +142,8 @@ class FieldEncoder(Model):
         if self.unknown == "error" and self.skipped_[name]:
             first = int(np.argmin(seen))
             raise InputError(
-                f"row {rows[first]}: {name} {words[at[first]]!r:.60} was not seen in fit; use unknown='skip' to"
-                " skip such values",
+                f"row {rows[first]}: value {words[at[first]]!r:.60} of field {name} was not seen in fit; set"
+                " unknown='skip' to skip unseen values",
                 "unknown",
             )
         shares = 1 / np.maximum(lengths, 1)
@@ -150,7 +153,9 @@ class FieldEncoder(Model):
 def _rows(columns: Columns) -> int:
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) != 1:
-        raise InputError(f"there must be at least one field, and all fields must have the same length; got {sizes}")
+        raise InputError(
+            f"columns must contain at least one field, and all fields must have the same length; got {sizes}", "columns"
+        )
     return next(iter(sizes.values()))
 
 
@@ -162,9 +167,9 @@ def _numbers(name: str, column: Any) -> NDArray[Any]:
     try:
         numbers = np.asarray(column, float)  # None becomes NaN
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must contain numbers, as in fit: {error}") from None
+        raise InputError(f"field {name} must contain only numbers: {error}") from None
     if not np.isfinite(numbers).all():
-        raise InputError(f"row {int(np.argmin(np.isfinite(numbers)))}: {name} is not finite")
+        raise InputError(f"row {int(np.argmin(np.isfinite(numbers)))}: field {name} must be finite")
     return numbers
 
 

@@ -106,7 +106,7 @@ class FactorizationMachineRanker(PointMachine):
         below = np.flatnonzero(step)[np.cumsum(step) - 1] - start  # number of lower grades in the group
         better = np.repeat(np.flatnonzero(below), self.n_negatives)
         if not len(better):
-            raise InputError("no group has rows with different grades, so there is nothing to rank")
+            raise InputError("at least one group must have rows with different grades")
 
         def drawn(rng: np.random.Generator) -> Pairs:
             worse = start[better] + (rng.random(len(better)) * below[better]).astype(np.int64)
@@ -115,7 +115,7 @@ class FactorizationMachineRanker(PointMachine):
         return self._fit(drawn, table)
 
     def fit_choices(self, contexts: Any, items: Any, chosen: Any) -> Self:
-        """Fit the model to items chosen in contexts, with randomly sampled other items as negatives.
+        """Fit the model to items chosen in contexts, with randomly sampled unchosen items as negatives.
 
         Feature vectors are ``[context, item]``.
 
@@ -138,11 +138,11 @@ class FactorizationMachineRanker(PointMachine):
         if not A.ndim == B.ndim == N.ndim == 2 or N.shape != (A.shape[0], B.shape[0]):
             raise InputError(f"chosen must have shape ({A.shape[0]}, {B.shape[0]}); got {N.shape}", "chosen")
         if not all(np.isfinite(part.data).all() for part in (A, B, N)):
-            raise InputError("contexts, items and chosen must be finite")
+            raise InputError("contexts, items and chosen must contain only finite values")
         rows = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))
         free = np.flatnonzero(np.diff(N.indptr)[rows] < N.shape[1])
         if not len(free):
-            raise InputError("no context has both chosen and other items, so there is nothing to rank")
+            raise InputError("at least one context must have both chosen and unchosen items")
         at = np.repeat(free, self.n_negatives)
 
         def drawn(rng: np.random.Generator) -> Pairs:

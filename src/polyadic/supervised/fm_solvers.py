@@ -1,4 +1,4 @@
-r"""Parameters, penalties and solvers of factorization machines: coordinate descent, and stochastic gradient descent.
+r"""Parameters, penalties and solvers of factorization machines: coordinate descent and stochastic gradient descent.
 
 .. math:: m(x) = w_0 + \sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots), \quad e_1(z) = \sum_j z_j, \quad
           e_2(z) = \sum_{j < k} z_j z_k, \quad e_3(z) = \sum_{j < k < l} z_j z_k z_l, \ldots
@@ -59,7 +59,7 @@ EPS = 1e-8
 
 
 class Machine(NamedTuple):
-    """Parameters of a factorization machine: the bias and the weights V of shape (features, K)."""
+    """Parameters of a factorization machine: the bias and the parameter matrix V."""
 
     bias: float
     V: Array
@@ -124,7 +124,7 @@ def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: n
 def descend_features(
     data: Observed, start: Machine, *, orders: NDArray[np.int64], loss: Convex, ridge: Ridge, threads: int = 1
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps of coordinate descent over the bias and over the features of each column.
+    """Iterate over sweeps of coordinate descent over the bias and all parameters of the features.
 
     Yields the factors ``[bias, V]``.
     """
@@ -154,7 +154,7 @@ def _left(loss: Convex, y: Array, m: Array) -> Array:
 
 
 class Pairs(NamedTuple):
-    """Pairs of a better row and a worse row of a feature table."""
+    """Pairs of rows of a feature table, with a better and a worse row in each pair."""
 
     table: FeatureTable
     better: NDArray[np.int64]

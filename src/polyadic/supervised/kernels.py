@@ -33,7 +33,7 @@ class FeatureTable:
 
     def __init__(self, X: Any) -> None:
         if X.format != "csr" or not X.has_canonical_format:
-            raise ValueError("features must be a CSR array in canonical format")
+            raise ValueError("X must be a CSR array in canonical format")
         if max(X.shape) > np.iinfo(np.int32).max:
             raise ValueError(f"the numbers of rows and features must be below 2^31; got {X.shape}")
         self.shape: tuple[int, int] = X.shape
@@ -131,26 +131,29 @@ def anova_scores(
 
 
 class GradientBuffer:
-    """Gradients of mini-batches and the accumulated squared gradients of Adagrad, of shape (features, K)."""
+    """Buffer for the gradients of a mini-batch and the squared gradients accumulated by Adagrad."""
 
     def __init__(self, shape: tuple[int, ...], *, squares: Array | None = None) -> None:
         self.squares = np.zeros(shape) if squares is None else np.array(squares, float)
         self._G, self._seen, self._touched = np.zeros(shape), np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
 
     def pull(self, table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any], slopes: Array) -> None:
-        """Accumulate the gradient of ``slopes @ anova_scores(rows)``; call :meth:`sgd` or :meth:`adagrad` next."""
+        """Compute the gradient of weighted scores, ``slopes @ anova_scores(rows)``, for the next step."""
         first = _checked(table, V, orders)
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
             raise ValueError(
-                f"slopes must have one element per row, and V shape {self._G.shape}; got {slopes.shape} and {V.shape}"
+                f"slopes must have one element per row, and V must have shape {self._G.shape}; got shapes"
+                f" {slopes.shape} and {V.shape}"
             )
         slopes = frozen(slopes, np.float64)
         work = *table.rows, wanted, slopes, first, frozen(V, np.float64), self._G, self._seen, self._touched
         self._found = _anova_pull(*work)
 
     def sgd(self, V: Array, *, shares: Array, ridges: Array, step: float) -> None:
-        r"""Update V in place by the SGD step :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`.
+        r"""Update the parameters in place by an SGD step on the penalized loss.
+
+        The new value is :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`.
 
         Only features in :math:`n_j > 0` rows of the batch move. The penalty is evaluated at the end of the step, so
         that no strength of it reverses a sign. ``shares`` are :math:`s_j`, ``ridges`` :math:`\lambda_f` and ``step``
@@ -159,9 +162,9 @@ class GradientBuffer:
         _sgd_features(*self._work(V, shares, ridges), float(step), V, self._G)
 
     def adagrad(self, V: Array, *, shares: Array, ridges: Array, step: float, eps: float) -> None:
-        r"""Update V in place by the Adagrad step :math:`-\eta g / (\epsilon + \sqrt h)` with the penalized gradient g.
+        r"""Update the parameters in place by an Adagrad step on the penalized loss.
 
-        The gradient is :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`.
+        The step is :math:`-\eta g / (\epsilon + \sqrt h)` with :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`.
 
         Only features in :math:`n_j > 0` rows of the batch move. :math:`g^2` is added to :math:`h` first.
         """
@@ -170,7 +173,9 @@ class GradientBuffer:
 
     def _work(self, V: Array, shares: Array, ridges: Array) -> tuple[NDArray[Any], ...]:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:
-            raise ValueError(f"V must be contiguous float64 of shape {self._G.shape}; got {V.dtype} of shape {V.shape}")
+            raise ValueError(
+                f"V must be a contiguous float64 array of shape {self._G.shape}; got {V.dtype} and shape {V.shape}"
+            )
         if shares.shape != V.shape[:1] or ridges.shape != V.shape[1:]:
             raise ValueError(
                 f"shares must have one element per feature and ridges one per column; got {shares.shape} and"
@@ -206,14 +211,15 @@ def anova_sweep(
     single = C.dtype == np.float32
     for A, shape, kind in ((v, (size,), np.float64), (C, (rows, C.shape[-1]), C.dtype if single else np.float64)):
         if A.shape != shape or A.dtype != kind or not A.flags.c_contiguous or not C.shape[-1]:
-            wanted = f"contiguous {np.dtype(kind)} of shape {shape}"
-            raise ValueError(f"expected {wanted}; got {A.dtype} of shape {A.shape}")
+            raise ValueError(
+                f"v and C must be contiguous: expected {np.dtype(kind)} and shape {shape}; got {A.dtype} and {A.shape}"
+            )
     by_row, by_feature = table.single if single else (table.rows[2], table.features[2])
     zeros = np.zeros(size)
     own = [frozen(zeros if x is None else x, np.float64) for x in (ridge, pull, noise)]
     w = frozen(np.zeros(0) if weights is None else weights, np.float64)
     if any(x.shape != (size,) for x in own) or w.shape not in {(0,), (rows,)}:
-        raise ValueError(f"expected one number for each of the {size} features and each of the {rows} rows")
+        raise ValueError(f"ridge, pull and noise must have {size} elements, and weights {rows} or none")
     if C.shape[1] > 1 and not reuse_terms:
         _anova_terms(*table.rows[:2], by_row, v, C)
     features = *table.features[:2], by_feature
@@ -226,7 +232,7 @@ def anova_sweep(
 
 
 def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the index of the first column of each order."""
+    """Validate the parameter matrix, and return the index of the first column of each interaction order."""
     if V.shape != (table.shape[1], len(orders)):
         raise ValueError(f"V must have shape ({table.shape[1]}, {len(orders)}); got {V.shape}")
     return _first(tuple(orders.tolist()))
@@ -242,7 +248,7 @@ def _first(orders: tuple[int, ...]) -> NDArray[np.int64]:
 
 def _inside(rows: NDArray[Any], size: int) -> NDArray[Any]:
     if len(rows) and not 0 <= rows.min() <= rows.max() < size:
-        raise ValueError(f"rows must be from 0 to {size - 1}; got {rows.min()} to {rows.max()}")
+        raise ValueError(f"rows must contain indices from 0 to {size - 1}; got {rows.min()} to {rows.max()}")
     return rows
 
 
@@ -252,7 +258,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _symmetric(columns, values, low, high, first, V, A):
-    """Numba kernel: fill ``A[t, f]`` with the polynomial ``e_t`` of a row, for columns of order t or higher."""
+    """Numba kernel: store the elementary symmetric polynomials of a row for all parameter columns in ``A``."""
     order, K = len(first) - 2, V.shape[1]
     A[0] = 1
     A[1:] = 0
@@ -265,7 +271,7 @@ def _symmetric(columns, values, low, high, first, V, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_scores(starts, columns, values, rows, first, V, out):
-    """Numba kernel: add the score of row ``rows[k]`` to ``out[k]``."""
+    """Numba kernel: add the ANOVA kernel score of each given row to ``out``."""
     order = len(first) - 2
     A = np.empty((order + 1, V.shape[1]))
     for k in range(len(rows)):
@@ -280,9 +286,9 @@ def _anova_scores(starts, columns, values, rows, first, V, out):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touched):
-    """Numba kernel: add the gradient of ``sum slopes[k] score(rows[k])`` to ``G``; return the number of touched rows.
+    """Numba kernel: add the gradient of the weighted sum of row scores to ``G``, and return the number of features.
 
-    ``touched`` lists them; ``seen`` counts the batch rows of each feature, from zero at the start of a batch.
+    ``touched`` lists the features; ``seen`` counts the batch rows of each, from zero at the start of a batch.
     """
     order, K = len(first) - 2, V.shape[1]
     A = np.empty((order + 1, K))
@@ -308,7 +314,7 @@ def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touche
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_features(touched, seen, shares, ridges, step, V, G):
-    """Numba kernel: take an SGD step with L2 shrinkage for the touched rows of ``V``, and reset the gradients."""
+    """Numba kernel: take an SGD step with L2 shrinkage for the features of a batch, and reset the gradients."""
     for k in range(len(touched)):
         j = touched[k]
         each = 1.0 / seen[j]
@@ -320,7 +326,7 @@ def _sgd_features(touched, seen, shares, ridges, step, V, G):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_features(touched, seen, shares, ridges, step, eps, V, G, H):
-    """Numba kernel: take an Adagrad step for the touched rows of ``V``; ``H`` accumulates squared gradients."""
+    """Numba kernel: take an Adagrad step for the features of a batch, and reset the gradients."""
     for k in range(len(touched)):
         j = touched[k]
         share = shares[j] * seen[j]
@@ -334,7 +340,7 @@ def _adagrad_features(touched, seen, shares, ridges, step, eps, V, G, H):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_terms(starts, columns, values, v, C):
-    """Numba kernel: fill ``C[i, t]``, t from 1 on, with the polynomial ``e_t`` of row i for the column ``v``."""
+    """Numba kernel: store the elementary symmetric polynomials of each row for one parameter column in ``C``."""
     order = C.shape[1]
     for i in range(len(C)):
         if order == 2:  # in a register: twice as fast
@@ -354,7 +360,7 @@ def _anova_terms(starts, columns, values, v, C):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull, noise, v, C):
-    """Numba kernel: update ``v[features]`` in turn by minimisation or sampling, and update the residuals ``C[i, 0]``.
+    """Numba kernel: update the parameters of the given features in turn by minimisation or sampling.
 
     The score of a row is linear in ``v_j``, with slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` stand for
     ones.

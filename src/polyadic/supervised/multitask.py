@@ -135,7 +135,9 @@ class LowRankTasks(Model):
         known = ~np.isnan(Y)
         judged = out & known.any(axis=1)
         if not judged.any() or not known[~out].any():
-            raise InputError(f"the {len(Y):,} rows have too few known targets to hold any out")
+            raise InputError(
+                f"y must have more rows with known targets to hold some out for validation; got {len(Y):,} rows", "y"
+            )
         known, right, Z = known[judged], Y[judged], X[judged]
         mean = known.sum() / len(known)
 
@@ -154,18 +156,18 @@ class LowRankTasks(Model):
         )
 
     def decision_function(self, X: Any) -> Array:
-        """Return the predicted targets or, for the logistic loss, the log-odds; shape (n, tasks)."""
+        """Return the predicted targets, or the log-odds for the logistic loss, of shape (n, tasks)."""
         check_is_fitted(self, "U_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the targets or, for the logistic loss, whether the probability of each label exceeds one half."""
+        """Predict the targets, or boolean labels for the logistic loss."""
         m = self.decision_function(X)
         return m > 0 if self.loss == "logistic" else m
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each label, shape (n, labels); raise InputError if the loss is not logistic.
+        """Return the probability of each label, of shape (n, labels).
 
         Raises
         ------
@@ -179,7 +181,7 @@ class LowRankTasks(Model):
         return np.asarray(expit(self.decision_function(X)))
 
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
-        """Predict the target of one given task for each row, shape (n,).
+        """Predict the target of a given task for each row, of shape (n,).
 
         Parameters
         ----------
@@ -202,7 +204,7 @@ class LowRankTasks(Model):
             or (at.size and not 0 <= at.min() <= at.max() < len(self.V_))
         ):
             raise InputError(
-                f"tasks must have one index for each of the {X.shape[0]:,} rows, from 0 to {len(self.V_) - 1:,}",
+                f"tasks must contain an index from 0 to {len(self.V_) - 1:,} for each of the {X.shape[0]:,} rows",
                 "tasks",
             )
         return np.asarray(np.einsum("nr,nr->n", X @ self.U_, self.V_[at]) + self.intercept_[at])

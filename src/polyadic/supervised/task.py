@@ -123,7 +123,7 @@ def train(
                 f"{file} must have labels of two classes; it has {len(set(y.tolist())):,} different labels"
             )
         if task == "ranking" and qid.min() < 0:
-            raise InputError(f"{file} has no qid:; task ranking requires the query of each line", "task")
+            raise InputError(f"{file} must have a query (qid:) on each line for task ranking", "task")
         facts.update(rows=len(y), features=X.shape[1])
         if validation is not None:
             held_out[:] = _read(validation, X.shape[1], unknown)
@@ -166,7 +166,7 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
         raise InputError(f"task {task} requires solver {' or '.join(methods)}; got {solver}", "task", "solver")
     if task == "ranking" and validation is not None:
         raise InputError(
-            "validation is not used with task ranking; leave it out, and evaluate the model later",
+            "validation is not supported for task ranking; leave it out, and evaluate the model after training",
             "validation",
             "task",
         )
@@ -175,7 +175,9 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
             raise InputError(f"{name} is not used for task {task}; leave it out", name, "task")
     refuse_unused(methods, solver, given, by="solver")
     if groups is not None and solver != "mcmc":
-        raise InputError("groups is used only by solver mcmc; leave it out", "groups", "solver")
+        raise InputError(
+            f"groups is supported only by solver mcmc; leave it out for solver {solver}", "groups", "solver"
+        )
     return methods[solver].make(given)
 
 
@@ -190,7 +192,7 @@ def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[n
         row = int(X.indptr.searchsorted(first, side="right"))
         raise InputError(
             f"{file}, row {row}: feature {X.indices[first]} was not in the training data, which had features 0 to"
-            f" {features - 1}; set unknown='skip' to skip such features",
+            f" {features - 1}; set unknown='skip' to skip unknown features",
             "unknown",
         )
     return X[:, :features], y, groups, beyond
@@ -265,7 +267,7 @@ def predict(
     from polyadic.interface import output
 
     if names is not None and not why:
-        raise InputError("names is used only by why; pass both or neither", "names", "why")
+        raise InputError("names requires why; set both, or leave out names", "names", "why")
     machine: Any = model
     X, _, _, skipped = _read(file, machine.n_features_in_, unknown)
     predicted = machine.predict(X).tolist()
@@ -306,7 +308,7 @@ def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
         return {"accuracy": round(float(((p > 0.5) == true).mean()), 6), "log_loss": round(loss, 6)}
     if isinstance(model, FactorizationMachineRanker):
         if groups.min() < 0:
-            raise InputError("a ranking model is evaluated on lines with qid:; no line has one")
+            raise InputError("lines must have a query (qid:) to evaluate a ranking model; no line has one")
         return {"pairs_in_order": round(_in_order(model.predict(X), y, groups), 6)}
     return {"rmse": round(float(np.sqrt(np.mean((model.predict(X) - y) ** 2))), 6)}
 
@@ -324,7 +326,7 @@ def _in_order(scores: Any, grades: Any, groups: Any) -> float:
             right += float((worse.searchsorted(better) + worse.searchsorted(better, "right")).sum()) / 2
             total += len(better) * len(worse)
     if not total:
-        raise InputError("no query has lines with different grades, so there is nothing to compare")
+        raise InputError("at least one query must have lines with different grades")
     return right / total
 
 

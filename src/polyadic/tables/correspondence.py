@@ -145,7 +145,7 @@ class TableAnalysis(TableTransformer):
         self.column_labels_ = tuple(map(str, X.columns)) if named else None
         if isinstance(X, Entries):
             if X.order != 2:
-                raise InputError(f"a table must have order 2 (rows and columns); got entries of order {X.order}")
+                raise InputError(f"X must be Entries of order 2 (rows and columns); got order {X.order}")
             values = X.values.astype(np.float32)
             symmetric = X.symmetric
             N = symmetric_matrix(X.indices, values, X.shape[0]) if symmetric else _table(X, values)
@@ -174,7 +174,7 @@ class TableAnalysis(TableTransformer):
 def check_counts(values: NDArray[Any]) -> None:
     """Raise InputError if a count is negative, infinite or missing."""
     if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise InputError("a table of counts must have no negative, infinite or missing values")
+        raise InputError("counts must be non-negative and finite, without missing values")
 
 
 def _scaled_counts(N: csr_array, power: float) -> csr_array:

@@ -38,10 +38,10 @@ class CrossTable(NamedTuple):
     columns: tuple[str, ...]
 
     def analyse(self, *, n_components: int | None = None) -> CorrespondenceAnalysis:
-        """Fit correspondence analysis with labelled rows and columns; the default is 5 axes, or all if fewer."""
+        """Fit correspondence analysis to the table, by default with 5 axes, or all axes if there are fewer."""
         m, n = self.counts.shape
         if min(m, n) < 2:
-            raise InputError(f"a table needs at least two rows and two columns; got {m:,} and {n:,}")
+            raise InputError(f"a table must have at least two rows and two columns; got {m:,} and {n:,}")
         axes = min(AXES, m - 1, n - 1) if n_components is None else n_components
         model = CorrespondenceAnalysis(axes, seed=0).fit(self.counts)
         model.row_labels_, model.column_labels_ = self.rows, self.columns
@@ -108,12 +108,12 @@ def cross_table(
         corpus = source if isinstance(source, Corpus) else Corpus.open(source)
         idle = next(iter(reading if counts is None else ["counts"]), None)
         if idle is not None:
-            raise InputError(f"{idle} can be used only with files, but {corpus.path} is a corpus; leave it out", idle)
+            raise InputError(f"{idle} is supported only for files; leave it out for the corpus {corpus.path}", idle)
         if words is not None and columns is not None:
             raise InputError("words and columns are mutually exclusive; leave one of them out", "words", "columns")
         return _of_corpus(corpus, rows, columns, check_int("words", WORDS if words is None else words, low=2))
     if words is not None:
-        raise InputError(f"words can be used only with a corpus, but {source} is not one; leave it out", "words")
+        raise InputError(f"words is supported only for a corpus; leave it out for the file {source}", "words")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
         raise InputError("rows and columns must be given together to count the values of both", "rows", "columns")
     path = str(source)
@@ -122,7 +122,7 @@ def cross_table(
         kind = format_of(file, table=True)
         if kind not in ROWS:
             raise InputError(
-                f"a table must be {', '.join(ROWS)}, but {file.name} looks like {kind}; if it is a table,"
+                f"the format of a table must be {', '.join(ROWS)}; {file.name} looks like {kind}; if it is a CSV file,"
                 " set format='csv'",
                 "format",
             )
@@ -140,12 +140,14 @@ def _of_counts(file: File, names: list[str], body: Iterator[tuple[int, Sequence[
     for number, (label, *cells) in body:
         text = "" if label is None else str(label).strip()
         if text in labels:
-            raise InputError(f"{file.name}, row {number}: the label {text!r} is already used in row {labels[text]}")
+            raise InputError(
+                f"{file.name}, row {number}: row labels must be unique; {text!r} is also in row {labels[text]}"
+            )
         labels[text] = number
         values.append([_number(file, number, name, cell) for name, cell in zip_longest(columns, cells)])
     if not values or not columns:
         raise InputError(
-            f"{file.name} has no cells; a table needs column labels in the first row and row labels in the first column"
+            f"{file.name} must have column labels in the first row and row labels in the first column; it has no cells"
         )
     return CrossTable(csr_array(np.array(values, float)), tuple(labels), columns)
 
@@ -194,7 +196,7 @@ def _crossed(first: list[Any], second: list[Any], weights: NDArray[np.float64]) 
     (rows, i), (columns, j) = _numbered(first), _numbered(second)
     known = (i >= 0) & (j >= 0)
     if not known.any():
-        raise InputError("nothing to count: no record has a value in both columns")
+        raise InputError("at least one record must have a value in both columns")
     return CrossTable(csr_array((weights[known], (i[known], j[known])), (len(rows), len(columns))), rows, columns)
 
 

@@ -51,7 +51,7 @@ def gini_index(categories: ArrayLike) -> float:
     """
     counts = np.unique(np.asarray(categories), return_counts=True)[1]
     if not len(counts):
-        raise InputError("the Gini index needs at least one observation")
+        raise InputError("categories must contain at least one observation", "categories")
     return float(1 - ((counts / counts.sum()) ** 2).sum()) / 2
 
 

@@ -132,7 +132,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         for difference, given in own.items():
             if difference != self.difference and (idle := [name for name, there in given.items() if there]):
                 raise InputError(
-                    f"{idle[0]} has no effect with difference={self.difference!r}; it requires {difference!r}",
+                    f"{idle[0]} requires difference={difference!r}; got difference={self.difference!r}",
                     "difference",
                 )
 

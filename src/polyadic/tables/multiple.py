@@ -99,7 +99,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         Z = self._indicator(values)
         Q = values.shape[1]
         if self.correction != "none" and Q < 2:
-            raise InputError("correcting the inertias requires at least 2 variables; got 1")
+            raise InputError("X must have at least 2 variables to correct the inertias; got 1")
         self.analysis_ = plain = CorrespondenceAnalysis(self.n_components, seed=self.seed).fit(Z)
         names = getattr(self, "feature_names_in_", range(Q))
         self.categories_ = [f"{name}={level}" for name, some in zip(names, self.levels_, strict=True) for level in some]

@@ -134,7 +134,9 @@ def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], flo
     n = float(r.sum())
     if not 0 < n < np.inf:
         raise InputError(
-            "the table is empty: all its cells are zero" if n == 0 else "the sum of the table overflows; scale it down"
+            "the table must have at least one non-zero cell"
+            if n == 0
+            else "the sum of the table overflows; scale it down"
         )
     return r / n, c / n, n
 

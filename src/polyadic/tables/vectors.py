@@ -132,9 +132,8 @@ class CorrespondenceVectors(Model):
         if len(self.vectors_) != len(words):
             raise InputError(
                 f"words must contain one word for each of the {len(self.vectors_):,} vectors ({self.side}); got"
-                f" {len(words):,}."
-                " Vectors of positional contexts stand for a word at a position and cannot be"
-                " labelled by words"
+                f" {len(words):,}; vectors of positional contexts cannot be labelled by words",
+                "words",
             )
         return Embedding(words, self.vectors_, counts=counts)
 
@@ -142,7 +141,7 @@ class CorrespondenceVectors(Model):
         """Raise InputError if a setting is out of range, or if settings are mutually exclusive."""
         super().check()
         if self.scores is None and self.score_weight != 1:
-            raise InputError("score_weight has no effect without scores", "score_weight")
+            raise InputError("score_weight requires scores; set both, or leave out score_weight", "score_weight")
         if self.residual != "sgns" and (self.shift, self.smoothing) != (1, 1):
             names = "residual", "shift", "smoothing"
             raise InputError(f"shift and smoothing require residual='sgns'; got residual={self.residual!r}", *names)
@@ -158,7 +157,7 @@ class CorrespondenceVectors(Model):
             return {}
         words = tuple(self.words or ())
         if len(words) != shape[0]:
-            raise InputError(f"the kernel requires the {shape[0]:,} words of the table; got {len(words):,}")
+            raise InputError(f"words must contain the {shape[0]:,} words of the table; got {len(words):,}", "words")
         places = shape[1] // shape[0]
         if self.scores is not None:
             T = csr_array(self.score_weight * _matrix(self.scores, words))
@@ -182,8 +181,7 @@ def _matrix(scores: Collection[tuple[str, str, float]], words: Sequence[str]) ->
     known = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
     if not known or not max(known.values()) > 0 or min(known.values()) < 0:
         raise InputError(
-            "scores must be non-negative, and at least one pair of different words of the vocabulary must have a"
-            " positive score",
+            "scores must be non-negative, with a positive score for at least one pair of different vocabulary words",
             "scores",
         )
     i, j = np.array([sorted(pair) for pair in known]).T

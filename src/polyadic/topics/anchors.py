@@ -111,14 +111,12 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
     A document of :math:`n` words has :math:`n (n - 1)` pairs of positions; documents have equal weight.
     """
     if (counts.data != np.rint(counts.data)).any():
-        raise InputError(
-            "AnchorTopics requires word counts, which are whole numbers; do not apply weights such as TF-IDF"
-        )
+        raise InputError("X must contain word counts, which are whole numbers; do not apply weights such as TF-IDF")
     n = counts.sum(axis=1, dtype=float)
     pairs = n * (n - 1)
     kept = csr_array(counts[pairs > 0], dtype=float)
     if not kept.shape[0]:
-        raise InputError("no document has two words; AnchorTopics requires words that co-occur")
+        raise InputError("at least one document must have two or more words")
     listed = min(float((np.diff(kept.indptr).astype(float) ** 2).sum()), float(kept.shape[1]) ** 2)
     resources.check_memory(36 * listed, "the co-occurrence of words", "leave out rare words (min_count)")
     weighted = csr_array(diags_array(1 / pairs[pairs > 0]) @ kept)
@@ -144,9 +142,9 @@ def find_anchors(
     basis = np.zeros((n_components, Q.shape[1]))
     for k in range(n_components):
         if not len(left) or left.max() <= ROUNDING_TOL * squares.max():
-            limit = f"so n_components can be at most {k}" if k else "since every word occurs in too few documents"
             raise InputError(
-                f"only {k} words can be anchors, {limit}; lower min_documents or n_components",
+                f"n_components must not exceed the number of possible anchor words, {k}; lower n_components, or"
+                " min_documents to allow more words",
                 "min_documents",
                 "n_components",
             )

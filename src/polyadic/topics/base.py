@@ -78,7 +78,7 @@ class Topics(Transformer, ABC):
             row = int(np.searchsorted(table.indptr, table.data.argmin(), side="right")) - 1
             raise InputError(f"Negative values in data cannot be used; row {row} contains {table.data.min():g}")
         if reset and not table.data.any():
-            raise InputError("every value of the table is zero, so there is nothing to factorize")
+            raise InputError("X must contain at least one non-zero value")
         return table
 
     @property

@@ -47,7 +47,7 @@ FIRST_STEP, STEP_SHRINK, STEP_GROWTH, LIMIT_GROWTH = 0.5, 1.5, 1.05, 1.01
 
 
 class WeightedCells(NamedTuple):
-    """Weighted cells of a table, with a common weight for all unobserved cells, which are zeros.
+    """Weighted cells of a table whose unobserved cells are zeros with a common weight.
 
     ``weights`` of None are ones.
     """
@@ -99,7 +99,7 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
             )
         w = np.asarray(csr_array(weights)[rows, table.indices], np.float32)
         if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
-            raise InputError("weights must be finite, not negative, and not all zero", "weights")
+            raise InputError("weights must be finite, non-negative and not all zero", "weights")
     if zero_weight and beta not in {1, 2}:
         resources.check_memory(24.0 * np.prod(table.shape), "a dense table of all cells", "use loss='squared' or 'kl'")
         every = np.full(table.shape, zero_weight, np.float32)
@@ -109,8 +109,8 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
         table, w, zero_weight = csr_array((table.toarray().ravel(), columns, starts), table.shape), every.ravel(), 0.0
     if beta == 0 and len(table.data) and table.data.min() <= 0:
         raise InputError(
-            "loss=0 (Itakura-Saito) requires positive values; leave zeros out of a sparse table,"
-            " with unobserved='missing'",
+            "X must contain only positive values for loss=0 (Itakura-Saito); leave zeros out of a sparse table, and set"
+            " unobserved='missing'",
             "loss",
             "unobserved",
         )
@@ -180,7 +180,7 @@ class Divergence:
 
     def __init__(self, cells: WeightedCells, *, beta: float, l1: float = 0.0, threads: int) -> None:
         if cells.zero_weight and beta != 1:
-            raise ValueError(f"zero cells must be stored if beta is not 1; got beta={beta}")
+            raise ValueError(f"zero_weight must be 0 unless beta is 1; store zeros explicitly for beta={beta}")
         self.cells, self.beta, self.l1, self.threads = cells, beta, l1, threads
         self.entries, self.constant = cells.entries(), cells.constant(beta)
 

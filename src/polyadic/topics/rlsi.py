@@ -129,7 +129,7 @@ def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Arra
 def latent_indexing(
     X: csr_array, start: Array, *, l1: float, l2: float, passes: int = 1, threads: int
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps that solve for the document factors and update the topics; none increases the objective.
+    """Iterate over sweeps that solve for the document factors and update the topics without increasing the objective.
 
     Topics :math:`H` have shape (words, R).
 
@@ -149,7 +149,7 @@ def latent_indexing(
 
 
 def _balance(H: Array, W: Array, *, l1: float, l2: float) -> Array:
-    """Return the scale of each topic that minimizes the sum of both penalties.
+    """Return the scale of each topic that minimizes the sum of the topic and document penalties.
 
     Documents scale inversely.
     """

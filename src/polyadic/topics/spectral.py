@@ -104,9 +104,7 @@ class SpectralLDA(Topics):
 
     def _learn(self, counts: csr_array) -> None:
         if (counts.data != np.rint(counts.data)).any():
-            raise InputError(
-                "SpectralLDA requires word counts, which are whole numbers; do not apply weights such as TF-IDF"
-            )
+            raise InputError("X must contain word counts, which are whole numbers; do not apply weights such as TF-IDF")
         counts, seed = csr_array(counts, dtype=float), 0 if self.seed is None else int(self.seed)
         moments = WordMoments(counts, self.alpha0)
         check_int("n_components", self.n_components, low=1, high=counts.shape[1])
@@ -136,7 +134,7 @@ class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
         n = counts.sum(axis=1)
         self._C = csr_array(counts[n >= 3])
         if not self._C.shape[0]:
-            raise InputError("no document has three words; SpectralLDA requires documents with at least three")
+            raise InputError("at least one document must have three or more words")
         n = n[n >= 3]
         D = len(n)
         self._twos, self._threes = 1 / (D * n * (n - 1)), 1 / (D * n * (n - 1) * (n - 2))

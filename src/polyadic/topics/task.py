@@ -129,7 +129,7 @@ def assign(
     from polyadic.text.readers import documents, name_of_document, with_documents_by_line
 
     if out is not None and out.suffix != ".npy":
-        raise InputError(f"{out} must end in .npy")
+        raise InputError(f"out must be the name of an .npy file; got {out}", "out")
     output.check_file(out, force=force)
     names: list[str | int] = []
 

@@ -162,7 +162,7 @@ class TextTopics(Transformer):
         judged = hidden.sum(axis=1) > 0
         if not judged.any() or out.all():
             raise InputError(
-                f"cannot hold documents out for validation: the {len(out):,} documents are too few or too short"
+                f"holding out documents for validation requires longer or more documents; got {len(out):,} documents"
             )
         seen, hidden = seen[judged], hidden[judged]
         mean = hidden.sum(dtype=float) / hidden.shape[0]
@@ -197,7 +197,8 @@ class TextTopics(Transformer):
         counts = counts_by_row(counts)
         if len(words) != counts.shape[1]:
             raise InputError(
-                f"words must name each of the {counts.shape[1]} columns of the table; got {len(words)} words", "words"
+                f"words must contain one word for each of the {counts.shape[1]:,} columns; got {len(words):,}",
+                "words",
             )
         idf = np.ones(len(words))
         if self.method in TFIDF_METHODS:
@@ -230,7 +231,7 @@ class TextTopics(Transformer):
         """Return the topic weights of new documents, given their word counts."""
         check_is_fitted(self)
         if not counts.shape[0]:
-            raise InputError("there are no documents")
+            raise InputError("at least one document is required; got none")
         return self.model_.transform(self._weighted(counts_by_row(counts), self.idf_))
 
     def top_words(self, top: int = 10) -> list[list[str]]:
@@ -242,7 +243,7 @@ class TextTopics(Transformer):
 
     @property
     def word_weights_(self) -> NDArray[Any]:
-        """Word weights of each topic, without the inverse document frequency of TF-IDF."""
+        """Word weights of each topic, divided by the inverse document frequencies of TF-IDF."""
         check_is_fitted(self)
         return np.asarray(self.model_.components_ / self.idf_)
 

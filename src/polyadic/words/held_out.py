@@ -89,7 +89,8 @@ def gaps(
     if not len(new):
         raise InputError(
             f"no tuple of {order} words occurs at least {min_count} times in the held-out text and never in the"
-            " training text; use more text, or lower min_count"
+            " training text; use more text, or lower min_count",
+            "min_count",
         )
     new = rng.permutation(new)[:size]
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer

@@ -116,7 +116,7 @@ class BayesianFactorization(DatabaseModel):
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
-        """Draw further samples from the Markov chain, as if ``draws`` had been larger in the fit.
+        """Draw further samples from the Markov chain, as if ``fit`` had been called with more draws.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class BayesianFactorization(DatabaseModel):
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
     ) -> None:
-        """Sample the factors of new entities in each stored sample, then run a new chain if sweeps are requested.
+        """Sample the factors of new entities for each stored sample, then run a new chain if sweeps are requested.
 
         The new chain starts from the last draw.
         """
@@ -179,21 +179,23 @@ class BayesianFactorization(DatabaseModel):
     def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
         del row
         if not self.draws_:
-            raise InputError("no samples are stored; set n_samples above 0", "n_samples")
+            raise InputError("the model has no stored samples; fit it with n_samples above 0", "n_samples")
         for state, alphas in self.draws_:
             mu, precision = expected_prior(coupled.factor(state[0], s).astype(float), self._priors())
             yield Given(state, alphas.tolist(), precision, precision @ mu)
 
     def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
         if not self.draws_:
-            raise InputError("no samples are stored; set n_samples above 0, or use averages()", "n_samples")
+            raise InputError(
+                "the model has no stored samples; fit it with n_samples above 0, or use averages()", "n_samples"
+            )
         averages = Average(), Average()
         for draw in self.draws_:
             self._add(relation, indices, draw, averages)
         return self._prediction(relation, averages)
 
     def averages(self, relation: str) -> Prediction:
-        """Return predictions for the cells that were passed to ``fit``, averaged over all draws.
+        """Return the predictions for the cells passed to ``fit``, averaged over all draws.
 
         Parameters
         ----------

@@ -100,7 +100,7 @@ class CollectiveFactorization(IterativeDatabaseModel):
         weighed = any(coupled.zeros)
         if self.count_power and weighed:
             raise InputError(
-                "count_power must be 0 if unobserved zeros are weighted, since all rows have the same number of cells",
+                "count_power must be 0 for tables with weighted zeros, whose rows all have the same number of cells",
                 "count_power",
             )
         default = 0.0 if weighed else 0.5
@@ -112,7 +112,9 @@ class CollectiveFactorization(IterativeDatabaseModel):
         if not isinstance(self.ridge, Mapping):
             return [float(self.ridge)] * len(types)
         if unknown := [entity for entity in self.ridge if entity not in types]:
-            raise InputError(f"unknown entity type {unknown[0]!r} in ridge; types are {', '.join(types)}", "ridge")
+            raise InputError(
+                f"ridge contains an unknown entity type {unknown[0]!r}; types are {', '.join(types)}", "ridge"
+            )
         if lacking := [entity for entity in types if entity not in self.ridge]:
-            raise InputError(f"ridge has no value for entity type {lacking[0]!r}", "ridge")
+            raise InputError(f"ridge must have a value for each entity type; {lacking[0]!r} is missing", "ridge")
         return [float(self.ridge[entity]) for entity in types]

@@ -67,7 +67,7 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
 
 
 def logistic_curvature(xi: Array) -> Array:
-    r"""Return the mean of a Polya-Gamma variable, :math:`\tanh(\xi / 2) / (2 \xi)`, which is 1/4 at zero.
+    r"""Return the mean of a Polya-Gamma variable, :math:`\tanh(\xi / 2) / (2 \xi)`, with the limit 1/4 at zero.
 
     >>> logistic_curvature(np.array([0.0, 2.0])).round(4).tolist()
     [0.25, 0.1904]
@@ -108,7 +108,7 @@ def collective(
 def curves(
     coupled: CoupledTables, m: Sequence[Array], squares: Sequence[Array | None] | None = None
 ) -> tuple[list[Array], list[Array]]:
-    """Return the weighted coefficients of the quadratic bounds on the losses of all tables."""
+    """Return the weighted coefficients of quadratic upper bounds on the losses of all tables."""
     c, y = [], []
     for t, term in enumerate(coupled.terms):
         kappa, right = parabola(term.loss, coupled.values[t], m[t], None if squares is None else squares[t])

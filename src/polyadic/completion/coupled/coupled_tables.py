@@ -33,7 +33,7 @@ State = list["NDArray[np.float64]"]
 
 
 class FactorEntries(NamedTuple):
-    """Entries of all tables that involve one factor, sorted by row as in :class:`~polyadic.core.kernels.RowEntries`."""
+    """Entries of all tables that share a factor, sorted by factor row as :class:`~polyadic.core.kernels.RowEntries`."""
 
     starts: Array
     columns: Array  # rows of the stack
@@ -61,7 +61,7 @@ class CoupledTables:
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
         if any(term.zero_weight and len(set(term.slots)) < len(term.slots) for term in self.terms):
             raise InputError(
-                "weighted zeros require a separate factor for each mode and no biases; sample zeros instead"
+                "tables with weighted zeros must have a different factor for each mode; sample zeros instead"
             )
         self.indices = [
             np.ascontiguousarray(term.entries.indices, np.int64) + [self.offsets[s] for s in _slots(term)]
@@ -77,7 +77,7 @@ class CoupledTables:
         self.factor_entries = [self._factor_entries(factor) for factor in range(len(self.sizes))]
 
     def start(self, rank: int, rng: np.random.Generator, *, scale: float) -> State:
-        """Return a random initial state: normal factors with standard deviation ``scale``, and biases of zero."""
+        """Return a random initial state: normal factors with standard deviation ``scale``, and zero biases."""
         stack = np.vstack([scale * rng.standard_normal((self.offsets[-1], rank)), np.ones((1, rank))])
         return [
             stack,
@@ -85,7 +85,7 @@ class CoupledTables:
         ]
 
     def slots(self, table: int) -> tuple[int, ...]:
-        """Return the index of the factor for each mode of a table."""
+        """Return the index of the factor matrix for each mode of a table."""
         return _slots(self.terms[table])
 
     def factor(self, stack: Array, number: int) -> Array:
@@ -93,7 +93,7 @@ class CoupledTables:
         return stack[self.offsets[number] : self.offsets[number + 1]]
 
     def extended(self, state: State, sizes: Sequence[int]) -> State:
-        """Extend a state to larger factors, with zeros for the new rows and biases."""
+        """Extend a state to larger factor matrices, with zeros as new rows and biases."""
         stack = _extended(state[0], [*sizes, 1], [*self.sizes, 1])
         offsets = [
             _extended(part, [1, *(sizes[s] for s in self.slots(t))], [1, *self.terms[t].entries.shape])
@@ -112,7 +112,7 @@ class CoupledTables:
         return kernels.cp_predict(self.indices[table], stack, threads=threads)
 
     def parts(self, table: int) -> list[slice]:
-        """Return the slice of a table's bias vector that belongs to each mode."""
+        """Return the slice of the bias vector of a table for each mode."""
         ends = np.cumsum([1, *self.terms[table].entries.shape]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
 
@@ -129,7 +129,7 @@ class CoupledTables:
     def equations(
         self, number: int, c: Sequence[Array], y: Sequence[Array], offsets: Sequence[Array], scales: Sequence[float]
     ) -> RowEntries:
-        """Return the least-squares equations of the rows of a factor, given weights and right-hand sides by table.
+        """Return the least-squares equations for the rows of a factor, given the weights and targets of each table.
 
         Intercepts and biases are subtracted, and the share of each entry in the weighted zeros of all cells.
         """
@@ -178,7 +178,7 @@ class CoupledTables:
 
 
 def _extended(array: Array, before: Sequence[int], now: Sequence[int]) -> Array:
-    """Extend each block of rows to a new size with rows of zeros."""
+    """Pad each block of rows with zeros to a new size."""
     blocks = np.split(array, np.cumsum(before)[:-1])
     zeros = [np.zeros((n - len(block), *block.shape[1:]), block.dtype) for block, n in zip(blocks, now, strict=True)]
     return np.concatenate([part for pair in zip(blocks, zeros, strict=True) for part in pair])

@@ -87,12 +87,10 @@ class Relation:
     def __post_init__(self) -> None:
         check_settings(self)
         if len(self.entities) < 2:
-            raise InputError(
-                f"entities must name the entity types of at least two modes; got {self.entities!r}", "entities"
-            )
+            raise InputError(f"entities must contain at least two entity types; got {self.entities!r}", "entities")
         if self.columns is not None and len(self.columns) != len(self.entities):
             raise InputError(
-                f"columns must have one name per entity type ({len(self.entities)}); got {self.columns!r}", "columns"
+                f"columns must contain {len(self.entities)} names, one per entity; got {self.columns!r}", "columns"
             )
 
     @property
@@ -107,9 +105,9 @@ class Relation:
 
 
 class Units(NamedTuple):
-    """Centre and scale of the values of a table, which are modelled as ``centre + scale * m``.
+    """Centre and scale by which the values of a table are standardized.
 
-    Both are set before the fit.
+    Values are modelled as ``centre + scale * m``. Both are set before the fit.
     """
 
     centre: float
@@ -135,12 +133,16 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
         raise InputError(
-            f"{name}: value and weight_by require a data frame; got {type(data).__name__}", "value", "weight_by"
+            f"{name}: data must be a data frame if value or weight_by is set; got {type(data).__name__}",
+            "value",
+            "weight_by",
         )
     else:
         indices, values, weights, shape = _listed(name, data)
         if len(shape) != order:
-            raise InputError(f"{name}: data has {len(shape)} modes, but {order} entity types are given")
+            raise InputError(
+                f"{name}: data must have one mode for each of the {order} entity types; got {len(shape)} modes"
+            )
         ones = np.ones(len(values)) if weights is None else np.asarray(weights, float)
         cells = RelationCells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
     if not len(cells.values):
@@ -154,7 +156,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
 def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
     if len(set(wanted)) < len(wanted):
-        raise InputError(f"{name}: two entities have the same type; set columns to the column name of each entity")
+        raise InputError(f"{name}: columns must name the column of each entity if two entities have the same type")
     _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
     columns = [_names(name, column, frame[column]) for column in wanted]
     n = len(columns[0])
@@ -163,13 +165,15 @@ def _framed(name: str, relation: Relation) -> RelationCells:
         for column in (relation.value, relation.weight_by)
     ]
     if any(len(array) != n for array in (*columns, *given)):
-        raise InputError(f"{name}: columns have different lengths")
+        raise InputError(f"{name}: all columns must have the same length")
     return RelationCells(columns, [None] * len(columns), given[0], given[1])
 
 
 def _check_columns(name: str, frame: Any, wanted: Sequence[str | None]) -> None:
     if absent := [column for column in wanted if column is not None and column not in frame]:
-        raise InputError(f"{name}: there is no column {absent[0]!r}; columns are {', '.join(map(str, frame.keys()))}")
+        raise InputError(
+            f"{name}: column {absent[0]!r} is missing; existing columns are {', '.join(map(str, frame.keys()))}"
+        )
 
 
 def _names(name: str, column: str, values: Any) -> Array:
@@ -217,22 +221,25 @@ def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
     if not np.isfinite(w).all() or (w < 0).any():
         raise InputError(f"{name}: weights must be finite and non-negative")
     if relation.loss == "logistic" and not np.isin(x, (0, 1)).all():
-        raise InputError(f"{name}: values of a logistic loss must be 0 or 1; got {x[~np.isin(x, (0, 1))][0]:g}")
+        raise InputError(f"{name}: values must be 0 or 1 for the logistic loss; got {x[~np.isin(x, (0, 1))][0]:g}")
     if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
-        raise InputError(f"{name}: values of a poisson loss must be counts; got {x[(x < 0) | (x != np.floor(x))][0]:g}")
+        strange = x[(x < 0) | (x != np.floor(x))][0]
+        raise InputError(f"{name}: values must be whole numbers from 0 on for the Poisson loss; got {strange:g}")
 
 
 def _check_informative(name: str, relation: Relation, cells: RelationCells) -> None:
-    """Raise InputError if the cells of a table carry no information, such as weights that are all zero."""
+    """Raise InputError if the cells of a table are uninformative, for example if all weights are zero."""
     x = cells.values
     if not cells.weights.any():
-        raise InputError(f"{name}: all weights are zero")
+        raise InputError(f"{name}: at least one weight must be above 0")
     if relation.loss == "logistic" and relation.unobserved == "missing" and (x == x[0]).all():
         raise InputError(
-            f"{name}: all values are {x[0]:g}; use unobserved='zero' to treat unobserved cells as 0", "unobserved"
+            f"{name}: values must include both 0 and 1; all are {x[0]:g}; set unobserved='zero' to treat unobserved"
+            " cells as 0",
+            "unobserved",
         )
     if relation.weighs_zeros and not x.any():
-        raise InputError(f"{name}: all cells are zero")
+        raise InputError(f"{name}: at least one cell must be non-zero")
 
 
 def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
@@ -242,19 +249,21 @@ def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
         modes = [mode for mode, other in enumerate(entities) if other == entity]
         falling = np.sort(indices[:, modes], axis=1)[:, ::-1]
         if (falling[:, 1:] == falling[:, :-1]).any():
-            raise InputError(f"{name}: a cell relates an entity of type {entity} to itself; leave out such cells")
+            raise InputError(
+                f"{name}: a cell must not relate an entity of type {entity} to itself; leave out such cells"
+            )
         indices[:, modes] = falling
     return indices
 
 
 def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
-    """Return the entities of each mode, from a data frame or a list of tuples with one cell per row."""
+    """Return the entity column of each mode, for cells given as a data frame or a list of tuples."""
     if hasattr(cells, "keys"):
         wanted = relation.columns or relation.entities
         _check_columns(name, cells, wanted)
         columns = [cells[column] for column in wanted]
         if len({len(column) for column in columns}) > 1:
-            raise InputError(f"{name}: columns have different lengths")
+            raise InputError(f"{name}: all columns must have the same length")
         return columns
     rows = [tuple(row) if hasattr(row, "__len__") else (row,) for row in cells]
     if any(len(row) != len(relation.entities) for row in rows):
@@ -325,7 +334,7 @@ class Database:
         types = dict.fromkeys(entity for relation in self.relations.values() for entity in relation.entities)
         named = {} if entities is None else dict(entities)
         if unused := [entity for entity in named if entity not in types]:
-            raise InputError(f"no relation has the entity type {unused[0]!r}; types are {', '.join(types)}")
+            raise InputError(f"entity type {unused[0]!r} does not occur in a relation; types are {', '.join(types)}")
         for entity in types:
             self.names[entity], self.sizes[entity] = collect(entity, self.relations, cells, given=named.get(entity))
         self.units: dict[str, Units] = {}
@@ -381,7 +390,7 @@ class Database:
     def relation(self, name: str) -> Relation:
         """Return the relation with the given name, or raise InputError if there is none."""
         if name not in self.relations:
-            raise InputError(f"there is no relation {name!r}; relations are {', '.join(map(str, self.relations))}")
+            raise InputError(f"relation {name!r} does not exist; relations are {', '.join(map(str, self.relations))}")
         return self.relations[name]
 
     def cells(self, name: str) -> Entries:
@@ -419,7 +428,7 @@ class Database:
         fixed: Mapping[str, int] | None = None,
         mention: tuple[str, int] | None = None,
     ) -> CoupledTables:
-        """Convert all tables to the layout of the solvers, with newly sampled zeros where tables require them.
+        """Convert all tables to the layout of the solvers, with sampled zeros where unobserved cells count as negative.
 
         ``fixed`` (number of fixed entities by type) restricts the cells to those that involve another entity, and
         ``mention`` (type, number) to those that involve one entity.
@@ -462,7 +471,7 @@ class Database:
         return names, listed
 
     def name(self, entity: str, number: int) -> Any:
-        """Return the name of an entity, or its index if entities are numbered."""
+        """Return the name of an entity, or the index if entities have no names."""
         names = self.names[entity]
         return number if names is None else names[number].item()
 
@@ -501,7 +510,7 @@ class Database:
             If the type or an entity does not exist.
         """
         if entity not in self.sizes:
-            raise InputError(f"there is no entity type {entity!r}; types are {', '.join(self.sizes)}")
+            raise InputError(f"entity type {entity!r} does not exist; types are {', '.join(self.sizes)}")
         return numbers_of(entity, names, known=self.names[entity], size=self.sizes[entity])
 
     def _located(self, name: str, cells: RelationCells) -> Entries:
@@ -521,7 +530,7 @@ class Database:
         for kept, what in ((values, "values"), (weights, "weights")):
             if (other := np.flatnonzero(kept[inverse.ravel()] != getattr(cells, what))).size:
                 at = tuple(str(column[other[0]]) for column in cells.columns)
-                raise InputError(f"{name}: the cell {at} has several {what}; merge the duplicates")
+                raise InputError(f"{name}: cell {at} has conflicting {what}; merge the duplicates")
         shape = tuple(self.sizes[entity] for entity in relation.entities)
         some = None if (weights == 1).all() else weights
         return Entries(indices, values, shape, some, unobserved=relation.unobserved)
@@ -560,59 +569,62 @@ def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
 def collect(
     entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
 ) -> tuple[Array | None, int]:
-    """Return the names of all entities of a type, or None if entities are numbered, and the number of entities."""
+    """Return the names of all entities of a type (None if entities are given by index) and the number of entities."""
     if given is not None and (given := as_names(given)) is None:
-        raise InputError(f"{entity}: names must be text or whole numbers, without missing values")
+        raise InputError(f"names of entities of type {entity} must be text or whole numbers, without missing values")
     modes = [(name, d) for name in relations for d, other in enumerate(relations[name].entities) if other == entity]
     sizes = {name: size for name, d in modes if (size := cells[name].sizes[d]) is not None}
     tables = [name for name, _ in modes if name not in sizes]
     named = [cells[name].columns[d] for name, d in modes if name not in sizes]
     if len(set(sizes.values())) > 1:
-        raise InputError(f"{entity}: the tables have different numbers of entities: {sizes}")
+        raise InputError(f"entity type {entity} must have the same number of entities in all tables; got {sizes}")
     if sizes and named and given is None:
         raise InputError(
-            f"entities of type {entity} are numbered in {next(iter(sizes))!r} but named in {tables[0]!r};"
-            " use either names or numbers in all tables"
+            f"entities of type {entity} must have names in all tables or in none; {tables[0]!r} has names, but"
+            f" {next(iter(sizes))!r} has indices"
         )
     if sizes and given is not None and set(sizes.values()) != {len(given)}:
         raise InputError(
-            f"{entity}: there are {len(given)} names, but the tables have {next(iter(sizes.values()))} entities"
+            f"entities of type {entity} must have {next(iter(sizes.values()))} names, one per entity in the tables; got"
+            f" {len(given)} names"
         )
     if given is None and not named:
         return None, next(iter(sizes.values()))
     everything = named if given is None else [*named, given]
     if len({array.dtype.kind == "U" for array in everything}) > 1:
         raise InputError(
-            f"entities of type {entity} are named by text in one table and by numbers in another;"
-            " use either text or numbers in all tables"
+            f"names of entities of type {entity} must be text in all tables or numbers in all tables; got both"
         )
     names = np.unique(np.concatenate(named)) if given is None else given
     if len(np.unique(names)) < len(names):
-        raise InputError(f"{entity}: a name occurs twice; names of entities must be unique")
+        raise InputError(f"names of entities of type {entity} must be unique; remove the duplicates")
     return names, len(names)
 
 
 def enlarged(
     entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
 ) -> tuple[Array | None, int]:
-    """Add the entities of a type that first occur in new cells; return all names and the number of entities."""
+    """Add new entities of a type that occur in new cells, and return all names and the number of entities."""
     if names is not None and any(n not in (None, size) for _, n in columns):
-        raise InputError(f"entities of type {entity} have names; new entities must also have names")
+        raise InputError(f"new entities of type {entity} must have names, as in fit; got indices")
     if names is None:
         if any(column.dtype.kind == "U" for column, _ in columns):
-            raise InputError(f"entities of type {entity} have numbers, not names; number new entities from {size}")
+            raise InputError(
+                f"new entities of type {entity} must be given as indices from {size} on, as in fit; got names"
+            )
         if any(n is not None and n < size for _, n in columns):
-            raise InputError(f"new tables must have at least {size:,} entities of type {entity}")
+            raise InputError(f"new tables must have at least {size:,} entities of type {entity}, as in fit")
         return None, max(size, *(int(column.max(initial=-1)) + 1 if n is None else n for column, n in columns))
     named = [column for column, n in columns if n is None]
+    kind = "text" if names.dtype.kind == "U" else "numbers"
     if any((column.dtype.kind == "U") != (names.dtype.kind == "U") for column in named):
-        raise InputError(f"names of {entity} must be {'text' if names.dtype.kind == 'U' else 'numbers'}, as in fit")
+        raise InputError(f"names of new entities of type {entity} must be {kind}, as in fit")
     new = np.setdiff1d(np.concatenate([names[:0], *named]), names)
     return np.concatenate([names, new]), size + len(new)
 
 
 def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generator) -> Entries:
-    """Add up to ``n_negatives`` sampled zeros per observed cell, each with one entity replaced at random."""
+    """Add up to ``n_negatives`` zeros per observed cell, sampled by replacing one entity of the cell at random."""
     order, shape = entries.order, np.array(entries.shape, np.int64)
     drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.n_negatives, axis=0)
     mode = rng.integers(0, order, len(drawn))

@@ -24,7 +24,7 @@ LINE = 4000
 
 
 def read_database(path: str | os.PathLike[str]) -> Database:
-    """Read a database from a TOML declaration and the table files named there.
+    """Read a database from a TOML file and the table files that it declares.
 
     .. code-block:: toml
 
@@ -51,29 +51,29 @@ def read_database(path: str | os.PathLike[str]) -> Database:
     except (OSError, ValueError, RecursionError) as error:  # ValueError: invalid UTF-8 or TOML, very long numbers
         raise unreadable(file, error) from None
     if unknown := set(declared) - {"relations", "entities"}:
-        raise InputError(f"{file}: unknown section {min(unknown)!r}; sections are [relations.NAME] and [entities]")
+        raise InputError(f"{file}: unknown section {min(unknown)!r}; allowed are [relations.NAME] and [entities]")
     relations = declared.get("relations")
     if not isinstance(relations, dict) or not relations:
-        raise InputError(f"{file} declares no relation; add a section [relations.NAME]")
+        raise InputError(f"{file} must declare at least one relation in a section [relations.NAME]")
     tables = {name: _relation(file, name, options) for name, options in relations.items()}
     entities = declared.get("entities", {})
     if not isinstance(entities, dict):
-        raise InputError(f"{file}: entities must be a section [entities]")
+        raise InputError(f"{file}: entities must be declared in a section [entities]")
     return Database(tables, entities={entity: _names(file, entity, where) for entity, where in entities.items()})
 
 
 def _relation(file: Path, name: str, options: Any) -> Relation:
     allowed = {"table", *(field.name for field in fields(Relation))} - {"data"}
     if not isinstance(options, dict):
-        raise InputError(f"{file}: relation {name} must be a section [relations.{name}]")
+        raise InputError(f"{file}: relation {name} must be declared in a section [relations.{name}]")
     if unknown := set(options) - allowed:
-        raise InputError(f"{file}, {name}: unknown option {min(unknown)!r}; options are {_listed(allowed)}")
+        raise InputError(f"{file}, relation {name}: unknown option {min(unknown)!r}; options are {_listed(allowed)}")
     for needed in ("table", "entities"):
         if needed not in options:
-            raise InputError(f"{file}, {name}: {needed} is missing")
+            raise InputError(f"{file}, relation {name}: option {needed} is missing")
     for several in ("entities", "columns"):
         if not isinstance(options.get(several, []), list):
-            raise InputError(f"{file}, {name}: {several} must be a list; got {options[several]!r}")
+            raise InputError(f"{file}, relation {name}: option {several} must be a list; got {options[several]!r}")
     given = dict(options)
     table = file.parent / str(given.pop("table"))
     wanted = [str(column) for column in given.get("columns") or given["entities"]]
@@ -83,7 +83,7 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
     try:
         return Relation(data, **given | {"columns": tuple(wanted), "entities": tuple(given["entities"])})
     except (InputError, TypeError) as error:
-        raise InputError(f"{file}, {name}: {error}") from None
+        raise InputError(f"{file}, relation {name}: {error}") from None
 
 
 def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: list[str]) -> dict[str, list[Any]]:
@@ -98,7 +98,9 @@ def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: l
     if len(places) < len(columns):
         headings = next(lines, Fields(1, [])).fields
         if absent := [column for column in columns if column not in headings]:
-            raise InputError(f"{path}: there is no column {absent[0]!r}; columns are {_listed(headings) or 'none'}")
+            raise InputError(
+                f"{path}: column {absent[0]!r} is missing; existing columns are {_listed(headings) or 'none'}"
+            )
         places = [headings.index(column) for column in columns]
     if min(places) < 0:
         raise InputError(f"{path}: column positions start at 1; got 0")
@@ -126,7 +128,7 @@ def _number(path: Any, line: int, field: str) -> float:
 def _names(file: Path, entity: str, where: Any) -> list[str]:
     path = file.parent / str(where)
     if not (names := read_names(path)):
-        raise InputError(f"{path} contains no names of entities of type {entity}")
+        raise InputError(f"{path} must contain at least one name of an entity of type {entity}")
     return names
 
 

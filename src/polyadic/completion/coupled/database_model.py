@@ -139,13 +139,13 @@ class DatabaseModel(Model, ABC):
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
     ) -> None:
-        """Solve for the rows of new entities (``folded``), then run sweeps over all tables (``coupled``).
+        """Solve for the factors of new entities in ``folded``, then run sweeps over all tables in ``coupled``.
 
         Either may be None.
         """
 
     def _rows(self, stack: Array) -> dict[str, Array]:
-        """Split a stack of factors (:mod:`polyadic.completion.coupled.coupled_tables`) into views by entity type."""
+        """Split the stacked factor matrices into one view per entity type."""
         ends = np.cumsum([0, *self.database_.sizes.values()]).tolist()
         return {entity: stack[a:b] for entity, (a, b) in zip(self.database_.sizes, pairwise(ends), strict=True)}
 
@@ -154,7 +154,7 @@ class DatabaseModel(Model, ABC):
         return [self.state_[0]]
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
-        """Return the expected value of each cell, shape (n,): a probability for truth values, a mean for counts.
+        """Return the expected value of each cell: a probability for binary values, a mean for counts; shape (n,).
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class DatabaseModel(Model, ABC):
         return self.predict_distribution(relation, cells).mean
 
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Return the expected value and standard deviation of each cell, with NaN deviations for point estimates.
+        """Return the expected value and standard deviation of each cell, which is NaN for point estimates.
 
         Parameters
         ----------
@@ -238,7 +238,9 @@ class DatabaseModel(Model, ABC):
         database, entities = self.database_, [*self.database_.relation(relation).entities]
         by = entities[0] if by is None else by
         if by not in entities:
-            raise InputError(f"{relation} has no entity type {by!r}; its types are {', '.join(entities)}")
+            raise InputError(
+                f"by must be an entity type of relation {relation} ({', '.join(entities)}); got {by!r}", "by"
+            )
         at, mode = database.locate(relation, [cell])[0], entities.index(by)
         types, number = list(database.sizes), int(at[mode])
         coupled = self._arranged(database, mention=(by, number))
@@ -263,12 +265,12 @@ class DatabaseModel(Model, ABC):
 
     @abstractmethod
     def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
-        """Yield the state and prior parameters that determine a factor row, for each posterior sample."""
+        """Yield the parameters of the least-squares problem for a factor row in each posterior sample."""
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
-        """Return the entities of a type that are most similar to a given entity, by cosine of the centred factors.
+        """Return the entities of a type that are most similar to a given entity, by cosine similarity of their factors.
 
-        The mean is over the stored samples, if there are any.
+        Factors are centred, and the mean is over the stored samples, if there are any.
 
         Parameters
         ----------
@@ -293,7 +295,7 @@ class DatabaseModel(Model, ABC):
         return [(self.database_.name(entity, int(i)), float(cosines[i])) for i in best]
 
     def _distribution(self, relation: str, indices: Array) -> Prediction:
-        """Predict the cells with the given entity indices, with NaN as standard deviations."""
+        """Predict the cells with the given entity indices; standard deviations are NaN."""
         m = self._at(relation, indices, self.factors_, self.offsets_[relation])
         return Prediction(self._in_units(relation, m), np.full(len(m), np.nan))
 
@@ -364,7 +366,7 @@ class IterativeDatabaseModel(DatabaseModel):
 
 
 def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
-    """Return the root mean square difference of two models' predictions at the observed cells of a relation."""
+    """Return the root mean square difference between two models' predictions of the observed cells of a relation."""
     cells = np.asarray(other.database_.cells(relation).indices, np.int64)
     return float(
         np.sqrt(np.mean((one.predict_numbered(relation, cells) - other.predict_numbered(relation, cells)) ** 2))
@@ -401,7 +403,7 @@ class HeldOut(NamedTuple):
 
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
-    """Hold out a random share of a relation's cells, with an equal number of zeros if unobserved cells are zeros."""
+    """Hold out a random fraction of a relation's cells, with an equal number of zeros if unobserved cells are 0."""
     table = database.relation(relation)
     if not 0 < check_number("share", share) < 1:
         raise InputError(f"the held-out fraction must be between 0 and 1; got {share}")
@@ -409,7 +411,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     number = round(share * len(entries))
     if not 0 < number < len(entries):
         raise InputError(
-            f"holding out a fraction of {share:g} of {len(entries)} cells leaves the training or the held-out set"
+            f"the held-out fraction {share:g} of {len(entries):,} cells leaves the training set or the held-out set"
             " empty; change the fraction"
         )
     out = np.zeros(len(entries), bool)
@@ -432,7 +434,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
 
 
 def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
-    """Evaluate held-out cells by RMSE, by log loss (nats) for truth values, or by AUC if unobserved cells are 0."""
+    """Evaluate predictions of held-out cells by RMSE, log loss (binary values) or AUC (unobserved cells as zeros)."""
     from sklearn.metrics import roc_auc_score
 
     table = cells.database.relations[cells.relation]
@@ -446,7 +448,7 @@ def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
 
 
 class Given(NamedTuple):
-    """State and prior parameters that determine one factor row in one posterior sample.
+    """Parameters of the least-squares problem for a factor row in a posterior sample.
 
     The last two fields are set only if rows are random.
     """
@@ -464,7 +466,7 @@ BLOCK = 1 << 10
 
 
 def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
-    """Decompose the inner product of a target vector and a solved row into prior and entry contributions."""
+    """Decompose the inner product of a vector and a solved factor row into contributions of the prior and entries."""
     stack, *offsets = given.state
     m = [coupled.products(stack, t, 1) + coupled.biases(part, t) for t, part in enumerate(offsets)]
     c, y = curves(coupled, m, given.squares)
@@ -487,7 +489,7 @@ def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Gi
 
 
 def _spread(stack: Array, covariances: Array, columns: Array, c: Array) -> Array:
-    """Return the weighted sum of the covariance matrices of the elementwise products of random rows."""
+    """Return the weighted sum of the covariance matrices of elementwise products of random factor rows."""
     total = np.zeros(covariances.shape[1:])
     for block in blocks(len(c), BLOCK):
         rows, spread = stack[columns[block]], covariances[columns[block]]

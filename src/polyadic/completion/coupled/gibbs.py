@@ -92,7 +92,7 @@ def expected_prior(U: Array, priors: Priors) -> tuple[Array, Array]:
 
 
 def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
-    r"""Return the conditional mean and Wishart scale of the prior of a factor given the rows of the factor."""
+    r"""Return the mean and the Wishart scale of the conditional distribution of a factor's prior given its rows."""
     n, R = U.shape
     mean = U.mean(axis=0)
     centred = U - mean
@@ -216,7 +216,7 @@ def _check(coupled: CoupledTables) -> None:
             )
         if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
             raise InputError(
-                "Gibbs sampling requires weights of 1 for logistic losses; leave out the weights, or sample fewer zeros"
+                "weights must be 1 for logistic loss with Gibbs sampling; leave out the weights, or sample fewer zeros"
             )
 
 

@@ -116,7 +116,7 @@ def train(
 
 
 def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
-    """Return the errors on held-out cells of a table, for a model of all tables and for a model of that table alone."""
+    """Compare the held-out errors of a model of all tables and a model of one table alone."""
     from polyadic.completion.coupled import database_model
 
     name, _, share = hold_out.rpartition("=")
@@ -186,7 +186,7 @@ def predict(
     from polyadic.interface import output
 
     if by is not None and not why:
-        raise InputError("by can be used only with why; give both or neither", "by", "why")
+        raise InputError("by requires why; set both, or leave out by", "by", "why")
     asked = _columns(model, relation, cells)
     predicted = model.predict_distribution(relation, asked)
     headings = [*asked, "prediction", *([] if np.isnan(predicted.std).all() else ["std"])]
@@ -204,7 +204,7 @@ def predict(
 
 
 def _print_update(result: dict[str, Any]) -> None:
-    """Print the numbers of new cells and new entities in a table."""
+    """Print a table with the numbers of new cells and new entities."""
     from polyadic.interface import output
 
     def line(value: Any) -> Any:
@@ -288,8 +288,8 @@ def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = 
     columns = [str(column) for column in table.columns or table.entities]
     if len(set(columns)) < len(columns):
         raise InputError(
-            f"{relation}: two entities have the same type, so their columns must be named; train the model again"
-            " with column names"
+            f"relation {relation} must have column names, because two of its entities have the same type; train the"
+            " model again with column names"
         )
     numbers = [column for column in (table.value, table.weight_by) if values and column is not None]
     given: dict[str, Any] = read_columns(path, [*columns, *numbers], numbers=numbers)

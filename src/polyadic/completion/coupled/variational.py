@@ -44,10 +44,11 @@ if TYPE_CHECKING:
 
 
 class VariationalFactorization(IterativeDatabaseModel):
-    """Variational Bayesian collective factorization of a database (:mod:`polyadic.completion.coupled.variational`).
+    """Variational Bayesian collective factorization of a database.
 
-    Noise, the scale of biases and the relevance of each component are learned. Unneeded components vanish, so ``rank``
-    is an upper bound; if it reaches the number of entities of a type, all components vanish.
+    See :mod:`polyadic.completion.coupled.variational`. Noise, the scale of biases and the relevance of each
+    component are learned. Unneeded components vanish, so ``rank`` is an upper bound; if it reaches the number of
+    entities of a type, all components vanish.
 
     Parameters
     ----------
@@ -226,7 +227,9 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
     """
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
-            raise InputError("a Huber loss is not a likelihood; use squared loss, or point estimates")
+            raise InputError(
+                "Huber loss is not supported, because it is not a likelihood; use squared loss, or point estimates"
+            )
     q = Beliefs.of(start.arrays(), len(coupled.terms), len(coupled.sizes))
     tables = range(len(coupled.terms))
     known = [moments(coupled, q, t, threads) for t in tables]
