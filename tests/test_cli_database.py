@@ -74,7 +74,7 @@ def test_train_predict_similar(files, method):
     ("before", "after", "message"),
     [
         ('value = "stars"', 'valu = "stars"', "stars: unknown option 'valu'; options are biases, columns"),
-        ('table = "stars.csv"', "", "stars: table is missing"),
+        ('table = "stars.csv"', "", "relation stars: option table is missing"),
         ('table = "stars.csv"', 'table = "none.csv"', "there is no file .*none.csv"),
         (
             'entities = ["user", "film"]',

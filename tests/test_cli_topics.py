@@ -196,11 +196,11 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "absent.txt", "--out", "x"], "absent.txt"),
         (["train", "LINES", "--out", "MODEL"], "exists already"),
         (["train", "LINES", "--out", "x", "--min-count", "1000"], "--min-count 1000"),
-        (["train", "LINES", "--out", "x", "--method", "anchors", "--n-components", "50"], "words can be anchors"),
+        (["train", "LINES", "--out", "x", "--method", "anchors", "--n-components", "50"], "possible anchor words"),
         (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "image files must be"),
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
         (["train", "JSON", "--out", "x"], "--field must be the name of the text column of"),
-        (["assign", "MODEL", "EMPTY"], "no documents"),
+        (["assign", "MODEL", "EMPTY"], "at least one document is required"),
         (["show", "absent"], "there is no folder absent"),
         (
             ["choose", "LINES", "--n-components", "5,x"],

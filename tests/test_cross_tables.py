@@ -111,7 +111,7 @@ def test_blocks_of_a_corpus_do_not_matter(tmp_path, monkeypatch):
         ([("eye", "hair"), ("blue", "fair")], {}, "'hair' must contain non-negative counts.*got 'fair'"),
         ([("eye", "hair"), ("blue", -1)], {}, "must contain non-negative counts; got '-1'"),
         ([("eye", "hair"), ("blue", "nan")], {}, "must contain non-negative counts"),
-        ([("eye", "n"), ("blue", 1), ("blue", 2)], {}, "row 3: the label 'blue' is already used in row 2"),
+        ([("eye", "n"), ("blue", 1), ("blue", 2)], {}, "row 3: row labels must be unique; 'blue' is also in row 2"),
         ([("eye", "n"), ("blue", 1, 2)], {}, "row 2: expected at most 2 cells, one for each column name; got 3"),
         ([("eye", "eye"), ("blue", 1)], {}, "has two columns named 'eye'"),
         ([("eye", "n")], {}, "has no cells"),

@@ -433,7 +433,7 @@ def test_what_is_said_of_a_pair_adds_up(features):
         alone = copy.deepcopy(model)
         alone.schema_ = schema.only(schema.indices[:, 0] != row)
         assert why.base == pytest.approx(alone.log_odds([[row, column]])[0])
-    with pytest.raises(InputError, match="no pair"):
+    with pytest.raises(InputError, match="no entity pair"):
         model.explain(("e0", "nobody"), "a")
 
 

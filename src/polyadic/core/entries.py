@@ -94,7 +94,8 @@ class Entries:
         if self.indices.shape[1] != len(self.shape):
             raise InputError(
                 f"shape must contain one length for each of {self.indices.shape[1]} columns of indices;"
-                f" got {self.shape}"
+                f" got {self.shape}",
+                "shape",
             )
         if not self.indices.flags.f_contiguous:
             object.__setattr__(self, "indices", np.asfortranarray(self.indices))

@@ -192,7 +192,7 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
     table = csr_array(table)
     counts = np.rint(table.data).astype(np.int64)
     if (counts != table.data).any() or counts.min(initial=0) < 0 or not 0 < check_number("share", share) < 1:
-        raise InputError("table must contain non-negative integer counts, and share must be between 0 and 1")
+        raise InputError("table must contain non-negative integer counts, and share must be between 0 and 1", "table")
     rng, seen = np.random.default_rng(seed), np.zeros_like(counts)
     for first, last in zip(table.indptr[:-1], table.indptr[1:], strict=True):
         places = np.repeat(np.arange(first, last), counts[first:last])
@@ -248,7 +248,7 @@ def surprise(
             f" {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
         )
     if not hidden.data.any():
-        raise InputError("hidden must contain at least one word count")
+        raise InputError("hidden must contain at least one word count", "hidden")
     every = np.asarray(background, float) / np.sum(background, dtype=float)
     W, H = np.asarray(mixtures, float), np.asarray(words, float)
     surprises = np.zeros(hidden.shape[0])

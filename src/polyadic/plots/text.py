@@ -45,7 +45,7 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
         If a word is unknown or no context is given.
     """
     if not contexts:
-        raise InputError("contexts must contain at least one word")
+        raise InputError("contexts must contain at least one word", "contexts")
     embedding = embedding.components
     nearest = {c: [neighbour for neighbour, _ in embedding.neighbours(word, c, top=top)] for c in contexts}
     words = [neighbour for group in nearest.values() for neighbour in group]

@@ -231,7 +231,8 @@ def count(
         planned = plan(corpus, **window_of, memory=memory, threads=threads)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
         raise InputError(
-            "planned must be a plan for the same corpus, order, window, width and repeats; got a different plan"
+            "planned must be a plan for the same corpus, order, window, width and repeats; got a different plan",
+            "planned",
         )
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:

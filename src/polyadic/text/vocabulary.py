@@ -43,7 +43,8 @@ class Vocabulary:
     def __post_init__(self) -> None:
         if len(self.words) != len(self.counts):
             raise InputError(
-                f"counts must contain one count for each of {len(self.words)} words; got {len(self.counts)} counts"
+                f"counts must contain one count for each of {len(self.words)} words; got {len(self.counts)} counts",
+                "counts",
             )
 
     @classmethod

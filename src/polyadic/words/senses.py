@@ -62,7 +62,8 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
     near, phrases = near[phrases.any(axis=1)], phrases[phrases.any(axis=1)]
     if len(near) < check_int("number", number, low=1):
         raise InputError(
-            f"number must be at most {len(near)}, the number of words that share components with {word!r}; got {number}"
+            f"number must be at most {len(near)}, the number of words with components of {word!r}; got {number}",
+            "number",
         )
     labels = _clusters(phrases, number, seed)
     clusters = []
