@@ -735,7 +735,7 @@ def test_the_command_line_learns_scores_and_draws(tmp_path):
     run("train", numbers, "--format", "pautomac", "--set", "unknown=1", "--rank", "1", "--out", tmp_path / "u")
     assert load(tmp_path / "u").unknown == 1
     assert "exists already" in run("train", lines, "--out", tmp_path / "m", code=1)
-    assert "--rank must be a whole number of at least 1 or a sequence" in run(
+    assert "--rank must be a whole number of at least 1 or a list separated by commas" in run(
         "train", lines, "--rank", "two", "--out", tmp_path / "x", code=1
     )
 

@@ -112,7 +112,7 @@ def test_words_of_ones_own(lines, tmp_path):
             "--length must be at most",
         ),
         (["train", "LINES", "--out", "x", "--length", "3"], "--length is not used by --method sif"),
-        (["encode", "absent", "LINES", "--out", "v.npy"], "the folder absent does not exist"),
+        (["encode", "absent", "LINES", "--out", "v.npy"], "there is no folder absent"),
     ],
 )
 def test_faults_are_a_sentence(lines, models, tmp_path, monkeypatch, arguments, fault):

@@ -135,7 +135,7 @@ def test_faults_are_named():
         match_trees(one, two)
     with pytest.raises(InputError, match="got 1 and 2"):
         by_distance([one], [two])
-    with pytest.raises(InputError, match="1 sentences and 0 parses"):
+    with pytest.raises(InputError, match="got 1 and 0"):
         by_relation([one], [])
     with pytest.raises(InputError, match="no words"):
         dependency_score([])

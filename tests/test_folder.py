@@ -138,5 +138,5 @@ def test_errors_name_what_cannot_be_saved(tmp_path):
     with pytest.raises(InputError, match=r"^value_ cannot be saved: .*lambda.* is not part of polyadic"):
         Keeper().fit(lambda x: x).save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match="there is no folder"):
         load(tmp_path / "model")

@@ -348,7 +348,7 @@ def test_doors_check_what_they_are_given():
     table, S, parts, _ = case(3, 0)
     allowed, tree = np.ones(S.shape, bool), np.array([[2, 0, 2]])
     for trees in ([[2, 1, 2]], [[4, 0, 2]], [[-1, 0, 2]], [[2, 0]]):
-        with pytest.raises(ValueError, match=r"heads|words"):
+        with pytest.raises(ValueError, match=r"heads|words|trees"):
             score_trees(table, S, np.array(trees), parts)
     with pytest.raises(ValueError, match="exactly one root"):
         climb_trees(table, S, np.array([[0, 0, 2]]), parts=parts, allowed=allowed, projective=False)

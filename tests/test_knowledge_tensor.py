@@ -122,7 +122,7 @@ def test_adagrad_step_and_add_rows():
     np.testing.assert_array_equal(kernels.summed_rows(index, G.astype(float), 4), out)
     with pytest.raises(ValueError, match="indices"):
         kernels.add_rows(np.array([4]), np.zeros((1, 3)), out)
-    with pytest.raises(ValueError, match="G one row"):
+    with pytest.raises(ValueError, match="G must have shape"):
         kernels.adagrad_step(X, H, G, rows=rows, step=0.1, eps=1e-3)
     with pytest.raises(ValueError, match="starts"):
         kernels.softmax_rows(X, starts=np.array([0, 1]), answers=np.array([0]))

@@ -201,7 +201,7 @@ def test_joint_goes_on_where_it_stopped():
     ("parameters", "choose", "message"),
     [
         ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got shape \(30, 5\)"),
-        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 must be non-negative"),
+        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 columns must be non-negative"),
         ({"start": np.ones((29, 6))}, slice(None), "start must have 30 rows, one per word"),
         ({"n_nonnegative": 6}, slice(None), "n_nonnegative"),
         (

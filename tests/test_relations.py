@@ -402,7 +402,7 @@ def test_draws_are_averaged_on_the_way():
     np.testing.assert_array_equal(parts.averages("r").mean, whole.averages("r").mean)
     assert parts.draws_ == []
     refuses("no stored samples", parts.predict, "r", cells)
-    refuses("n_samples must be above 0 unless", BayesianFactorization(2, n_samples=0).fit, table)
+    refuses("n_samples=0 stores no samples", BayesianFactorization(2, n_samples=0).fit, table)
     refuses("no cells of relation 's' were passed", whole.averages, "s")
 
 

@@ -250,7 +250,7 @@ def test_the_more_frequent_word_has_the_capitals(spacy):
 
 
 def test_components_are_told_before_they_are_lost(spacy):
-    with pytest.warns(UserWarning, match="last 1 of 2 columns"):
+    with pytest.warns(UserWarning, match="the last 1 of 2"):
         Embedding(["a"], [[1.0, 2.0]], components=1).to_spacy()
 
 

@@ -175,7 +175,7 @@ def test_vectors_come_back(tmp_path, order):
 
 
 def test_what_cannot_be_kept_is_told(tmp_path):
-    with pytest.warns(UserWarning, match="last 1 of 2 columns"):
+    with pytest.warns(UserWarning, match="the last 1 of 2"):
         Embedding(["a"], [[1.0, 2.0]], components=1).save_pretrained(tmp_path / "encoder")
 
 

@@ -296,7 +296,7 @@ def cut(name, size):
         (change_meta("version", 3), "version 3"),
         (change_meta("digest", None), "has no key 'digest'"),
         (change_meta("settings", 1), "has no key 'settings'"),
-        (lambda folder: (folder / "meta.json").unlink(), "contains no meta.json"),
+        (lambda folder: (folder / "meta.json").unlink(), "has no meta.json"),
         (lambda folder: (folder / "ids.npy").unlink(), "ids.npy is missing"),
         (lambda folder: (folder / "vocabulary.txt").unlink(), "vocabulary.txt: No such file"),
         (lambda folder: (folder / "ids.npy").write_bytes(b"text"), "ids.npy is damaged"),

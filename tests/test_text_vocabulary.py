@@ -87,7 +87,7 @@ def test_misuse():
     """An absent file, counts that do not fit and impossible limits are refused."""
     with pytest.raises(InputError, match="No such file"):
         Vocabulary.load("absent.txt")
-    with pytest.raises(InputError, match="one count for each word"):
+    with pytest.raises(InputError, match="one count for each of 1 words"):
         Vocabulary(("a",), np.array([1, 2]))
     for limits in ({"min_count": 0}, {"max_size": 0}, {"min_count": 2.5}):
         with pytest.raises(InputError, match="must be a whole number"):

@@ -144,7 +144,7 @@ def test_faults(store, web, monkeypatch):
         raise fsspec.exceptions.FSTimeoutError
     store.pipe("/texts/a.txt", b"\0\1" * 2000)
     store.pipe("/texts/b.txt", b"a rose")
-    with pytest.warns(match="skipped 1 of 2 files: memory:///texts/a.txt is not text"):
+    with pytest.warns(match="skipped 1 of 2 files: memory:///texts/a.txt is not a text file"):
         assert [*read("memory://texts")] == ["a rose"]
     for missing in ("aiohttp", "fsspec.core"):
         with monkeypatch.context() as patch:

@@ -244,4 +244,4 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     vectors.save(tmp_path / "vectors", overwrite=True)
     assert "--corpus is required" in run("bank").output
     assert run("bank", "--corpus", corpus.path).exit_code == 0
-    assert "words that select it" in run("bank", "--number", "2").output
+    assert "neighbours" in run("bank", "--number", "2").output

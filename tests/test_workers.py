@@ -262,7 +262,7 @@ def test_files_are_read_by_those_who_see_them(whole, seen, tmp_path, monkeypatch
 
     def built(**how):
         sent.clear()
-        with pytest.warns(SkippedFilesWarning, match="skipped 1 of 13 files: .*07.txt is not text"):
+        with pytest.warns(SkippedFilesWarning, match="skipped 1 of 13 files: .*07.txt is not a text file"):
             corpus = Corpus.build(source, min_count=1, language="en", keep_text=True, **how)
         skipped = [Path(path).name for path in corpus.settings["skipped"]]
         return corpus.digest, skipped, corpus.settings["formats"], corpus.fields, corpus.line(700).text
@@ -280,12 +280,12 @@ def test_faults_of_files_come_back(whole, tmp_path, monkeypatch):
     """What may not be skipped, and what nobody can read, is told as on one machine."""
     monkeypatch.setattr(readers, "TASK", 2500)
     source = folder_of_files(tmp_path / "texts")
-    with pytest.raises(InputError, match=r"07\.txt is not text"):
+    with pytest.raises(InputError, match=r"07\.txt is not a text file"):
         Corpus.build(source, min_count=1, language="en", errors="strict")
     for file in source.iterdir():
         file.write_bytes(b"\0\1" * 2000)
     with pytest.raises(
-        InputError, match=r"none of the 13 files could be read; the error for the first is .*00\.txt is not text"
+        InputError, match=r"none of the 13 files could be read; the error for the first is .*00\.txt is not a text file"
     ):
         Corpus.build(source, min_count=1, language="en")
 

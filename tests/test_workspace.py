@@ -41,7 +41,7 @@ def test_what_was_cut_short_goes_on(tmp_path, monkeypatch):
         patch.setattr("polyadic.explore.workspace.placed", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Workspace.build(source, tmp_path / "workspace", **workspaces.SETTINGS)
-    with pytest.raises(InputError, match=r"contains no meta\.json"):
+    with pytest.raises(InputError, match=r"has no meta\.json"):
         Workspace.open(tmp_path / "workspace")
     vectors = tmp_path / "workspace" / "vectors" / "meta.json"
     before = vectors.stat().st_mtime_ns
