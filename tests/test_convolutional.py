@@ -221,7 +221,7 @@ def test_averaging_and_deflation_are_worse():
 @pytest.mark.slow
 def test_too_many_filters_cannot_be_found():
     """Two filters of eight values whose activations are alike everywhere are more than the tensor tells apart."""
-    with pytest.warns(UserWarning, match="at most about 1 for .* at 8 positions; got 2"):
+    with pytest.warns(UserWarning, match="at most about 1 for patches of this length; got 2"):
         assert rate(8, 2, half=False, starts=5, tries=5) <= 0.2
 
 
@@ -232,7 +232,7 @@ def test_as_many_as_are_promised_can_be_found(n, half):
     support = n // 2 if half else n
     most = max_filters(n, support)
     assert rate(n, most, half=half, support=support, tries=3) > 0.6
-    with pytest.warns(UserWarning, match=f"at most about {most} for tensors of .*; got {most + 1}"):
+    with pytest.warns(UserWarning, match=f"at most about {most} for patches of this length; got {most + 1}"):
         find_filters(np.zeros((1, n, n, n)), most + 1, support=support, starts=1, sweeps=1)
 
 

@@ -207,7 +207,7 @@ def test_judged_by_hand():
     assert found.ndcg[0] == pytest.approx(1.5 / best)
     assert np.isnan([found.recall[1], found.ndcg[1]]).all()
     assert recommendation([[4]], [0, 0], [4, 9]).recall.tolist() == [1.0]
-    refuses("rows must be row indices of recommended, from 0 to 0; got 1", recommendation, [[4]], [1], [0])
+    refuses("rows must contain row indices of the recommendations, from 0 to 0; got 1", recommendation, [[4]], [1], [0])
     assert np.isnan(recommendation([[4]], [], []).recall).all()
     for faulty in ([-1], [0.5]):  # what is filled up with -1 names no column
         refuses("must be integers", recommendation, [[4, -1]], [0], faulty)

@@ -263,8 +263,10 @@ def test_pipes(files):
     rerank("train", files / "train.jsonl", "--out", out, "--max-iter", 2)
     told = invoke("rerank", "apply", out, "-", "--format", "jsonl", stdin=text).output
     assert told == rerank("apply", out, files / "test.jsonl")
-    assert "--format must be jsonl to read lists from a pipe; got auto" in rerank("apply", out, "-", code=1)
+    assert "--format must be jsonl to read candidate lists from a pipe; got auto" in rerank("apply", out, "-", code=1)
     pipe = files / "pipe"
     os.mkfifo(pipe)
-    assert "--format must be jsonl to read lists from a pipe; got auto" in rerank("evaluate", out, pipe, code=1)
+    assert "--format must be jsonl to read candidate lists from a pipe; got auto" in rerank(
+        "evaluate", out, pipe, code=1
+    )
     assert "several times" in rerank("train", pipe, "--out", files / "other", "--format", "jsonl", code=1)

@@ -403,7 +403,7 @@ def test_draws_are_averaged_on_the_way():
     assert parts.draws_ == []
     refuses("no stored samples", parts.predict, "r", cells)
     refuses("n_samples=0 stores no samples", BayesianFactorization(2, n_samples=0).fit, table)
-    refuses("no cells of relation 's' were passed", whole.averages, "s")
+    refuses("fit was given no cells of 's'", whole.averages, "s")
 
 
 def test_similar_entities():

@@ -111,7 +111,7 @@ def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
 def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     if isinstance(X, Entries):
         if X.order != 2 or X.symmetric:
-            raise InputError("X must be Entries of order 2 that are not symmetric")
+            raise InputError("X must have order 2 and must not be marked as symmetric")
         return X.indices[:, 0], X.indices[:, 1], X.values.astype(float), X.shape
     listed = X.tocoo()
     return listed.row, listed.col, listed.data.astype(float), listed.shape

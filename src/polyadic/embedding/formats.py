@@ -492,7 +492,7 @@ def write_static(
     from safetensors.numpy import save
 
     if UNKNOWN in embedding.index:
-        raise InputError(f"the word {UNKNOWN!r} is reserved for unknown words in the encoder; remove the word")
+        raise InputError(f"the word {UNKNOWN!r} is reserved for unknown words; remove it from the embedding")
     weights = np.zeros((len(embedding) + 1, embedding.rank), np.float32)  # in rows, as they are written
     weights[1:] = embedding.vectors
     module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}

@@ -75,7 +75,7 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     if len(i) and not 0 <= i.min() <= i.max() < len(named):
         outside = i.min() if i.min() < 0 else i.max()
         raise InputError(
-            f"rows must be row indices of recommended, from 0 to {len(named) - 1:,}; got {outside}", "rows"
+            f"rows must contain row indices of the recommendations, from 0 to {len(named) - 1:,}; got {outside}", "rows"
         )
     width = int(max(named.max(initial=0), j.max(initial=0))) + 1
     cells = np.where(named >= 0, np.arange(len(named))[:, None] * width + named, -1)

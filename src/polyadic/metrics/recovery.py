@@ -113,7 +113,7 @@ class Recovery:
         return {kind: self.accuracy[kind, 0.0] for kind in self.tests}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the results as a dictionary for JSON; shares become strings, and an infinite penalty becomes None."""
+        """Return the results as a dictionary for JSON, with None for an infinite penalty."""
         accuracy = self.accuracy
         return {
             "split": self.split,

@@ -79,7 +79,7 @@ class Sentiment:
         return {share: (right.sum(axis=1) / tests).tolist() for share, right in self.right.items()}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the results as a dictionary for JSON; shares become strings."""
+        """Return the results as a dictionary for JSON, in which the keys are strings."""
         return {
             "accuracy": {str(share): value for share, value in self.accuracy.items()},
             "per_run": {str(share): values for share, values in self.per_run.items()},
@@ -180,7 +180,7 @@ def sentiment(
     divisions = [_divide(truth, test, shares, np.random.default_rng([seed, run])) for run in range(runs)]
     documents, known, tokens = document_vectors(embedding, [review.text for review in every])
     if not known.any():
-        raise InputError(f"none of the {len(every):,} reviews has a word of the vocabulary of {len(embedding):,} words")
+        raise InputError(f"none of the {len(every):,} reviews contains a word with a vector")
     tested = np.zeros((runs, len(every)), dtype=bool)
     right = {share: np.zeros_like(tested) for share in shares}
     with bar("sentiment", total=runs * len(shares)) as advance:

@@ -180,7 +180,7 @@ def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -
 def templates(
     model: ConvolutionalSentences, coordinates: Sequence[int] | None = None, *, ends: int = 3, ax: Any = None
 ) -> Any:
-    """Plot convolution filters as heat maps, labelled with the words at both ends of each coordinate.
+    """Plot convolution filters as heat maps, labelled with the words that have the largest and smallest coordinates.
 
     There is a row for each filter, a column for each of its positions.
 

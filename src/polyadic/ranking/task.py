@@ -208,7 +208,7 @@ def _scored(model: Reranker, blocks: Iterable[QueryGroups], unknown: Any) -> Ite
 
 
 def _detected(path: Path, form: str) -> str:
-    """Return the format of a file of candidate lists; JSON lines begin with a brace."""
+    """Return the format of a file of candidate lists, jsonl or svmrank."""
     import codecs
 
     from polyadic.text.streams import open_bytes
@@ -231,7 +231,7 @@ def _opened(path: Path, form: str, options: dict[str, Any]) -> Any:
         if "names" not in options:
             raise InputError("training requires a file, because the lists are read several times; got a pipe")
         if form != "jsonl":
-            raise InputError(f"format must be jsonl to read lists from a pipe; got {form}", "format")
+            raise InputError(f"format must be jsonl to read candidate lists from a pipe; got {form}", "format")
     return NBestLists(path, **options) if _detected(path, form) == "jsonl" else RankLines(path)
 
 

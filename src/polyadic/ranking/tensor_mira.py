@@ -49,7 +49,7 @@ def mode_sizes(V: int, D: int) -> tuple[int, ...]:
 
 
 def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
-    """Order features by absolute weight, in slices of ``u`` features with the same sign where possible."""
+    """Order features by decreasing absolute weight, in groups of ``u`` features whose weights have the same sign."""
     weights = np.asarray(v, float)
     order = np.argsort(-np.abs(weights), kind="stable")
     plus, minus = order[weights[order] >= 0], order[weights[order] < 0]

@@ -74,10 +74,10 @@ def train(
     Parameters
     ----------
     facts
-        Tab-separated file with a subject, a relation and an object on each line; for universal, with subject, object
-        and predicate.
+        Tab-separated file of facts, with a subject, a relation and an object on each line. For the method universal,
+        the columns are subject, object and predicate.
     method
-        Method: a tensor factorization, mined rules (rules), or a universal schema (universal).
+        Tensor factorization model, or "rules" for mined Horn rules, or "universal" for a universal schema.
     validation
         File of validation facts, used to select the best epoch (tensor methods) and to calibrate the scores.
     known

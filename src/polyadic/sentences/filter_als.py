@@ -253,8 +253,8 @@ def find_filters(
     check_choice("projection", projection, get_args(Projection))
     if number > (identifiable := max_filters(n, support)):
         warnings.warn(
-            f"the number of filters should be at most about {identifiable} for tensors of {n} values with activations"
-            f" at {support} positions; got {number}: use longer patches or fewer filters",
+            f"the number of filters should be at most about {identifiable} for patches of this length; got {number}:"
+            " use longer patches or fewer filters",
             stacklevel=2,
         )
     rng = np.random.default_rng(seed)

@@ -258,7 +258,7 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
     if not texts:
         if label is None:
             raise InputError(
-                f"{docs} must contain a folder for each class; if classes are in a column, name the column with label",
+                f"{docs} must contain a folder for each class; for a table, set label to the column of classes",
                 "label",
             )
         raise InputError(f"no document of {docs} has a class in the column {label!r}")
@@ -410,7 +410,7 @@ def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, 
     Parameters
     ----------
     coordinates
-        Number of word-vector dimensions whose filters are listed, starting with the first.
+        Number of dimensions of the word vectors, from the first, for which filters are listed.
     top
         Number of positions to list for each filter.
     """

@@ -73,7 +73,7 @@ class FewMomentsWarning(UserWarning):
 
 
 def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> HiddenChain:
-    """Estimate a hidden Markov chain by the tensor power method.
+    """Estimate a hidden Markov model by the tensor power method.
 
     With a warning, magnitudes of negative eigenvalues of the second moments are used.
     """
@@ -158,7 +158,7 @@ def leading(P: Any, rank: int) -> tuple[Array, Array, Array]:
 
 
 def anchor_chain(data: Coded, states: int, *, symbols: int) -> HiddenChain:
-    """Estimate a hidden Markov chain by the anchor method, where each symbol is a mixture of anchor symbols."""
+    """Estimate a hidden Markov model by the anchor method, where each symbol is a mixture of anchor symbols."""
     profile, share = profiles(data, states, symbols=symbols)
     rest = np.where(share[:, None] >= FREQUENT, profile, 0.0)
     anchors: list[int] = []
@@ -178,7 +178,7 @@ def anchor_chain(data: Coded, states: int, *, symbols: int) -> HiddenChain:
 
 
 def cluster_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> HiddenChain:
-    """Estimate a hidden Markov chain from a k-means clustering of the symbols."""
+    """Estimate a hidden Markov model from a k-means clustering of the symbols."""
     from sklearn.cluster import KMeans
 
     profile, share = profiles(data, states, symbols=symbols, roots=True)

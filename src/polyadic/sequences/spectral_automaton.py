@@ -75,8 +75,8 @@ class SpectralAutomaton(Model):
         increasing order until the likelihood of held-out strings no longer improves (all of them for the method "svd"),
         and the best is used.
     method : {"hull", "svd"}
-        Learning method: "hull" uses extreme prefixes as states and has non-negative weights, "svd" uses singular
-        vectors.
+        Learning method: "hull" learns non-negative weights, with prefixes as states; "svd" uses singular vectors, and
+        weights may be negative.
     statistic : {"factor", "prefix", "string"}
         Counts in the Hankel matrix: of substrings (factor), of prefixes, or of whole strings.
     basis : int or None

@@ -104,7 +104,7 @@ def train(
     ridge
         Ridge penalty on the factors, except for solver mcmc (default: 1.2; ranking: 0.1).
     max_iter
-        Maximum number of training epochs, except for solver mcmc (default: 100; ranking: 50).
+        Maximum number of training epochs (default: 100; ranking: 50); not used by the solver mcmc.
     draws
         Number of posterior samples drawn after burn-in (solver mcmc).
     """

@@ -142,7 +142,7 @@ class LatentGrammar(Model, ABC):
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the most probable tree among the ``candidates`` best trees of the plain grammar.
+        """Rerank the ``candidates`` best trees of the grammar without latent states, and return the most probable.
 
         Parameters
         ----------

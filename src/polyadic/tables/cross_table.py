@@ -115,7 +115,7 @@ def cross_table(
     if words is not None:
         raise InputError(f"words is supported only for a corpus; leave it out for the file {source}", "words")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
-        raise InputError("rows and columns must be given together to count the values of both", "rows", "columns")
+        raise InputError("rows and columns must be given together, each as a column of the file", "rows", "columns")
     path = str(source)
     with open_bytes(path, None) as stream:
         file = File(path, stream, Reading(**reading))

@@ -389,7 +389,7 @@ def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, de
 
 @njit(cache=True, nogil=True)
 def _spans(candidates, members, j, d, near, reach):
-    """Return whether a tuple spans at most ``reach`` positions and has a word within ``near`` of both ends."""
+    """Return whether a tuple spans at most ``reach`` positions, with one word at most ``near`` from both ends."""
     low, high = min(0, candidates[1, j]), max(0, candidates[1, j])
     for b in range(d):
         q = candidates[1, (members >> (15 * b)) & 0x7FFF]

@@ -86,7 +86,7 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
 
 @functools.cache
 def stop_list(language: str) -> frozenset[str]:
-    """Return the stop words of a language code or name as spelled by the default tokenizer, or an empty set."""
+    """Return the stop words of a language as tokens; the set is empty if there is no list for the language."""
     import stop_words as package
 
     codes = {**package.LANGUAGE_MAPPING, "no": "norwegian", "nn": "norwegian", "fa": "persian"}

@@ -230,7 +230,7 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
             f"als requires at least two modes, each with its own factor (slots 0, 1, ...); got slots {term.slots}"
         )
     if term.importance:
-        raise InputError("als does not support importance weights of zeros; use quasi_newton or stochastic instead")
+        raise InputError("als does not support weights for zero cells; use quasi_newton or stochastic instead")
     if term.weight == 0 or term.zero_weight != 1:
         raise InputError(
             f"als requires zero_weight 1 and a positive term weight; got {term.zero_weight:g} and {term.weight:g}",

@@ -195,7 +195,7 @@ def _whole(name: str, measure: Callable[..., Any], embedding: Embedding, **cases
 def _by_set(
     kind: str, measure: Callable[..., list[Figure]], embedding: Embedding, sets: Mapping[str, Any]
 ) -> Iterator[Part]:
-    """Yield a named test for each test set."""
+    """Yield the name of each evaluation and a function that runs it, for each test set."""
     for name, cases in sets.items():
         yield f"{kind} {name}", partial(measure, embedding, cases, name)
 

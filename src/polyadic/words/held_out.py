@@ -228,7 +228,7 @@ def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray
 
 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
-    """Return frequent n-grams of ``order`` different words, each labelled by whether it is a document title.
+    """Return frequent n-grams of ``order`` words, labelled as document titles or other n-grams.
 
     Words are adjacent in the corpus, which may have dropped words between them. Titles are tokenized by ``Tokenizer()``
     in lower case; titles with a disambiguation in brackets, *Mercury (planet)*, do not count as names.

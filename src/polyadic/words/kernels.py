@@ -331,7 +331,7 @@ class _Tree(NamedTuple):
         return math.prod(self.ranks[1:-1].tolist()), int(self.ranks[-1])
 
     def shares(self) -> list[range]:
-        """Partition the roots into ranges with about equal numbers of fibres."""
+        """Partition the tree roots into ranges with about equal numbers of tensor fibres."""
         fibres = np.linspace(0, self.roots[-1], max(1, min(PARTS, len(self.roots) - 1)) + 1)
         bounds = np.searchsorted(self.roots, fibres)
         bounds[0], bounds[-1] = 0, len(self.roots) - 1

@@ -66,8 +66,8 @@ TextOfVectors = Annotated[
     Path,
     Metavar("CORPUS"),
     Help(
-        "Corpus folder in which the words occur, preferably created with --keep-text (default: the training"
-        " corpus, if kept)."
+        "Corpus folder with the occurrences of the words; sentences are shown if it was created with --keep-text"
+        " (default: the training corpus, if kept)."
     ),
 ]
 Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]

@@ -352,9 +352,8 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
     if missing:
         raise InputError(
             f"start must contain a vector for every word of the vocabulary; {len(missing):,} of {len(words):,} words"
-            f" have no vector, such as {missing[0]!r}: train both models on one corpus, saved with keep",
+            f" have no vector, such as {missing[0]!r}; train both models on the same corpus",
             "start",
-            "keep",
         )
     return given.lookup(words)
 
@@ -365,7 +364,7 @@ def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
     if isinstance(source, Counts):
         if chosen.joint or chosen.fitted_to == "corpus":
             needed = "counts of several orders" if chosen.joint else "running text"
-            raise InputError(f"{method} requires {needed}, but the counts have only one order; use text or a corpus")
+            raise InputError(f"{method} requires {needed}, but got counts of tuples of one order; use text or a corpus")
         order = source.entries.order
     order = order or chosen.order
     if order not in chosen.orders:

@@ -238,6 +238,6 @@ class BayesianFactorization(DatabaseModel):
 
     @property
     def noise_(self) -> dict[str, float]:
-        """Posterior mean of the noise standard deviation of each table with squared loss, in the table's units."""
+        """Posterior mean of the standard deviation of the noise in each table, in units of the table's values."""
         named = zip(self.database_.relations.items(), self._noise_.mean.tolist(), strict=True)
         return {name: self.database_.units[name].scale * s for (name, table), s in named if table.loss == "squared"}

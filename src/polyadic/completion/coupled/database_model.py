@@ -171,7 +171,7 @@ class DatabaseModel(Model, ABC):
         return self.predict_distribution(relation, cells).mean
 
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Return the expected value and standard deviation of each cell, which is NaN for point estimates.
+        """Return the expected value and standard deviation of each cell; point estimates have the deviation NaN.
 
         Parameters
         ----------

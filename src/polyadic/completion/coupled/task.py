@@ -68,7 +68,7 @@ def train(
     Parameters
     ----------
     database
-        TOML file with a section relations.NAME for each table, which sets the keys table, entities, value and loss.
+        TOML file with a section [relations.NAME] for each table; its keys are described in the guide to coupled tables.
     method
         Inference method: point estimates (als), Gibbs sampling, or variational inference.
     hold_out

@@ -228,7 +228,7 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
             raise InputError(
-                "Huber loss is not supported, because it is not a likelihood; use squared loss, or point estimates"
+                "the variational method does not support Huber loss, which defines no likelihood; use squared loss"
             )
     q = Beliefs.of(start.arrays(), len(coupled.terms), len(coupled.sizes))
     tables = range(len(coupled.terms))

@@ -157,8 +157,12 @@ def _parts(
     number = _numbers(workspace, field)
     one = number == values[value]
     other = ~one if against is None else number == values[against]
-    if against == value or not other.any():
-        raise InputError(f"there are no documents to compare with {field} {value!r}; choose another value")
+    if against == value:
+        raise InputError(
+            f"value and against must be different values of {field}; both are {value!r}", "value", "against"
+        )
+    if not other.any():
+        raise InputError(f"all documents have {field} {value!r}, so there are none to compare with")
     return one, other
 
 

@@ -557,7 +557,7 @@ def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, su
 
 @njit(cache=True, nogil=True)
 def _take(item, pool, scores, taken):
-    """Return the best candidate of a chart item or -1, and remove the candidate from the list if ``taken``."""
+    """Return the best candidate of a chart item, removed from its list if ``taken``; -1 if there is none."""
     best, before, previous, c = -1, -1, -1, item[FIRST]
     while c >= 0:
         if best < 0 or scores[c] > scores[best]:

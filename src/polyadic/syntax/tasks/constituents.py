@@ -65,8 +65,7 @@ def train(
     Parameters
     ----------
     method
-        Grammar: latent states by splitting and merging or by singular vectors (spectral), or annotated labels without
-        latent states.
+        How latent states of labels are learned; "annotated" uses labels annotated with their context instead.
     states
         Maximum number of latent states of a label (method spectral).
     cycles

@@ -207,7 +207,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
     show=_print_comparison,
 )
 def compare(gold: Gold, parses: Parses, *, universal: Universal = False) -> dict[str, Any]:
-    """Compare parses in several files: score differences to the first file, with 95 % intervals paired by sentence."""
+    """Compare the parses in several files with those in the first, with 95 % intervals of the differences in score."""
     from polyadic.metrics import dependencies as d
     from polyadic.metrics.figures import difference
     from polyadic.syntax.trees import read_trees

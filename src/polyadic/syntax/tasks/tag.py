@@ -204,6 +204,6 @@ def _tagged_columns(tagger: SequenceTagger, path: Path) -> Iterator[str]:
     tags = need_tags(tagger.features_)
     for columns in read_columns(path):
         if tags and len(columns) < 2:
-            raise InputError(f"{path} must have words and {WITH_TAGS}")
+            raise InputError(f"{path} must have a column of words and {WITH_TAGS}")
         [predicted] = tagger.predict([tag_features(columns[0], columns[1] if tags else None)])
         yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, predicted, strict=True)) + "\n"

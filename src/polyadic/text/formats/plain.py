@@ -195,7 +195,7 @@ def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | No
 
 
 def _word(cells: list[str], column: int, where: str) -> list[str]:
-    """Return the word of a CoNLL-U line in a list, or [] for multiword tokens, empty nodes and punctuation."""
+    """Return a list with the word of a CoNLL-U line; it is empty for multiword tokens, empty nodes and punctuation."""
     if len(cells) != N_COLUMNS:
         raise InputError(f"{where} must have ten tab-separated columns, as in CoNLL-U; got {len(cells)}")
     word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
