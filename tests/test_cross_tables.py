@@ -114,10 +114,10 @@ def test_blocks_of_a_corpus_do_not_matter(tmp_path, monkeypatch):
         ([("eye", "n"), ("blue", 1), ("blue", 2)], {}, "row 3: row labels must be unique; 'blue' is also in row 2"),
         ([("eye", "n"), ("blue", 1, 2)], {}, "row 2: expected at most 2 cells, one for each column name; got 3"),
         ([("eye", "eye"), ("blue", 1)], {}, "has two columns named 'eye'"),
-        ([("eye", "n")], {}, "has no cells"),
-        ([("eye",), ("blue",)], {}, "has no cells"),
-        ([("eye", "hair"), ("blue", "fair")], {"rows": "eye"}, "must be given together"),
-        ([("eye", "hair"), ("blue", "fair")], {"counts": "n"}, "must be given together"),
+        ([("eye", "n")], {}, "contains no counts"),
+        ([("eye",), ("blue",)], {}, "contains no counts"),
+        ([("eye", "hair"), ("blue", "fair")], {"rows": "eye"}, "must be set together"),
+        ([("eye", "hair"), ("blue", "fair")], {"counts": "n"}, "must be set together"),
         ([("eye", "hair"), ("blue", "fair")], {"rows": "eye", "columns": "hat"}, "no column 'hat'"),
         ([("eye", "hair"), ("", "fair")], {"rows": "eye", "columns": "hair"}, "at least one record"),
         ([("a", "b", "n"), ("x", "y", "?")], {"rows": "a", "columns": "b", "counts": "n"}, "row 2: 'n' must contain"),
@@ -142,7 +142,7 @@ def test_tables_too_small_and_files_of_text(tmp_path):
     with pytest.raises(InputError, match="two rows and two columns"):
         cross_table(write(tmp_path / "t.csv", [("eye", "a", "b"), ("blue", 1, 2)])).analyse()
     (tmp_path / "page.html").write_text("<html><p>no table</p></html>", encoding="utf-8")
-    with pytest.raises(InputError, match=r"page\.html looks like html; .* format='csv'"):
+    with pytest.raises(InputError, match=r"page\.html seems to be a file of type html, .* format='csv'"):
         cross_table(tmp_path / "page.html")
 
 
@@ -168,7 +168,7 @@ def test_settings_without_effect_are_refused(fisher, tmp_path):
     (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
     corpus = Corpus.build(tmp_path / "d.jsonl", tmp_path / "c", min_count=1, field="text")
     for source, options, fault in (
-        (fisher, {"words": 3}, "^words is supported only for a corpus"),
+        (fisher, {"words": 3}, "^the setting words is supported only for a corpus"),
         (corpus, {"rows": "year", "counts": "n"}, "^counts is supported only for files"),
         (corpus, {"rows": "year", "encoding": "latin-1"}, "^encoding is supported only for files"),
         (corpus, {"rows": "year", "columns": "year", "words": 3}, "^words and columns are mutually exclusive"),

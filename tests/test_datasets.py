@@ -136,7 +136,7 @@ HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
         (read_pairs, "cat dog 7.x\ncat cow 5\n", "line 1: expected a number in field 3; found '7.x'"),
         (read_outlier_group, "a\nb\n", "found no empty line"),
         (read_outlier_group, "\na\n", "found no empty line"),
-        (read_outlier_group, "a\n\nb\n\nc\n", "line 5: .* found a third part"),
+        (read_outlier_group, "a\n\nb\n\nc\n", "line 5: .* found a third block"),
         (read_questions, ": s\na b c d\na b c\n", "line 3: expected four words; found 3"),
         (read_questions, ": s\n", "contains no questions"),
         (read_gaps, HEAD + "a b\t\td\te\t1", "line 3: a field that should contain words is empty"),

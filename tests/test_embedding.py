@@ -175,7 +175,7 @@ def test_words_of_test_sets_are_folded_if_the_vocabulary_is():
 @pytest.mark.parametrize(
     ("words", "vectors", "fault"),
     [
-        (["a", "b", "a"], np.ones((3, 2)), "'a' is word 0 and word 2"),
+        (["a", "b", "a"], np.ones((3, 2)), "'a' occurs at positions 0 and 2"),
         (["a", "b"], [[1, 2], [3, np.nan]], r"row 1 \('b'\) is not"),
         (["a", "b"], [[np.inf, 2], [3, 4]], r"row 0 \('a'\) is not"),
         (["a", "b"], [[1, 2]], r"2 words and shape \(1, 2\)"),

@@ -313,7 +313,7 @@ def test_sparse_activations(shape):
     assert (np.abs(common) <= most + 1e-8).all()
     np.testing.assert_allclose(common[W != 0], (np.sign(W) * most)[W != 0], atol=1e-8)
     np.testing.assert_array_equal(kernels.sparse_activations(f, G, y, threads=3, **how), W)
-    with pytest.raises(ValueError, match="the shapes of f, G and y"):
+    with pytest.raises(ValueError, match="the arrays f, G, y, which and l1 have inconsistent shapes"):
         kernels.sparse_activations(f, G[..., 1:], y, threads=1, **how)
-    with pytest.raises(ValueError, match="the values of which must be from 0 to 1"):
+    with pytest.raises(ValueError, match="the array which must contain indices from 0 to 1"):
         kernels.sparse_activations(f, G, y, threads=1, **how | {"which": which + 1})

@@ -231,7 +231,7 @@ LISTED = Entries(np.array([[1, 0]]), np.ones(1), (2, 2), symmetric=True)
         (SymmetricCP(2), replace(LISTED, indices=LISTED.indices[:0], values=np.empty(0)), "there are no entries"),
         (SymmetricCP(2, zero_weight=0.1), replace(LISTED, unobserved="missing"), "zero_weight must be 0 if unobserved"),
         (PPMISVD(2), some_entries(), "entries of order 2; got order 3"),
-        (PPMISVD(20), some_entries(order=2), "rank must be below 20, the smaller side of the matrix; got 20"),
+        (PPMISVD(20), some_entries(order=2), "rank must be below 20, the smaller dimension of the matrix; got 20"),
         (NNSE(2), some_entries(), "NNSE requires a symmetric matrix"),
         (GloVe(2), some_entries(), "symmetric co-occurrence counts"),
     ],

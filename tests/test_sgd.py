@@ -203,14 +203,14 @@ def test_the_objective_is_that_of_alternating_least_squares():
 def test_guards():
     """What loops would read beyond, and steps that cannot work, are refused."""
     U, V, at = np.zeros((2, 3)), np.zeros((2, 3)), np.array([0, 2])
-    with pytest.raises(ValueError, match="rows and columns must contain a row index of U and of V"):
+    with pytest.raises(ValueError, match="rows must contain 2 row indices of U, and columns 2 row indices of V"):
         sgd_cells(at, at, np.ones(2), U=U, V=V, step=0.1, ridges=np.zeros(3))
     how = {"negatives": 1, "step": 0.1, "rng": np.random.default_rng(), "threads": 1}
     with pytest.raises(ValueError, match="contiguous float32 or float64 arrays of the same rank"):
         sgd_pairs(at[:1], at[:1], U=U.astype(np.float32), V=V, ridge=0, **how)
     with pytest.raises(ValueError, match="cells must be sorted by row"):
         sgd_pairs(at[[0, 0]], at[[0, 0]], U=U, V=V, ridge=0, **how)
-    with pytest.raises(ValueError, match="float64 arrays with 2 elements for U and 2 for V"):
+    with pytest.raises(ValueError, match="pairs of float64 arrays with 2 and 2 elements"):
         sgd_labels(
             at[:1], at[:1], np.ones(1), U=U, V=V, sums=[U[:, 0]] * 2, ridges=[np.ones(3)] * 2, beside=True, **how
         )

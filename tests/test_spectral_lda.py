@@ -154,7 +154,7 @@ def test_documents_may_all_have_one_mixture():
     found = SpectralLDA(1, alpha0=1e9, threads=1).fit([[4, 2], [2, 4]])
     other = SpectralLDA(1, alpha0=1e200, threads=1)
     np.testing.assert_allclose(found.components_.sum(axis=1), 1)
-    with pytest.raises(InputError, match="second moments have only 0 positive eigenvalues"):
+    with pytest.raises(InputError, match="second moments has only 0 positive eigenvalues"):
         other.fit([[4, 2], [2, 4]])
 
 

@@ -451,11 +451,11 @@ def refusals():
 
     yield {"batch": 0}, term, start, L2(), "batch must be a whole number of at least 1; got 0"
     yield {"zeros": -1}, term, start, L2(), "zeros must be a finite number of at least 0; got -1"
-    yield {"zeros": 1}, replace(term, zero_weight=1.0), start, L2(), "zeros must be 0 if zero_weight already"
+    yield {"zeros": 1}, replace(term, zero_weight=1.0), start, L2(), "zeros and zero_weight are mutually exclusive"
     missing = replace(term, entries=replace(x, unobserved="missing"))
     yield {"zeros": 1}, missing, start, L2(), "zeros must be 0 if unobserved entries are treated as missing"
     shuffled = replace(x, indices=np.asfortranarray(x.indices[::-1]))
-    yield {"zeros": 1}, replace(term, entries=shuffled), start, L2(), "zeros require entries in lexicographic order"
+    yield {"zeros": 1}, replace(term, entries=shuffled), start, L2(), "zeros requires entries in lexicographic order"
     yield {}, replace(term, form=object()), start, L2(), "stochastic descent supports only the CP form"
     yield {}, term, start, Kinked(), "stochastic descent supports are L1 and NonNegative; got"
     yield (

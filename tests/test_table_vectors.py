@@ -103,7 +103,7 @@ def test_vectors_of_places_are_not_those_of_words(corpus):
     table = contexts(corpus, positional=True)
     words = corpus.vocabulary.words
     assert len(CorrespondenceVectors(3).fit(table).embedding(words)) == len(words)
-    with pytest.raises(InputError, match=r"one word for each of the 76 vectors \(columns\); got 19"):
+    with pytest.raises(InputError, match=r"one word for each of the 76 vectors of the columns; got 19"):
         CorrespondenceVectors(3, side="columns").fit(table).embedding(words)
 
 

@@ -247,7 +247,7 @@ def test_agreement_with_prince(seed):
         (-FISHER, "Negative values"),
         (np.where(FISHER > 900, np.nan, FISHER), "NaN"),
         (np.zeros((4, 5)), "at least one non-zero cell"),
-        (FISHER[:2], "rank must be below 2, the smaller side of the matrix; got 2"),
+        (FISHER[:2], "rank must be below 2, the smaller dimension of the matrix; got 2"),
         (Entries.collect([[0, 1, 2]], [1.0], 3), "got order 3"),
         (Entries.collect([[0, 1]], [-1.0], 3), "counts must be non-negative"),
     ],

@@ -146,7 +146,7 @@ def test_symmetrized_is_symmetric():
 
 def test_negative_moments():
     """Noise that makes second moments negative is refused, or its magnitude is taken where that is asked for."""
-    with pytest.raises(InputError, match="second moments have only 1 positive eigenvalues; 2 are required"):
+    with pytest.raises(InputError, match="second moments has only 1 positive eigenvalues, but 2 are required"):
         whitening(np.diag([4.0, -9.0, 0.0]), 2)
     W, _ = whitening(np.diag([4.0, -9.0, 0.0]), 2, magnitudes=True)
     np.testing.assert_allclose(np.abs(W), [[0, 1 / 2], [1 / 3, 0], [0, 0]])

@@ -67,7 +67,7 @@ def test_files_of_others_are_read(tmp_path):
         ("1 2 3\n1 2 3 4\n", "x.tns:2: an entry must consist of 2 indices from 1"),
         ("7\n", "x.tns:1: an entry must consist of at least one index"),
         ("1 1 nan\n", "x.tns: values must be finite; entry 0 is nan"),
-        ("# polyadic symmetric shape 3 3\n1 2 1\n", "x.tns: symmetric entries must list each tuple once"),
+        ("# polyadic symmetric shape 3 3\n1 2 1\n", "x.tns: symmetric entries must be unique tuples"),
         ("1 99999999999999999999 1\n", "x.tns:1: an index must be at most 9,007,199,254,740,992; got '1 9999"),
         (f"1 {'9' * 5000} 1\n", "x.tns:1: an entry must consist of whole numbers and a value"),
         (

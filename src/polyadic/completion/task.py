@@ -154,9 +154,9 @@ def recommend(
     why
         Number of contributions to show for each recommended column.
     by
-        Explain each prediction by contributions of the known cells, or of the components.
+        Explain each prediction by contributions of the known cells (cells), or of the components (components).
     allowed
-        File with the names of the only columns that may be recommended, one per line (default: all columns).
+        File with the names of the columns that may be recommended, one per line (default: all columns).
     blocked
         File with the names of columns that must not be recommended, one per line.
     seen
@@ -280,8 +280,7 @@ def add(
     decimal
         Decimal separator of the values.
     sweeps
-        Number of sweeps that update all rows and columns after the new rows and columns are solved for (default: 1;
-        bayesian 0).
+        Number of passes over all rows and columns after the new rows and columns are fitted (default: 1; bayesian 0).
     sums
         Add new values of known cells to the old values, as for counts, instead of replacing the old values.
     refit

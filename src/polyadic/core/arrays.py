@@ -67,7 +67,10 @@ def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
 
 
 def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> NDArray[Any]:
-    """Open a ``.npy`` file as a read-only memory map; raise InputError if it is missing, damaged or unsuitable."""
+    """Open a ``.npy`` file as a read-only memory map; raise InputError if this is impossible.
+
+    The file must be complete, and contain an array of the required dimension and one of the required types.
+    """
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:

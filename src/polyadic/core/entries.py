@@ -35,7 +35,10 @@ def blocks(n: int, size: int | None = None) -> Iterator[slice]:
 
 
 def rising(columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether each row is lexicographically greater than the previous row, given an array of columns."""
+    """Return whether each tuple is lexicographically greater than the previous tuple.
+
+    The tuples are the columns of the two-dimensional array ``columns``.
+    """
     later = np.zeros(columns.shape[1] - 1, bool)
     for column in columns[::-1]:
         later = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & later)
@@ -216,7 +219,7 @@ class Entries:
         return np.where(equal, low, -1)
 
     def _compare(self, at: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return whether each entry is lexicographically smaller than a given tuple, and whether it is equal."""
+        """Compare each entry with an index tuple; return masks of the lexicographically smaller and equal entries."""
         smaller, equal = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         for d in range(self.order):
             index = self.indices[at, d]
@@ -257,7 +260,7 @@ class Entries:
         return self._only(np.concatenate(found))
 
     def squares(self) -> float:
-        """Return the weighted sum of the squared values; a symmetric entry is counted once.
+        """Return the weighted sum of the squared values, counting each symmetric entry once.
 
         Examples
         --------
@@ -327,7 +330,7 @@ class Entries:
         return self._only(np.concatenate(parts)[first], indices=np.asfortranarray(indices), symmetric=False)
 
     def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
-        """Return a copy with only the entries at the given positions, and with the given attributes replaced."""
+        """Return the entries at the given positions, with the attributes in ``changes`` replaced."""
         weights = None if self.weights is None else self.weights[at]
         some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
         return replace(self, **some | changes)
@@ -437,6 +440,6 @@ class Entries:
             bad = np.flatnonzero(~falling[1:] | ~rising(rows)) if falling[:1].all() else np.array([0])
             if bad.size:
                 raise InputError(
-                    "symmetric entries must list each tuple once, with decreasing indices, in lexicographic order;"
+                    "symmetric entries must be unique tuples of decreasing indices in lexicographic order;"
                     f" the order is violated near entry {block.start + int(bad[0])} (Entries.collect sorts tuples)"
                 )

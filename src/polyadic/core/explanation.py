@@ -41,7 +41,7 @@ BYTES = 256
 
 
 class Contributions(NamedTuple):
-    """Contributions of the m observed cells in a row to n predictions, ``base + parts.sum(axis=1)``.
+    """Contributions of each observed cell in a row to predictions that equal ``base + parts.sum(axis=1)``.
 
     ``base`` (n,) is due to no cell; ``columns`` (m,) are those of the cells, and ``parts`` has shape (n, m).
     """

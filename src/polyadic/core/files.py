@@ -165,9 +165,9 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Yield an output folder, and a function that deletes the folder if it is temporary.
+    """Yield the output folder, or a temporary folder if ``path`` is None, and a function that deletes the latter.
 
-    The folder is temporary if ``path`` is None; the function suits :func:`weakref.finalize`.
+    The function suits :func:`weakref.finalize`, and does nothing for an output folder.
     """
     if path is not None:
         yield Path(path), lambda: None
@@ -367,8 +367,8 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     except (FileNotFoundError, NotADirectoryError):
         if not Path(folder).exists():
             raise InputError(f"there is no folder {folder}") from None
-        what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
-        raise InputError(f"{folder} contains no {kind or 'output of polyadic'}: it {what}") from None
+        what = "the file meta.json is missing" if Path(folder).is_dir() else "this is not a folder"
+        raise InputError(f"{folder} contains no {kind or 'output of polyadic'}: {what}") from None
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
         raise unreadable(path, error) from None
     if not isinstance(meta, dict) or "kind" not in meta:
@@ -411,7 +411,7 @@ def _sealed(meta: dict[str, Any]) -> str:
 
 
 def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) -> int:
-    """Verify the digests of all files in a folder except ``but``, and return the number of verified files."""
+    """Verify the checksums of all files in a folder but those named in ``but``; return the number of verified files."""
     meta = read_meta(folder)
     digests = meta.get("digests", {})
     if not isinstance(digests, dict) or ("sealed" in meta and META not in digests):

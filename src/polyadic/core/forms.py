@@ -21,7 +21,7 @@ class Form(Protocol):
     """Interface of model forms, which predict entries from factor matrices and compute gradients of the factors."""
 
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
-        """Predict entries; also return a function that maps derivatives of predictions to gradients of the factors."""
+        """Return the predicted entries, and a function that maps derivatives of predictions to factor gradients."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class CP:
     """
 
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
-        """Predict entries; also return a function that maps derivatives of the predictions to gradients of the factors.
+        """Return the predicted entries, and a function that maps derivatives of predictions to factor gradients.
 
         Parameters
         ----------

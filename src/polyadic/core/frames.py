@@ -90,7 +90,7 @@ def records(answer: Any) -> Iterator[Record]:
 
 
 def _rows_of(one: Any) -> Iterable[Record]:
-    """Convert a single result to records, with a converter selected by the name of its class."""
+    """Convert a single result to records, using the converter that is registered for the class of the result."""
     kinds = [kind.__name__ for kind in type(one).__mro__]
     of = next((ROWS[kind] for kind in kinds if kind in ROWS and (kind != "tuple" or kinds[0] == kind)), None)
     if of is None or (kinds[0] == "tuple" and len(one) != 2):

@@ -22,7 +22,7 @@ class Loss(Protocol):
 
     @property
     def zeros(self) -> Zeros | None:
-        """Name of the closed form of the total loss of all zeros, ``"squares"`` or ``"total"``, or None.
+        """Closed form for the total loss of zero cells: ``"squares"``, ``"total"``, or None if there is none.
 
         ``"squares"`` is half the sum of squared predictions, ``"total"`` the sum of predictions.
         """

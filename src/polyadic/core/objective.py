@@ -271,8 +271,8 @@ def _check_fit(term: Term, seen: Seen) -> None:
     shapes = [seen[s].shape for s in term.slots]
     if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
         raise InputError(
-            f"the factors must have one row for each index of entries of shape {term.entries.shape}, and"
-            f" the same rank; got {shapes}"
+            f"the factor matrices must have {' and '.join(map(str, term.entries.shape))} rows, like the modes of the"
+            f" entries, and equal rank; got shapes {shapes}"
         )
 
 
@@ -409,7 +409,7 @@ def pieces_of(n: int, rows: int) -> int:
 
 
 def _pieces(part: Part, rows: Sequence[int]) -> Iterator[Part]:
-    """Split a part into chunks of entries; ``rows`` are the lengths of the modes."""
+    """Split a part into chunks of entries, given the length of each mode."""
     tall = sum(dict(zip(part.slots, rows, strict=True)).values())
     for piece in blocks(len(part.values), max(1, -(-len(part.values) // pieces_of(len(part.values), tall)))):
         weights = None if part.weights is None else part.weights[piece]

@@ -134,7 +134,7 @@ class QueryGroups:
         at = np.asarray(groups, np.int64)
         if len(at) and not 0 <= at.min() <= at.max() < len(self):
             raise InputError(
-                f"groups must be indices from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}", "groups"
+                f"group indices must be from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}", "groups"
             )
         sizes = np.diff(self.starts)[at]
         starts = np.r_[0, np.cumsum(sizes)]

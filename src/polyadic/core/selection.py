@@ -182,7 +182,7 @@ def select(
 
 
 class _TimeUp(Exception):  # noqa: N818 # not an error
-    """Raised when the time limit of the search is reached."""
+    """Exception raised when the time limit of the search is reached."""
 
 
 class _Trials:
@@ -240,7 +240,7 @@ class _Trials:
         return min(ends, key=self.loss)
 
     def loss(self, at: tuple[int, ...]) -> float:
-        """Return the mean held-out loss at a grid point, which is evaluated on first use."""
+        """Return the mean held-out loss at a grid point, fitting the model at the point on first use."""
         if at not in self.losses:
             if self.made and time.perf_counter() >= self.ends:
                 raise _TimeUp

@@ -122,7 +122,7 @@ def _model(folder: Path) -> Model:
     check_whole(folder)
     with damage_as_input_error(folder):
         if not {STATE, ARRAYS, META} <= meta["digests"].keys():
-            raise ValueError("meta.json lists no digests")
+            raise ValueError("meta.json contains no checksums of the model files")
         reader = Reader(dict(unpacked((folder / ARRAYS).read_bytes())))
         return reader.model(meta["model"], meta["settings"], json.loads((folder / STATE).read_bytes()))
 

@@ -29,7 +29,7 @@ from polyadic.core.resources import MAX_THREADS
 
 @dataclass(frozen=True)
 class Within:
-    """Annotation with the bounds of a number: at least ``low`` (above ``low`` if ``above``), and at most ``high``."""
+    """Annotation with the lower and upper bound of a number; the lower bound is exclusive if ``above`` is set."""
 
     low: float
     high: float | None = None
@@ -138,7 +138,7 @@ def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for
 
 
 def _meant(hint: Any) -> Any:
-    """Replace a type alias by the type (``NDArray`` is an alias from numpy 2.5 and Python 3.12 on)."""
+    """Return the type to which a type alias refers, such as ``NDArray`` in recent versions of numpy."""
     return getattr(get_origin(hint) or hint, "__value__", hint)
 
 

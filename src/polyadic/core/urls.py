@@ -45,7 +45,7 @@ def is_url(path: str) -> bool:
 
 
 def is_file(path: str) -> bool:
-    """Return whether a path is a regular file, which supports repeated and random access; assumed for URLs."""
+    """Return whether a path is a regular file or a URL, and not a pipe or another stream that is read only once."""
     return is_url(path) or Path(path).is_file()
 
 

@@ -221,7 +221,7 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
         parts[-1].append(line.strip())
         if len(parts) > 2:
             raise InputError(
-                f"{file}, line {number}: expected cluster words, an empty line and outliers; found a third part"
+                f"{file}, line {number}: expected cluster words, an empty line and outliers; found a third block"
             )
     if len(parts) < 2:
         raise InputError(

@@ -449,7 +449,7 @@ def _decoded(where: str, source: _Source, word: bytes) -> str:
         return source.decode(word)
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{where}: the word {word!r:.80} cannot be decoded ({error}); set encoding or errors"
+            f"{where}: the word {word!r:.80} cannot be decoded ({error}); change the setting encoding or errors"
         ) from None
 
 

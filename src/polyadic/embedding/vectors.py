@@ -198,8 +198,8 @@ class Embedding:
         """Warn that an exported embedding loses the distinction between component columns and other columns."""
         if self.components is not self:
             warnings.warn(
-                "other formats cannot store which columns are non-negative components (here, the last"
-                f" {self.components.rank} of {self.rank}); for phrases and senses, use an embedding saved by polyadic",
+                f"the exported vectors do not record that the last {self.components.rank} of {self.rank} columns are"
+                " non-negative components; for phrases and senses, use the embedding saved by polyadic",
                 stacklevel=3,
             )
 
@@ -644,7 +644,7 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
 
 
 def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the words as a tuple and an index from words to rows; raise InputError unless they are unique strings."""
+    """Return the words as a tuple, and a dict from word to row; raise InputError unless words are unique strings."""
     if isinstance(words, str):
         raise InputError(f"words must be a list of words; got the string {words[:40]!r}", "words")
     kept = tuple(words)
@@ -653,7 +653,7 @@ def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]
         if not isinstance(word, str):
             raise InputError(f"word {row} must be a string; got {word!r}")
         if index.setdefault(word, row) != row:
-            raise InputError(f"words must be unique; {word!r} is word {index[word]} and word {row}", "words")
+            raise InputError(f"words must be unique; {word!r} occurs at positions {index[word]} and {row}", "words")
     return kept, index
 
 

@@ -96,7 +96,7 @@ def _html(answers: dict[str, Any]) -> str:
     if len(html.encode()) > LARGEST:
         raise InputError(
             f"the page would have {len(html.encode()) / 2**20:.0f} MiB, but the limit is {LARGEST >> 20} MiB;"
-            " select less"
+            " select fewer items"
         )
     return html
 

@@ -70,7 +70,7 @@ def explore(
     only_make
         Compute the results without starting the server.
     export
-        HTML file to write instead of starting the server, with the results that other options select.
+        HTML file to write instead of starting the server, with the results selected by other options.
     word
         Word to include in the exported page; can be repeated.
     phrase
@@ -78,10 +78,11 @@ def explore(
     topics
         Include the topics in the exported page.
     table
-        Field, or two fields separated by a slash, to include as a correspondence analysis in the exported page; can be
-        repeated.
+        Field, or two fields separated by a slash, whose correspondence analysis is included in the exported page; can
+        be repeated.
     parts
-        Two parts of the text, selected by values of a field, to compare in the exported page; can be repeated.
+        Parts of the text to compare in the exported page, as a field and two values, such as year=1900/2000; can be
+        repeated.
     map_
         Include the map of words in the exported page.
     """
@@ -122,7 +123,7 @@ def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, f
     if len(sources) == 1 and (first / "meta.json").is_file() and read_meta(first)["kind"] == KIND:
         if given or out is not None:
             idle = [*given, "out"][0]
-            raise InputError(f"{idle} has no effect because {first} already exists; omit it", idle)
+            raise InputError(f"{idle} cannot be combined with the existing result {first}; leave it out", idle)
         return Workspace.open(first)
     if not (first / "meta.json").exists() and (first / "corpus.json").is_file() and (first / "corpus").is_dir():
         raise InputError(f"{first} is incomplete; repeat the command that created it to resume")

@@ -112,7 +112,7 @@ def add_command(
 
 
 def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., None], Collection[str]]:
-    """Create the typer function of a verb; return the function and the settings that ``--set`` accepts."""
+    """Create the typer function of a command; return the function and the settings that ``--set`` accepts."""
     every = parameters(verb.function)
     own = [each for each in every if each.name != "force" and each.name not in verb.settings]
     loaded = model if own[:1] and own[0].name == "model" else ""
@@ -191,7 +191,7 @@ def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
 
 
 def _described_by(verb: Verb, setting: Parameter) -> Parameter:
-    """Replace the description of a setting by the verb's own description, if there is one."""
+    """Replace the description of a setting by the description in the docstring of the command, if there is one."""
     help_, shown = descriptions(verb.function.__doc__).get(setting.name, (setting.help, setting.shown_default))
     return replace(setting, help=help_, shown_default=shown)
 
@@ -235,7 +235,7 @@ def _value(parameter: Parameter, value: Any) -> Any:
 
 
 def _is_number(parameter: Parameter) -> bool:
-    """Return whether the value is one number; typer passes it as text, so that errors state its bounds in words."""
+    """Return whether a parameter is a single number, which is parsed without typer for clearer error messages."""
     return not several(parameter.hint) and plain(parameter.hint) in (int, float)
 
 

@@ -212,7 +212,7 @@ def interrupted(*, kept: Sequence[str] = ()) -> typer.Exit:
 
 
 def say(message: str, kind: Literal["error", "warning", "note"] = "error") -> None:
-    """Print a message as one line on standard error, or as a JSON object with the kind as key under ``--json``."""
+    """Print a message as one line on standard error, or under ``--json`` as a JSON object with the key ``kind``."""
     line = " ".join(message.split())
     if len(line) > LINE:
         line = f"{line[: LINE // 2]} ... {line[-LINE // 2 :]}"

@@ -195,7 +195,7 @@ def repeated(request: Request, query: Any) -> None:
     for name, field in query.model_fields.items():
         times = len(request.query_params.getlist(name))
         if times > 1 and not several(field.annotation):
-            raise InputError(f"{name} must be given only once; got it {times} times")
+            raise InputError(f"{name} must be given only once, but was given {times} times")
 
 
 async def _malformed(request: Request, error: Exception) -> Response:

@@ -53,7 +53,7 @@ def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = 
 
 
 def refuse(values: Mapping[str, Any]) -> None:
-    """Report refused queries or an interruption, if there are any, and exit with the corresponding exit code."""
+    """Report rejected queries or an interruption, if any, and exit with the corresponding exit code."""
     if kept := getattr(values, "kept", ()):
         raise interrupted(kept=kept)
     for fault in values.get("refused", {}).values():
@@ -74,7 +74,7 @@ def _printed(values: Mapping[str, Any]) -> None:
 
 
 def heading(name: str) -> str:
-    """Write the key of a result as the heading of a column or the name of a row.
+    """Format the key of a result as a column heading or a row name.
 
     >>> [heading(name) for name in ("new_cells", "validation_mrr", "hits_at_10", "c_v")]
     ['new cells', 'validation MRR', 'Hits@10', 'C_V']
@@ -157,7 +157,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
 
 
 def reasons(why: Explanation, most: int, of: str | Sequence[str]) -> dict[str, Any]:
-    """Convert the explanation of a prediction to a record of the value, the base and the largest contributions."""
+    """Convert the explanation of a prediction to a record with its value, base value and largest contributions."""
     sums = {} if math.isnan(why.base) else {"value": round(why.value, 6), "base": round(why.base, 6)}
     named = [
         ({of: name} if isinstance(of, str) else dict(zip(of, name, strict=True)), part) for name, part in why.parts

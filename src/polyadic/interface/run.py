@@ -31,7 +31,7 @@ class Saved(dict[str, Any]):
 
 
 class Incomplete(dict[str, Any]):
-    """Result of a command with partly invalid input, which is printed but leads to the exit code for bad input."""
+    """Result of a command with partly invalid input, printed before an exit with the code for invalid input."""
 
 
 def train(

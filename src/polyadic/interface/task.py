@@ -351,7 +351,7 @@ def read_text(parameter: Parameter, text: str) -> Any:
 
 
 def _readings(hint: Any, text: str) -> Iterator[Any]:
-    """Yield the possible values of a text under a type annotation, most likely first."""
+    """Yield the values that a text may represent under a type annotation, in order of decreasing likelihood."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         yield from _readings(arguments[0], text)
@@ -393,7 +393,7 @@ READERS: dict[Any, Callable[[str], Any]] = {
 
 
 def first(hint: Any, kind: type[Any]) -> Any:
-    """Return the first metadata of a given type in an annotation, including the members of unions."""
+    """Return the first metadata item of a given type in an annotation, also searching the members of unions."""
     for part in (*getattr(hint, "__metadata__", ()), *get_args(hint)):
         if isinstance(part, kind):
             return part

@@ -66,7 +66,7 @@ def save_figure(ax: Any, file: Path) -> None:
 
 
 def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str], *, size: float = 8) -> int:
-    """Label points without overlapping labels, and return the number of labels that do not fit.
+    """Place labels at points without overlaps, and return the number of labels that do not fit.
 
     Distant labels are connected to their point by a line. Labels without room are left out, so pass important points
     first. Points, (n, 2), are in data coordinates of axes with final limits; ``size`` is the font size in points.
@@ -137,8 +137,8 @@ def _fallback(texts: Sequence[str]) -> tuple[set[str], list[str]]:
     if best is None or found[best] < len(missing):
         some = "".join(sorted(missing)[:5])
         warnings.warn(
-            f"no installed font contains all characters of the labels, for example {some}; missing characters are drawn"
-            " as boxes, unless a suitable font such as Noto Sans CJK is installed",
+            f"no installed font contains all characters of the labels, for example {some}; install a font such as Noto"
+            " Sans CJK to avoid boxes in place of missing characters",
             stacklevel=4,
         )
     return missing, [fonts[best]] if best is not None and found[best] else []

@@ -31,7 +31,7 @@ def objective(history: Sequence[float], *, ax: Any = None) -> Any:
 
 
 def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any = None) -> Any:
-    """Plot the relative error above the optimum by epoch, on a logarithmic scale.
+    """Plot the relative difference between the error and the optimum after each epoch, on a logarithmic scale.
 
     For a fully observed matrix the optimum is the sum of the squared singular values beyond the rank.
 
@@ -89,7 +89,7 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = F
     """
     points = _points(series, len(x))
     if log and not (np.asarray(x) > 0).all():
-        raise InputError("x must be positive if log is set", "x")
+        raise InputError("x must be positive for a logarithmic axis (log=True)", "x")
     ax = new_axes() if ax is None else ax
     for k, (name, (value, low, high)) in enumerate(points.items()):
         style = {"marker": "osv^D<>"[k % 7], "markersize": 4, "linestyle": "-" if k < 10 else "--"}

@@ -32,7 +32,7 @@ SETTINGS = (
 """Classes whose settings training takes; of a setting that several have, the last describes it."""
 Lists = Annotated[
     Path,
-    Help("File with a list of candidates per line (JSON lines), or a candidate per line with qid: (SVMrank)."),
+    Help("File with a list of candidates on each line (JSON lines), or a single candidate on each line (SVMrank)."),
     Metavar("LISTS"),
 ]
 Format = Annotated[Literal["auto", "jsonl", "svmrank"], Help("Format of the file of candidate lists; auto detects it.")]

@@ -77,7 +77,7 @@ def train(
         Tab-separated file of facts, with a subject, a relation and an object on each line. For the method universal,
         the columns are subject, object and predicate.
     method
-        Tensor factorization model, or "rules" for mined Horn rules, or "universal" for a universal schema.
+        Model: mined Horn rules (rules), a universal schema (universal), or a tensor factorization (all other names).
     validation
         File of validation facts, used to select the best epoch (tensor methods) and to calibrate the scores.
     known

@@ -149,7 +149,7 @@ def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural =
     Parameters
     ----------
     why
-        Number of words to list for each document, those with the largest contributions to the prediction.
+        Number of words to list for each document, starting with the largest contribution to the prediction.
     """
     from polyadic.interface import output
     from polyadic.text.readers import documents, name_of_document, with_documents_by_line
@@ -306,8 +306,8 @@ def train_sentences(
     Parameters
     ----------
     method
-        Method: mean of word vectors weighted by smooth inverse frequency (sif), unweighted mean, or convolutional
-        filters of word sequences.
+        Method: mean of word vectors weighted by smooth inverse frequency (sif), unweighted mean of word vectors (mean),
+        or convolutional filters of word sequences (convolutional).
     words
         Word vectors: ppmi-svd, ca or one-hot learned from the sentences, or a folder or file of vectors.
     pooling
@@ -352,7 +352,7 @@ def _print_written(result: dict[str, Any]) -> None:
 
 @SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=_print_written)
 def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = False) -> dict[str, Any]:
-    """Write the vectors of sentences as an array with one row per line; lines without known words get zeros.
+    """Write the vectors of sentences as an array with one row per line; lines without known words get zero vectors.
 
     Parameters
     ----------
@@ -410,7 +410,7 @@ def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, 
     Parameters
     ----------
     coordinates
-        Number of dimensions of the word vectors, from the first, for which filters are listed.
+        Number of leading dimensions of the word vectors to list filters for; other dimensions are left out.
     top
         Number of positions to list for each filter.
     """
@@ -436,7 +436,7 @@ def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, 
 
 @SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=_print_written)
 def static(model: SentenceVectors, *, out: Out, force: bool = False) -> dict[str, Any]:
-    """Export a sentence model that averages word vectors as a static encoder for sentence-transformers."""
+    """Export a sentence model as a static encoder for sentence-transformers; the model must average word vectors."""
     vectors = model.static()
     vectors.save_pretrained(out, overwrite=force)
     return {"out": str(out), "words": len(vectors), "rank": vectors.rank}

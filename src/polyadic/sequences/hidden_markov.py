@@ -57,10 +57,10 @@ class HiddenMarkov(Model):
     states : int
         Number of hidden states.
     init : {"best", "spectral", "anchors", "clusters", "random"}
-        Initialization of the EM algorithm: spectral estimates, anchor symbols, clusters of symbols, random
-        distributions, or the best of the first three. Spectral estimates are from moments of three symbols
-        (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`); for anchors and clusters see
-        :mod:`~polyadic.sequences.hidden_spectral`. "best" runs ten iterations from each of the first three and
+        Initialization of the EM algorithm: spectral estimates (spectral), anchor symbols (anchors), clusters of symbols
+        (clusters), random distributions (random), or the best of the first three (best). Spectral estimates are from
+        moments of three symbols (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`); for anchors and clusters
+        see :mod:`~polyadic.sequences.hidden_spectral`. "best" runs ten iterations from each of the first three and
         continues with the most likely. All but "random" allow at most as many states as symbols.
     max_iter : int
         Maximum number of EM (Baum-Welch) iterations.

@@ -71,16 +71,16 @@ class SpectralAutomaton(Model):
     Parameters
     ----------
     rank : int or sequence of int
-        Number of states, or several candidates, of which the best on held-out strings is used. Candidates are tried in
-        increasing order until the likelihood of held-out strings no longer improves (all of them for the method "svd"),
-        and the best is used.
+        Number of states, or several candidates to compare on held-out strings. Candidates are tried in increasing order
+        until the likelihood of held-out strings no longer improves (all of them for the method "svd"), and the best is
+        used.
     method : {"hull", "svd"}
         Learning method: "hull" learns non-negative weights, with prefixes as states; "svd" uses singular vectors, and
         weights may be negative.
     statistic : {"factor", "prefix", "string"}
-        Counts in the Hankel matrix: of substrings (factor), of prefixes, or of whole strings.
+        Strings counted in the Hankel matrix: substrings (factor), prefixes (prefix), or whole strings (string).
     basis : int or None
-        Number of the most frequent prefixes and suffixes in the Hankel matrix; None uses all that occur.
+        Number of prefixes and of suffixes in the Hankel matrix, the most frequent first; None uses all.
     max_length : int
         Maximum length of the prefixes and suffixes in the Hankel matrix.
     scaling : float

@@ -38,10 +38,7 @@ Sequences = Annotated[
 ]
 Format = Annotated[
     Literal["lines", "pautomac"],
-    Help(
-        'File format: lines (one string per line), or pautomac (first "strings size", then "length symbol symbol ..."'
-        " per line)."
-    ),
+    Help("File format: one string per line (lines), or the format of the PAutomaC competition (pautomac)."),
 ]
 Missing = Annotated[bool, Help("Treat symbols not seen in training as missing instead of raising an error.")]
 Number = Annotated[Count, Help("Number of sequences to sample from the model.")]
@@ -261,7 +258,7 @@ def train_automaton(
     format: Format = "lines",  # noqa: A002 # the option of other commands that read files
     force: bool = False,
 ) -> Saved:
-    """Fit a weighted automaton to a file of strings; an empty line is the empty string."""
+    """Fit a weighted automaton to a file of strings, in which an empty line stands for the empty string."""
     import time
 
     began, size = time.perf_counter(), [0]

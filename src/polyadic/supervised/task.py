@@ -95,14 +95,14 @@ def train(
         Prediction task: numbers (regression), two classes (classification), or the order of the lines of each query
         (ranking).
     solver
-        Solver: Gibbs sampling that also estimates the penalties (mcmc), coordinate descent (als), Adagrad or SGD
-        (default: mcmc; ranking: adagrad).
+        Solver: Gibbs sampling that also estimates the penalties (mcmc), coordinate descent (als), Adagrad (adagrad), or
+        stochastic gradient descent (sgd) (default: mcmc; ranking: adagrad).
     groups
         File with the group of each feature, a number from 0 on each line; features of a group share penalties (mcmc).
     validation
         File of validation data to report the error on; solvers other than mcmc keep the epoch with the smallest error.
     ridge
-        Ridge penalty on the factors, except for solver mcmc (default: 1.2; ranking: 0.1).
+        Ridge penalty on the factors; not used by the solver mcmc (default: 1.2; ranking: 0.1).
     max_iter
         Maximum number of training epochs (default: 100; ranking: 50); not used by the solver mcmc.
     draws

@@ -98,7 +98,7 @@ class LowRankParser(Model):
         learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), ``"random"`` from small random
         numbers.
     decoding : {"projective", "any"}
-        Trees to predict: projective trees only, or any trees, including trees with crossing arcs.
+        Trees to predict: only trees without crossing arcs (projective), or any trees (any).
     one_root : bool
         Whether exactly one word must depend on the root, as in Universal Dependencies.
     updates : {"all", "cyclic"}

@@ -45,7 +45,7 @@ class RoleLabels(Model, ABC):
     near : bool
         Whether candidate arguments are limited to the ancestors of the predicate and the children of both.
     once : {"core", "all", "none"}
-        Roles that a predicate may assign to at most one word: core roles, all roles or none.
+        Roles that a predicate may assign to at most one word: core roles (core), all roles (all) or no roles (none).
 
     Attributes
     ----------

@@ -113,17 +113,17 @@ def cross_table(
             raise InputError("words and columns are mutually exclusive; leave one of them out", "words", "columns")
         return _of_corpus(corpus, rows, columns, check_int("words", WORDS if words is None else words, low=2))
     if words is not None:
-        raise InputError(f"words is supported only for a corpus; leave it out for the file {source}", "words")
+        raise InputError(f"the setting words is supported only for a corpus, but {source} is a file", "words")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
-        raise InputError("rows and columns must be given together, each as a column of the file", "rows", "columns")
+        raise InputError("rows and columns must be set together, each to the name of a file column", "rows", "columns")
     path = str(source)
     with open_bytes(path, None) as stream:
         file = File(path, stream, Reading(**reading))
         kind = format_of(file, table=True)
         if kind not in ROWS:
             raise InputError(
-                f"the format of a table must be {', '.join(ROWS)}; {file.name} looks like {kind}; if it is a CSV file,"
-                " set format='csv'",
+                f"{file.name} seems to be a file of type {kind}, but a table must be {', '.join(ROWS)}; if the file is"
+                " CSV, set format='csv'",
                 "format",
             )
         body = ROWS[kind](file)
@@ -147,7 +147,7 @@ def _of_counts(file: File, names: list[str], body: Iterator[tuple[int, Sequence[
         values.append([_number(file, number, name, cell) for name, cell in zip_longest(columns, cells)])
     if not values or not columns:
         raise InputError(
-            f"{file.name} must have column labels in the first row and row labels in the first column; it has no cells"
+            f"{file.name} contains no counts; a table must have labels in the first row and in the first column"
         )
     return CrossTable(csr_array(np.array(values, float)), tuple(labels), columns)
 
@@ -218,8 +218,8 @@ def _number(file: File, row: int, name: str, cell: Any) -> float:
         value = -1.0
     if not 0 <= value < np.inf:
         raise InputError(
-            f"{file.name}, row {row}: {name!r} must contain non-negative counts; got {cell!r:.60}. To"
-            " cross-tabulate two columns, name them: rows='NAME', columns='NAME'",
+            f"{file.name}, row {row}: {name!r} must contain non-negative counts; got {cell!r:.60}; to"
+            " cross-tabulate two columns instead, set rows='NAME' and columns='NAME'",
             "columns",
             "rows",
         )

@@ -97,7 +97,7 @@ def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
 
 
 def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: float = 1.0) -> Residual:
-    r"""Return the residual of a table under the word-similarity kernel, which weights word differences by similarity.
+    r"""Return the residual of a table in which differences between words are weighted by the similarity of the words.
 
     With :math:`\Gamma = \beta\, 1 1^\top + T`, where :math:`T`, ``rows`` and ``columns``, holds symmetric similarity
     scores of pairs of words, the matrix is :math:`N \circ (\Gamma_r N \Gamma_c) - (\Gamma_r N) \circ (N \Gamma_c)`.
@@ -142,7 +142,7 @@ def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], flo
 
 
 def with_values(N: csr_array, values: NDArray[Any]) -> csr_array:
-    """Return a sparse matrix with new values and the same stored cells; index arrays are shared, not copied."""
+    """Return a sparse matrix with new values for the stored cells, sharing the index arrays of the original."""
     return csr_array((values, N.indices, N.indptr), shape=N.shape, copy=False)
 
 

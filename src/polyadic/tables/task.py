@@ -96,7 +96,7 @@ def table(
     n_components
         Number of principal axes (default: 5, or all if there are fewer).
     top
-        Number of rows and columns to print, those with the largest contributions to the first two axes.
+        Number of rows and columns to print, starting with the largest contributions to the first two axes.
     why
         Row and column of a cell to explain, together with the most similar rows and columns.
     csv

@@ -131,8 +131,8 @@ class CorrespondenceVectors(Model):
         """
         if len(self.vectors_) != len(words):
             raise InputError(
-                f"words must contain one word for each of the {len(self.vectors_):,} vectors ({self.side}); got"
-                f" {len(words):,}; vectors of positional contexts cannot be labelled by words",
+                f"words must contain one word for each of the {len(self.vectors_):,} vectors of the {self.side}; got"
+                f" {len(words):,} words",
                 "words",
             )
         return Embedding(words, self.vectors_, counts=counts)

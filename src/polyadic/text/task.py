@@ -72,13 +72,14 @@ def lines(
     Parameters
     ----------
     words
-        Words that occur in the same sentence; 'two words' is a phrase, 'wo*' matches a prefix.
+        Words to search for in the same sentence; 'two words' is a phrase, and 'wo*' matches words that begin with wo.
     width
         Maximum number of other words between the search words (default: anywhere in the sentence).
     either
         Find sentences that contain any of the words instead of all words.
     sort
-        Order: as in the text, by the context left or right of the first word, or by relevance (BM25).
+        Order of the lines: as in the text (document), by the context to the left or right of the first word (left,
+        right), or by BM25 score (relevance).
     where
         Search only documents in which a metadata field has the given value; can be repeated.
     start
@@ -190,8 +191,8 @@ def corpus(
     language
         Language code of the text, such as de; auto detects it.
     stop_words
-        Stop words to remove: language, auto (words that occur throughout the text), none, a language such as german, or
-        a file.
+        Stop words to remove: language (the list for the language of the text), auto (words that occur throughout the
+        text), none, the name of a language such as german, or a file.
     digits
         Keep numbers, drop them, or write each digit as 0.
     punctuation

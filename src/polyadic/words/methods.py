@@ -173,8 +173,8 @@ class Training:
     language : str
         Language code of the text, such as de; auto detects it.
     stop_words : str, path, list or None
-        Stop words to remove: language, auto (words that occur throughout the text), none, a language such as german, or
-        a file (default: language).
+        Stop words to remove: language (the list for the language of the text), auto (words that occur throughout the
+        text), none, the name of a language such as german, or a file (default: language).
     format : str
         Format of the files; auto detects it. See :class:`~polyadic.text.pieces.Reading`.
     field : str, optional

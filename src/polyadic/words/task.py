@@ -74,8 +74,8 @@ Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]
 Window = Annotated[
     Literal["span", "centred", "chunk"],
     Help(
-        "Type of window: a span of WIDTH + 1 words, WIDTH words on each side of a word, or a chunk of 2 WIDTH + 1"
-        " words."
+        "Type of window: a span of WIDTH + 1 words (span), WIDTH words on each side of a word (centred), or a chunk of"
+        " 2 WIDTH + 1 words (chunk)."
     ),
 ]
 Width = Annotated[int, Within(1, 1000), Help("Window width in words.")]
@@ -295,7 +295,7 @@ def components(
     number
         Maximum number of components to list.
     lines
-        Number of corpus lines to show for each component, starting with lines that contain most of the listed words.
+        Number of corpus lines to show for each component, starting with lines that contain the most listed words.
     """
     from polyadic.embedding import components as all_components
     from polyadic.embedding import components_of, read_vectors
@@ -417,12 +417,12 @@ def senses(
     Parameters
     ----------
     number
-        Number of senses into which to cluster the nearest neighbours of the word, using the vectors alone (default:
-        from a corpus).
+        Number of senses into which to cluster the nearest neighbours of the word, without using a corpus (default: from
+        a corpus).
     lines
         Number of example lines to show for each sense.
     assign
-        File with one text per line, for each of which the sense of the word is predicted; - reads standard input.
+        File of texts, one per line, in which to predict the sense of the word; - reads standard input.
     """
     from polyadic.embedding import read_vectors
 
@@ -515,10 +515,10 @@ def phrase(
     Parameters
     ----------
     words
-        Words of a phrase; each 'word*word' is a phrase of its own; - reads one phrase per line from standard input.
+        Words of a phrase, or several phrases in the form 'word*word'; - reads one phrase per line from standard input.
     counts
-        Folder of triple counts for two-word phrases; auto uses the training counts, if kept; none uses only the
-        vectors.
+        Folder of triple counts for two-word phrases; auto uses the training counts if they were kept, and none uses
+        only the vectors.
     """
     from polyadic.embedding import read_vectors
 

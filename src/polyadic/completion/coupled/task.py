@@ -70,7 +70,7 @@ def train(
     database
         TOML file with a section [relations.NAME] for each table; its keys are described in the guide to coupled tables.
     method
-        Inference method: point estimates (als), Gibbs sampling, or variational inference.
+        Inference method: point estimates (als), Gibbs sampling (gibbs), or variational inference (variational).
     hold_out
         Relation and fraction of its cells to hold out for evaluation, such as ratings=0.1.
     ridge
@@ -179,7 +179,8 @@ def predict(
     why
         Number of contributions to show for each predicted cell.
     by
-        Entity type whose known cells explain each prediction with --why (default: the first type of the relation).
+        Entity type whose known cells are listed by --why as the explanation of a prediction (default: the first type of
+        the relation).
     """
     import numpy as np
 
@@ -237,8 +238,8 @@ def add(
     cells
         Name of a relation and CSV file of its new cells, with the same columns as in training.
     sweeps
-        Number of sweeps that update all entities after the new entities are solved for; gibbs requires as many as in
-        training.
+        Number of passes over all entities after the new entities are fitted; the method gibbs requires the same number
+        as in training.
     refit
         Refit the model to all cells after the update, save the refitted model, and report how much the predictions
         differ.

@@ -118,7 +118,7 @@ class Executor:
         shared.__dict__.pop("value", None)
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Any:
-        """Distribute data partitions to the workers; ``cost`` estimates the work for a partition."""
+        """Distribute data partitions to the workers in proportion to the estimated cost of each partition."""
         del cost
         return parts
 
@@ -210,7 +210,7 @@ class ProcessExecutor(Executor):
 
 
 class RowBlock(NamedTuple):
-    """Block of rows of a sparse matrix in CSR format; ``listed`` holds arrays with one value per entry."""
+    """Block of rows of a sparse matrix in CSR format, with several values per entry in the arrays ``listed``."""
 
     starts: NDArray[Any]
     columns: NDArray[Any]

@@ -124,7 +124,7 @@ class Held(NamedTuple):
 
 
 class DaskExecutor(Executor):
-    """Executor that runs work on a Dask cluster; ``used`` is True once any work has been sent."""
+    """Executor that runs work on a Dask cluster, and records in ``used`` whether any work was sent to the cluster."""
 
     grain = 16
 
@@ -226,7 +226,7 @@ class DaskExecutor(Executor):
             raise WorkerLostError from error
 
     def parts_of(self, shared: Shared) -> Any:
-        """Return the future of the arguments of a shared value, after sending the arguments if necessary."""
+        """Send the arguments of a shared value to a worker, unless already sent, and return their future."""
         known = self._sent.get(shared.key)
         if known is None or known.status != "finished":
             known = self._sent[shared.key] = self.put(shared.parts)
@@ -306,7 +306,9 @@ class DaskExecutor(Executor):
             try:
                 self.client.wait_for_workers(1, timeout=JOIN_TIMEOUT)
             except TimeoutError:
-                raise InputError(f"no worker connected to the scheduler within {JOIN_TIMEOUT:.0f} s") from None
+                raise InputError(
+                    f"no worker connected to the scheduler within {JOIN_TIMEOUT:.0f} s; start a worker"
+                ) from None
             workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return workers
 

@@ -119,12 +119,12 @@ def in_spans(work: Callable[[int, int], Any], n: int, threads: int, *, parts: in
 
 
 def thick_parts(n: int, rows: int, *, most: int = PARTS) -> int:
-    """Return the number of chunks for ``n`` entries that keeps the cost of adding the partial sums low."""
+    """Choose a number of chunks for ``n`` entries that keeps the cost of adding the partial sums low."""
     return max(1, min(most, n // max(MIN_PER_ROW * rows, 1)))
 
 
 def short_parts(n: int) -> int:
-    """Return the number of chunks for ``n`` entries that keeps the rounding error of each partial sum small."""
+    """Choose a number of chunks for ``n`` entries that keeps the rounding errors of the partial sums small."""
     return max(1, -(-n // MAX_PART))
 
 
@@ -167,7 +167,7 @@ def sum_of_parts(
 
 
 def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.float32]:
-    r"""Return the mean of the initial weights and the weights after each of T steps.
+    r"""Return the weights averaged over the initial state and the states after each of ``T`` steps.
 
     With the final weights w and a sum s, the mean is :math:`w - s / (T + 1)`. The step at time t adds t times its
     change of a weight to s (Daumé 2006, Practical structured learning techniques for natural language processing,

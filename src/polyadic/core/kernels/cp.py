@@ -96,7 +96,7 @@ def cp_pullback(
     threads: int,
     spare: list[NDArray[Any]] | None = None,
 ) -> NDArray[Any]:
-    r"""Compute the gradient of the factors by backpropagation, given the derivative of a loss by each prediction.
+    r"""Compute the gradient of a loss with respect to the factors from the derivative of each entry's loss.
 
     .. math:: \sum_e d_e\, \partial m_e / \partial U
     """
@@ -169,11 +169,10 @@ def _fitting(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Validate indices, values and factors, because kernels do not check bounds; return contiguous arrays."""
     order = len(factors)
-    if indices.ndim != 2 or indices.shape[1] != order or order < 2 or not 0 <= mode < order:
-        raise ValueError(
-            f"indices must have one column per factor, with at least two factors, and mode must be one of the columns;"
-            f" got shape {indices.shape}, {order} factors and mode {mode}"
-        )
+    if order < 2 or not 0 <= mode < order:
+        raise ValueError(f"mode must be the index of one of at least two factors; got {mode} for {order} factors")
+    if indices.ndim != 2 or indices.shape[1] != order:
+        raise ValueError(f"indices must have one column for each of {order} factors; got shape {indices.shape}")
     if len({(u.dtype, u.shape[1:]) for u in factors}) > 1 or factors[0].ndim != 2:
         raise ValueError(
             f"factors must be matrices of the same rank and type; got {[(u.dtype, u.shape) for u in factors]}"

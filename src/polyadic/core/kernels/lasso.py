@@ -66,11 +66,11 @@ def sparse_activations(
     (K, L, m), (signals, n) = f.shape, y.shape
     if m > n or G.shape != (K, L, L, n) or not signals == len(which) == len(l1):
         raise ValueError(
-            f"the shapes of f, G and y and the lengths of which and l1 do not match; got {f.shape}, {G.shape},"
-            f" {y.shape}, {len(which)} and {len(l1)}"
+            f"the arrays f, G, y, which and l1 have inconsistent shapes: {f.shape}, {G.shape}, {y.shape},"
+            f" {which.shape} and {l1.shape}"
         )
     if signals and not 0 <= which.min() <= which.max() < K:
-        raise ValueError(f"the values of which must be from 0 to {K - 1}; got {which.min()} to {which.max()}")
+        raise ValueError(f"the array which must contain indices from 0 to {K - 1}; got {which.min()} to {which.max()}")
     W = np.empty((signals, L, n))
     twice = np.concatenate([G, G], axis=-1).transpose(0, 2, 3, 1).reshape(K, L, -1)  # in reading order
     given = (

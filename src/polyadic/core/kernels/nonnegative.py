@@ -125,10 +125,10 @@ def divergence_rows(
     """
     n, rank = _writeable(U)
     arrays = _listed(entries, V, U)
-    if base.shape != (rank,) or not 0 <= beta <= 2:
-        raise ValueError(
-            f"base must have shape {(rank,)} and beta must be from 0 to 2; got shape {base.shape} and beta {beta}"
-        )
+    if base.shape != (rank,):
+        raise ValueError(f"base must have shape {(rank,)}; got {base.shape}")
+    if not 0 <= beta <= 2:
+        raise ValueError(f"beta must be from 0 to 2; got {beta}")
     power = 1 / (2 - beta) if beta < 1 else 1.0
     rest = (frozen(base, np.float64), float(beta), power, np.float32(floor), float(l1), passes, float(tol))
     return _summed(lambda a, b: _divergence_rows(*arrays, *rest, a, b, U), n, threads)
@@ -170,7 +170,8 @@ def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArr
     """Check the shapes of entries and factors, and return contiguous arrays in single precision."""
     if len(entries.starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
         raise ValueError(
-            f"V of shape {V.shape} and U of shape {U.shape} do not match entries with {len(entries.starts) - 1} rows"
+            f"U must have {len(entries.starts) - 1} rows, and as many columns as V; got U of shape {U.shape} and V of"
+            f" shape {V.shape}"
         )
     return by_row(entries, V, np.float32)
 

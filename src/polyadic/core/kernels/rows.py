@@ -121,7 +121,7 @@ def row_moments(
     r"""Return the mean and expected square of the predictions :math:`\sum_r \prod_k v_{kr}` for random rows of V."""
     at = frozen(indices, np.int32)
     if at.ndim != 2 or (at.size and not 0 <= at.min() <= at.max() < len(V.mean)):
-        raise ValueError("indices must be row indices of V and have shape (n, order)")
+        raise ValueError("indices must have shape (n, order) and contain row indices of V")
     mean, square = np.empty(len(at)), np.empty(len(at))
     arrays = [frozen(array, np.float64) for array in V]
 
@@ -150,8 +150,10 @@ def by_row(entries: RowEntries, V: NDArray[Any], kind: DTypeLike) -> list[NDArra
     """Validate the entries of each row, and return contiguous arrays of the entries and ``V``."""
     starts, columns, c, y = entries
     fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
-    if not fit or (columns.size and not 0 <= columns.min() <= columns.max() < len(V)):
-        raise ValueError("entries must be sorted by row, and columns must contain row indices of V")
+    if not fit:
+        raise ValueError("the entries must be sorted by row, in arrays of equal length")
+    if columns.size and not 0 <= columns.min() <= columns.max() < len(V):
+        raise ValueError("columns must contain row indices of V")
     return [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(array, kind) for array in (c, y, V))]
 
 

@@ -99,7 +99,7 @@ def sgd_labels(
     listed = _listed(rows, columns, U, V)
     pairs = [(F, array) for of_each in (sums, ridges) for F, array in zip((U, V), of_each, strict=True)]
     if any(array.shape != (len(F),) or array.dtype != np.float64 for F, array in pairs):
-        raise ValueError(f"sums and ridges must be float64 arrays with {len(U)} elements for U and {len(V)} for V")
+        raise ValueError(f"sums and ridges must be pairs of float64 arrays with {len(U)} and {len(V)} elements")
     if len(labels) != len(rows):
         raise ValueError(f"labels must have one element for each of {len(rows)} cells; got {len(labels)}")
     labels = frozen(labels, np.float64)
@@ -178,8 +178,12 @@ def absent_columns(
     n = len(starts) - 1
     inside = not len(rows) or 0 <= rows.min() <= rows.max() < n
     listed = not len(columns) or 0 <= columns.min() <= columns.max() < number
-    if not inside or not listed or starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
-        raise ValueError(f"columns must be indices below {number}, grouped by row, and rows must be indices below {n}")
+    if starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
+        raise ValueError(f"starts must increase from 0 to the number of columns, {len(columns)}")
+    if not inside:
+        raise ValueError(f"rows must be indices below {n}")
+    if not listed:
+        raise ValueError(f"columns must be indices below {number}")
     arrays = [frozen(array, np.int64) for array in (starts, columns, rows)]
     return _absent_columns(*arrays, number, frozen(rng.random(len(rows))))
 
@@ -194,7 +198,7 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
                 f" of shape {F.shape}"
             )
         if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
-            raise ValueError(f"rows and columns must contain a row index of U and of V for each of {n} cells")
+            raise ValueError(f"rows must contain {n} row indices of U, and columns {n} row indices of V")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}

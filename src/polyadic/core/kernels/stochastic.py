@@ -104,7 +104,7 @@ def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDAr
     _check_touched(touched, T)
     _check_rows(T, ridge)
     if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
-        raise ValueError(f"pull must have {len(T)} rows and no more columns than T; got shape {pull.shape}")
+        raise ValueError(f"the array pull must have {len(T)} rows and no more columns than T; got {pull.shape}")
     _pull_rows(*touched, ridge, pull, _layers(T, 2))
 
 
@@ -176,13 +176,12 @@ def absent_cells(
     first index. The result has shape (p, l).
     """
     columns, order = frozen(indices.T), indices.shape[1]
-    if order < 2 or prefixes.shape != (len(leaves), order - 1):
-        raise ValueError(
-            f"indices must have at least two columns, and prefixes must have shape {len(leaves), order - 1}; got"
-            f" {order} columns and shape {prefixes.shape}"
-        )
+    if order < 2:
+        raise ValueError(f"indices must have at least two columns; got {order}")
+    if prefixes.shape != (len(leaves), order - 1):
+        raise ValueError(f"prefixes must have shape {len(leaves), order - 1}; got {prefixes.shape}")
     if prefixes.size and not 0 <= prefixes[:, 0].min() <= prefixes[:, 0].max() < len(starts) - 1:
-        raise ValueError(f"the first column of prefixes must be from 0 to {len(starts) - 2}")
+        raise ValueError(f"the first column of prefixes must contain indices from 0 to {len(starts) - 2}")
     absent = np.empty(leaves.shape, np.bool_)
     _absent_cells(columns, frozen(starts, np.int64), frozen(prefixes.T), frozen(leaves), absent)
     return absent
@@ -202,8 +201,10 @@ def _check_rows(T: NDArray[Any], *columns: NDArray[Any]) -> None:
 
 def _check_touched(touched: Touched, T: NDArray[Any]) -> None:
     rows, shares = touched
-    if len(rows) != len(shares) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(T)):
-        raise ValueError(f"rows must be indices from 0 to {len(T) - 1}, with one share for each row")
+    if len(rows) != len(shares):
+        raise ValueError(f"shares must have one element for each of {len(rows)} rows; got {len(shares)}")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < len(T):
+        raise ValueError(f"rows must be indices from 0 to {len(T) - 1}")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -212,7 +213,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True)
 def _touch_rows(indices, offsets, stamp, now, rows, count):
-    """Numba kernel: append each row not yet stamped with ``now`` to ``rows``, and return the number of rows."""
+    """Numba kernel: append each row that is not yet marked with ``now`` to ``rows``; return the row count."""
     for d in range(indices.shape[0]):
         column, offset = indices[d], offsets[d]
         for e in range(len(column)):

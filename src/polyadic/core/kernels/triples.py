@@ -140,7 +140,7 @@ C6 = np.float32(0.00015403530393381608)
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
 def _exponential(x):
-    """Return ``exp(x)`` for ``x`` below 88 in single precision, relative error 1e-7 (1 + abs(x)).
+    """Return ``exp(x)`` for ``x`` below 88 in single precision, with relative error 1e-7 (1 + abs(x)).
 
     Two to the nearest whole power, by the bits of the exponent, times a Taylor series: without a call, so that it is
     vectorized. The library function takes fourteen times as long.

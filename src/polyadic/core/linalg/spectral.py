@@ -226,6 +226,5 @@ def _whole(operator: Any) -> Array:
 def _check_size(n: int) -> None:
     if n > MAX_DENSE:
         raise InputError(
-            f"most singular values of a matrix with {n:,} rows and columns would have to be computed; increase the"
-            " penalty"
+            f"the penalty is too small: it requires most singular values of a matrix of size {n:,}; increase it"
         )

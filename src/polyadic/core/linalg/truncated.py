@@ -53,7 +53,7 @@ def truncated_eigh(
     if operator.shape != (n, n):
         raise InputError(f"the matrix must be square; got shape {operator.shape}")
     if rank >= n:
-        raise InputError(f"rank must be below {n}, the smaller side of the matrix; got {rank}", "rank")
+        raise InputError(f"rank must be below {n}, the smaller dimension of the matrix; got {rank}", "rank")
     if not np.issubdtype(operator.dtype, np.floating):
         operator = operator.astype(float)
     operator = distribute(operator)
@@ -183,7 +183,7 @@ def truncated_svd(
     check_choice("method", method, get_args(SVDMethod))
     small = min(operator.shape)
     if rank >= small:
-        raise InputError(f"rank must be below {small}, the smaller side of the matrix; got {rank}", "rank")
+        raise InputError(f"rank must be below {small}, the smaller dimension of the matrix; got {rank}", "rank")
     if not np.issubdtype(operator.dtype, np.floating):
         operator = operator.astype(float)
     operator = distribute(operator)

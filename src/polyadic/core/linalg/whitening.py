@@ -65,7 +65,10 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
     values, vectors = np.abs(values[order]) if magnitudes else values[order], vectors[:, order]
     positive = int((values > MIN_EIGENVALUE * np.abs(values).max()).sum())
     if positive < rank:
-        raise InputError(f"the second moments have only {positive} positive eigenvalues; {rank} are required")
+        raise InputError(
+            f"the matrix of second moments has only {positive} positive eigenvalues, but {rank} are required; use a"
+            " lower rank"
+        )
     root = np.sqrt(values)
     return Whitening(vectors / root, vectors * root)
 

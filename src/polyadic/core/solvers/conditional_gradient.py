@@ -53,7 +53,7 @@ class Ball:
         check_number("radius", self.radius, above=True)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Return the total loss of a matrix; ``m`` contains the values of the known cells, if already computed."""
+        """Return the total loss of a matrix, reusing the values ``m`` of the known cells if given."""
         return self.smooth.value(self.pattern.at(M) if m is None else m)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
@@ -63,7 +63,7 @@ class Ball:
         return -self.smooth.conjugate(y) - self.radius * norm
 
     def multiplier(self, M: Spectral) -> float:
-        """Return the trace-norm penalty whose solution is ``M``, provided that ``M`` is optimal in the ball."""
+        """Return the trace-norm penalty for which ``M`` is the solution, assuming that ``M`` is optimal in the ball."""
         y = self.smooth.gradient(self.pattern.at(M))
         return float(top_singular_pair(self.pattern.spread(y), near=M.V)[0].s[0])
 
@@ -152,6 +152,6 @@ def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
 
 
 def onto_simplex(s: NDArray[Any], total: float) -> Array:
-    """Project a vector in descending order onto the simplex of non-negative vectors with a given sum."""
+    """Project a vector, sorted in descending order, onto the simplex of non-negative vectors with a given sum."""
     excess = (np.cumsum(s) - total) / np.arange(1, len(s) + 1)
     return np.asarray(np.maximum(s - excess[np.flatnonzero(s > excess)[-1]], 0))

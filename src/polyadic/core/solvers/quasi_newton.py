@@ -1,4 +1,4 @@
-"""Limited-memory quasi-Newton methods (L-BFGS, OWL-QN) with the exact gradient, including kinks and bounds at zero.
+"""Limited-memory quasi-Newton methods: L-BFGS, and OWL-QN for penalties with kinks or bounds at zero.
 
 Smooth objectives follow Liu and Nocedal (1989). Where a penalty is kinked at zero, the search keeps to one orthant per
 step (Andrew and Gao, 2007): it descends along the smallest subgradient, elements that would change their sign become
@@ -36,7 +36,7 @@ class Function(Protocol):
 
     @property
     def penalties(self) -> Sequence[Penalty]:
-        """Penalty of each factor, whose smooth part is included in the gradient."""
+        """Penalty of each factor; the gradient of the objective includes the smooth parts of the penalties."""
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
         """Return the value of the objective and the gradient of its smooth part."""

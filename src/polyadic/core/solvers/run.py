@@ -138,8 +138,8 @@ def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Facto
 def _warn_of_divergence(result: Result, sweep: Sweep) -> None:
     result.diverged = True
     warnings.warn(
-        f"the objective became {sweep.objective} in iteration {result.n_iter + 1}; kept the factors of iteration"
-        f" {result.best}; use a smaller step or a stronger penalty",
+        f"the objective became {sweep.objective} in iteration {result.n_iter + 1}, so the factors of iteration"
+        f" {result.best} were kept; use a smaller step or a stronger penalty",
         DivergedWarning,
         stacklevel=3,
     )
@@ -148,8 +148,8 @@ def _warn_of_divergence(result: Result, sweep: Sweep) -> None:
 def _warn_not_converged(max_iter: int, tol: float) -> None:
     warnings.warn(
         NotConvergedWarning(
-            f"stopped at max_iter={max_iter} before {CONVERGED_AFTER} consecutive iterations changed the objective by"
-            f" less than tol={tol:g} of its total change; raise max_iter or tol",
+            f"stopped at max_iter={max_iter} before the objective converged to the tolerance tol={tol:g}; increase"
+            " max_iter or tol",
             "max_iter",
             "tol",
         ),

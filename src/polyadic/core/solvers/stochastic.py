@@ -113,10 +113,10 @@ class Zeros:
     def __init__(self, term: Term, weight: float, *, beside: bool = False) -> None:
         entries = term.entries
         if entries.unobserved == "missing":
-            raise InputError("zeros must be 0 if unobserved entries are treated as missing")
+            raise InputError("the setting zeros must be 0 if unobserved entries are treated as missing")
         if term.zero_weight:
             raise InputError(
-                "zeros must be 0 if zero_weight already includes every zero; set one of them to 0", "zero_weight"
+                "the settings zeros and zero_weight are mutually exclusive; set one of them to 0", "zero_weight"
             )
         if entries.order < 2 or (entries.symmetric and entries.shape[0] < entries.order):
             raise InputError(
@@ -124,7 +124,7 @@ class Zeros:
                 " different indices"
             )
         if not entries.symmetric and not _in_order(entries):
-            raise InputError("zeros require entries in lexicographic order; sort them with np.lexsort")
+            raise InputError("sampling of zeros requires entries in lexicographic order; sort them with np.lexsort")
         self.entries, self.weight, self.alpha, self.beside = entries, weight, term.weight, beside
         self.arrangements = Counter(permutations(term.slots)) if entries.symmetric else Counter([term.slots])
         first = np.zeros(entries.shape[0], np.int64)

@@ -149,7 +149,7 @@ class Problem:
         return 1 / (self.smooth.curvature * self.pattern.reach)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Return the objective of a matrix; ``m`` contains the values of the known cells, if already computed."""
+        """Return the objective of a matrix, reusing the values ``m`` of the known cells if given."""
         return self.smooth.value(self.pattern.at(M) if m is None else m) + self.penalty * M.norm
 
     def proximal(self, parts: list[tuple[float, Spectral]], y: Array, *, near: Spectral, tol: float) -> Spectral:
@@ -239,7 +239,7 @@ def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
     if tol and not result.converged and not result.interrupted:
         share = gap / max(abs(result.history[-1]), np.finfo(float).tiny)
         message = f"stopped after {result.n_iter} iterations with a relative duality gap of {share:.1g}, above {tol:g}"
-        warnings.warn(NotConvergedWarning(f"{message}; raise max_iter or tol", "max_iter", "tol"), stacklevel=4)
+        warnings.warn(NotConvergedWarning(f"{message}; increase max_iter or tol", "max_iter", "tol"), stacklevel=4)
 
 
 def check_start(start: Spectral, shape: tuple[int, int]) -> None:

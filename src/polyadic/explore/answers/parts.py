@@ -159,10 +159,10 @@ def _parts(
     other = ~one if against is None else number == values[against]
     if against == value:
         raise InputError(
-            f"value and against must be different values of {field}; both are {value!r}", "value", "against"
+            f"the parts to compare must have different values of {field}; both have {value!r}", "value", "against"
         )
     if not other.any():
-        raise InputError(f"all documents have {field} {value!r}, so there are none to compare with")
+        raise InputError(f"all documents have {field} {value!r}; choose a value that some documents do not have")
     return one, other
 
 

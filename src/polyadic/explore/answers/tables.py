@@ -31,7 +31,8 @@ def table(
     """
     for name in (rows, columns):
         if name is not None and len(values_of(workspace, name)) > MAX_VALUES:
-            raise InputError(f"{name} has {len(values_of(workspace, name)):,} values; at most {MAX_VALUES} are allowed")
+            number = len(values_of(workspace, name))
+            raise InputError(f"the field {name} has {number:,} different values; at most {MAX_VALUES} are allowed")
     counted = cross_table(workspace.corpus, rows=rows, columns=columns, words=words if columns is None else None)
     return analysed(counted, rows, columns or "words")
 

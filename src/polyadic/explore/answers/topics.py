@@ -79,7 +79,7 @@ def _shares(model: TextTopics) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 
 def _placed(phi: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute two-dimensional positions of the topics that place similar topics close to each other."""
+    """Compute two-dimensional positions that place similar topics close to each other."""
     n = len(phi)
     D = np.zeros((n, n))
     for i in range(n):

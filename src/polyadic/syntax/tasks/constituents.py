@@ -65,7 +65,8 @@ def train(
     Parameters
     ----------
     method
-        How latent states of labels are learned; "annotated" uses labels annotated with their context instead.
+        Learning method: latent states of labels by repeated splitting and merging (split-merge) or by spectral
+        estimation (spectral), or labels annotated with their context (annotated).
     states
         Maximum number of latent states of a label (method spectral).
     cycles

@@ -48,7 +48,8 @@ def train(
     Parameters
     ----------
     parser
-        Folder of a saved parser whose predicted trees are added to the training data, for use on parsed sentences.
+        Folder of a saved parser; its predicted trees are added to the training data, so that the model can be used on
+        automatically parsed sentences.
     """
     from polyadic.syntax.propositions import read_propositions
 
