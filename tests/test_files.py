@@ -170,7 +170,7 @@ def test_meta_survives_the_disk(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "contains no poems: the file meta.json is missing"),
+        (None, "contains no poems: the folder has no meta.json"),
         (b"", "meta.json cannot be read"),
         (b'{"kind": "poems", "vers', "meta.json cannot be read"),
         (b"\xff\xfe", "meta.json cannot be read"),
@@ -343,7 +343,7 @@ def test_a_missing_extra_travels_between_processes():
 def test_a_file_is_no_folder_of_ours(tmp_path):
     """A text given where a corpus is needed is said to be no folder."""
     (tmp_path / "wiki.txt").write_text("text")
-    with pytest.raises(InputError, match=r"wiki.txt contains no corpus: this is not a folder"):
+    with pytest.raises(InputError, match=r"wiki.txt contains no corpus: it is not a folder"):
         read_meta(tmp_path / "wiki.txt", "corpus")
 
 

@@ -465,7 +465,7 @@ def refusals():
         L2(),
         "start must contain matrices of the same rank and floating-point type",
     )
-    yield {}, term, [start[0][:2], start[1]], L2(), r"one row for each index of entries of shape \(4, 3\)"
+    yield {}, term, [start[0][:2], start[1]], L2(), "must have 4 and 3 rows"
     yield {}, replace(term, entries=replace(x, indices=x.indices[:0], values=x.values[:0])), start, L2(), "no entries"
 
 

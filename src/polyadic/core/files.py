@@ -367,7 +367,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     except (FileNotFoundError, NotADirectoryError):
         if not Path(folder).exists():
             raise InputError(f"there is no folder {folder}") from None
-        what = "the file meta.json is missing" if Path(folder).is_dir() else "this is not a folder"
+        what = "the folder has no meta.json" if Path(folder).is_dir() else "it is not a folder"
         raise InputError(f"{folder} contains no {kind or 'output of polyadic'}: {what}") from None
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
         raise unreadable(path, error) from None

@@ -198,8 +198,8 @@ class Embedding:
         """Warn that an exported embedding loses the distinction between component columns and other columns."""
         if self.components is not self:
             warnings.warn(
-                f"the exported vectors do not record that the last {self.components.rank} of {self.rank} columns are"
-                " non-negative components; for phrases and senses, use the embedding saved by polyadic",
+                "the exported vectors do not record which columns are non-negative components (here, the last"
+                f" {self.components.rank} of {self.rank}); for phrases and senses, use the embedding saved by polyadic",
                 stacklevel=3,
             )
 

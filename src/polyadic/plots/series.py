@@ -89,7 +89,7 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = F
     """
     points = _points(series, len(x))
     if log and not (np.asarray(x) > 0).all():
-        raise InputError("x must be positive for a logarithmic axis (log=True)", "x")
+        raise InputError("x must be positive for a logarithmic axis (log=True)", "log", "x")
     ax = new_axes() if ax is None else ax
     for k, (name, (value, low, high)) in enumerate(points.items()):
         style = {"marker": "osv^D<>"[k % 7], "markersize": 4, "linestyle": "-" if k < 10 else "--"}
