@@ -222,10 +222,10 @@ X = some_entries(n=8)
         ({"penalty": L1(0.1)}, "als requires L2 penalties of the same strength; got L1"),
         (
             {"start": normal(0, (12, 12, 11), 2)},
-            "start must contain one factor of shape \\(size, rank\\) for each of the mode",
+            "start must contain one factor for each mode, with row counts",
         ),
         ({"start": normal(0, (12, 12), 2)}, "start must contain one factor"),
-        ({"start": [*normal(0, (12, 12), 2), *normal(0, (12,), 2, np.float32)]}, "all of one dtype"),
+        ({"start": [*normal(0, (12, 12), 2), *normal(0, (12,), 2, np.float32)]}, "equal ranks and equal dtypes"),
         ({"orthogonal": -1}, "orthogonal must be a whole number of at least 0; got -1"),
         ({"orthogonal": 1, "start": normal(0, (12,) * 3, 13)}, "a mode with 12 rows cannot have 13 orthogonal columns"),
     ],

@@ -189,8 +189,8 @@ def test_groups_of_features_have_penalties_of_their_own(files, tmp_path):
     ("text", "message"),
     [
         ("1:2\n", "line 1: expected a label"),
-        ("1 1:2\n1 1:nan\n", "line 2: 'nan' is not a finite number"),
-        ("1 1:x\n", "line 1: 'x' is not a finite number"),
+        ("1 1:2\n1 1:nan\n", "line 2: expected a finite number; got 'nan'"),
+        ("1 1:x\n", "line 1: expected a finite number; got 'x'"),
         ("", "is empty"),
     ],
 )

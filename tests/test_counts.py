@@ -87,7 +87,7 @@ def test_keys_of_64_bits():
     for repeats in (False, True):
         how = {"order": 5, "window": "centred", "width": 4, "repeats": repeats}
         check_against_twin(Text.of(lists, top + 1), lists, **how)
-    with pytest.raises(InputError, match="at most 65,536 words to count tuples of order 5; got 65,537"):
+    with pytest.raises(InputError, match="tuples of order 5 can be counted for at most 65,536 words; got 65,537"):
         count(Text.of([[0, 1, 2, 3, 4]], top + 2), order=5)
 
 

@@ -156,7 +156,7 @@ def test_gaps_refuse(texts):
     with pytest.raises(InputError, match="never in the training"):
         gaps(train, unknown, min_count=1)
     apart = Corpus.build([["a", "b", "x"], ["c", "b", "x"], ["a", "c", "x"]], min_count=1, jobs=1)
-    with pytest.raises(InputError, match="no wrong answers found for 1 tuples"):
+    with pytest.raises(InputError, match="no wrong answer was found for any of 1 tuples"):
         gaps(apart, Corpus.build([["a", "b", "c"], ["x"]], min_count=1, jobs=1), min_count=1)
 
 
@@ -281,7 +281,7 @@ def test_names_against_the_sentences(tmp_path_factory, documents, order, min_cou
     if not any(truth.values()):
         with pytest.raises(
             InputError,
-            match=f"no sequence of {order} words that occurs at least {min_count} times is the title of a document",
+            match=f"no document title is a sequence of {order} words that occurs at least {min_count} times",
         ):
             names(corpus, order=order, min_count=min_count)
         return
@@ -325,9 +325,9 @@ def test_names_refuse(tmp_path):
     for options, message in (
         ({"order": 1}, "order must be a whole number of at least 2"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1"),
-        ({"order": 3, "min_count": 1}, "no sequence of 3 words"),
-        ({"order": 8, "min_count": 1}, "no sequence of 8 words"),
-        ({"order": 9, "min_count": 1}, "no sequence of 9 words"),
+        ({"order": 3, "min_count": 1}, "no document title is a sequence of 3 words"),
+        ({"order": 8, "min_count": 1}, "no document title is a sequence of 8 words"),
+        ({"order": 9, "min_count": 1}, "no document title is a sequence of 9 words"),
     ):
         with pytest.raises(InputError, match=message):
             names(corpus, **options)

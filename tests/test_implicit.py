@@ -210,7 +210,7 @@ def test_judged_by_hand():
     refuses("rows must contain row indices of the recommendations, from 0 to 0; got 1", recommendation, [[4]], [1], [0])
     assert np.isnan(recommendation([[4]], [], []).recall).all()
     for faulty in ([-1], [0.5]):  # what is filled up with -1 names no column
-        refuses("must be integers", recommendation, [[4, -1]], [0], faulty)
+        refuses("must contain integers", recommendation, [[4, -1]], [0], faulty)
 
 
 @pytest.mark.realdata

@@ -98,7 +98,7 @@ def test_bad_rankings_are_refused():
     """A pair named twice, and a pool without truth, are refused."""
     with pytest.raises(InputError, match="the ranking of one contains a pair twice for the relation r"):
         judged({"one": {"r": [PAIRS[0], PAIRS[0]]}}, {"r": {PAIRS[0]: True}})
-    with pytest.raises(InputError, match="at least one pair of the pool"):
+    with pytest.raises(InputError, match="at least one entity pair that is judged true"):
         judged({"one": {"r": [PAIRS[0]]}}, {"r": {PAIRS[1]: True}})
     with pytest.raises(InputError, match="number must be at least 2, the number of true items in the ranking; got 1"):
         average_precision([True, True], 1)

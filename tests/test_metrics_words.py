@@ -382,5 +382,5 @@ def test_enormous_clusters_are_refused():
     words = [f"w{k}" for k in range(90)]
     embedding = Embedding(words, np.random.default_rng(0).normal(size=(90, 3)))
     group = OutlierGroup(cluster=words[:80], outliers=words[80:])
-    with pytest.raises(InputError, match="too many subsets of 4 words, 1,581,580"):
+    with pytest.raises(InputError, match="has 1,581,580 subsets of 4 words, which is too many"):
         outliers(embedding, [group], order=4)

@@ -201,7 +201,7 @@ def test_joint_goes_on_where_it_stopped():
     ("parameters", "choose", "message"),
     [
         ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got shape \(30, 5\)"),
-        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 columns must be non-negative"),
+        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 with non-negative values only"),
         ({"start": np.ones((29, 6))}, slice(None), "start must have 30 rows, one per word"),
         ({"n_nonnegative": 6}, slice(None), "n_nonnegative"),
         (
@@ -211,7 +211,7 @@ def test_joint_goes_on_where_it_stopped():
         ),
         ({}, slice(1), r"requires entries of order 2, followed by entries of higher orders; got orders \[2\]"),
         ({}, slice(None, None, -1), r"got orders \[3, 2\]"),
-        ({"order_weights": [1.0]}, slice(None), "order_weights must contain one weight per list"),
+        ({"order_weights": [1.0]}, slice(None), "order_weights must contain one weight per tensor"),
     ],
 )
 def test_joint_refusals(parameters, choose, message):

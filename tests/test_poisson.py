@@ -110,7 +110,7 @@ def test_threads_share_the_work():
         ({"offsets": [1, 7, 13]}, "offsets must increase from 0"),
         ({"mode": 3}, "mode must be below 3; got .* and 3"),
         ({"offsets": [0, 6, 13]}, "indices must be row indices of U, from 0 to 5; got 0 to 6"),
-        ({"permuted": True}, r"indices must be below the number of rows of every mode, \[7, 6, 5\]; got 6"),
+        ({"permuted": True}, r"indices must be below the number of rows of each mode, \[7, 6, 5\]; got 6"),
         ({"values": np.ones(3)}, r"entries; got shape \(3,\)"),
         ({"U": np.ones((17, 2))}, "indices must be row indices of U, from 0 to 3; got 0 to 4"),
     ],
@@ -267,10 +267,20 @@ SYMMETRIC = Entries.collect([[0, 1, 2], [1, 2, 3]], [1.0, 2.0], 4)
             objective(SYMMETRIC, slots=(0, 0, 0)),
             None,
             {},
-            "a separate factor for each mode, .* use quasi_newton with the Poiss",
+            "a separate factor for each mode, .* use quasi_newton with Poiss",
         ),
-        (objective(X, zero_weight=0.5), None, {}, "does not support weights; use zero_weight=1"),
-        (objective(replace(X, weights=np.ones(len(X)))), None, {}, "does not support weights; use zero_weight=1"),
+        (
+            objective(X, zero_weight=0.5),
+            None,
+            {},
+            "does not support weights; remove the entry weights and set zero_weight=1",
+        ),
+        (
+            objective(replace(X, weights=np.ones(len(X)))),
+            None,
+            {},
+            "does not support weights; remove the entry weights and set zero_weight=1",
+        ),
         (objective(X, penalty=L2()), None, {}, r"requires the penalty NonNegative\(\) for each factor"),
         (objective(X, penalty=NonNegative(0.1)), None, {}, r"requires the penalty NonNegative\(\) for each factor"),
         (objective(replace(X, values=-X.values)), None, {}, "counts must not be negative; entry .* is -"),
@@ -336,7 +346,7 @@ def test_modes_of_different_vocabularies():
     likeliest = [best[0][0] for best in model.components(words, top=1, mode=1)]
     assert likeliest == [words[k] for k in model.factors_[1].argmax(axis=0)]
     for ask in (model.components, model.embedding):
-        with pytest.raises(InputError, match=r"got 10 words for modes with \[12, 10, 11\] rows: set mode"):
+        with pytest.raises(InputError, match=r"got 10 words for factors with \[12, 10, 11\] rows: set mode"):
             ask(words)
         with pytest.raises(InputError, match="mode must be a whole number from 0 to 2; got 3"):
             ask(words, mode=3)

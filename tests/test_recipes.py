@@ -59,7 +59,10 @@ def test_text_corpus_and_counts_agree():
     [
         ({"rnak": 3}, "rnak is not an option of any method; the options of jcp are .*rank"),
         ({"method": "jpc"}, "method must be one of 'jcp'"),
-        ({"method": "ppmi-svd", "n_nonnegative": 3}, "n_nonnegative is an option of jcp; the options of ppmi-svd are"),
+        (
+            {"method": "ppmi-svd", "n_nonnegative": 3},
+            "n_nonnegative is not an option of ppmi-svd, but of jcp; the options of ppmi-svd are",
+        ),
         ({"min_count": 0}, "min_count must be a whole number of at least 1; got 0"),
         ({"window": "wide"}, "window must be one of 'span', 'centred', 'chunk'; got 'wide'"),
         ({"width": [5, 10, 15]}, r"width must be a single value or one value for each of the orders \(2, 3\); got 3"),

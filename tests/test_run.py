@@ -120,7 +120,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     assert len(result.seconds) == 5
     with pytest.raises(
         InputError,
-        match="of a different fit, with rank 3 instead of 4; resume the fit with the settings of the checkpoint",
+        match=r"of a fit with other settings \(rank 3 instead of 4\); use the settings of the checkpoint to resume",
     ):
         Checkpoint(tmp_path / "c", made_of={**how["made_of"], "rank": 4})
     assert Checkpoint(tmp_path / "c", made_of={"rank": 4}, overwrite=True).reached is None
@@ -288,10 +288,10 @@ def test_positive_part_is_what_positive_l1_means():
         (
             {"order_weights": [1.0]},
             [2, 3],
-            "order_weights must contain one weight per list of entries; got 1 weights for 2",
+            "order_weights must contain one weight per tensor; got 1 weights for 2",
         ),
         ({"order_weights": [1.0, -1.0]}, [2, 3], "order_weights must be a sequence, each a finite number"),
-        ({}, [], "one weight per list of entries; got 0 weights for 0 lists"),
+        ({}, [], "one weight per tensor; got 0 weights for 0 tensors"),
         ({"validation": -0.1}, [3], "validation must be a finite number from 0 to 1; got -0.1"),
     ],
 )

@@ -309,13 +309,21 @@ def test_seed_chooses_folds():
     [
         ({"a.1": {"s": 1.0}}, {"a.2": {"s": 1.0}}, "none of the 1 instances with gold senses has an induced sense"),
         ({}, {}, "none of the 0 instances"),
-        ({"a.1": {"s": 0.0}}, {"a.1": {"s": 1.0}}, r"gold senses of the instance 'a\.1' must be positive and finite"),
+        (
+            {"a.1": {"s": 0.0}},
+            {"a.1": {"s": 1.0}},
+            r"gold senses of the instance 'a\.1' must have positive, finite weights",
+        ),
         ({"a.1": {"s": 1.0}}, {"a.1": {"s": -1.0}}, r"induced senses of .* got \{'s': -1.0\}"),
         ({"a.1": {"s": 1.0}}, {"a.1": {"s": math.inf}}, "induced senses of .* finite"),
         ({"a.1": {"s": 1.0}}, {"a.1": {"s": math.nan}}, "induced senses of .* finite"),
         ({"a.1": {"s": 1.0}}, {"a.1": {"s": "4"}}, "induced senses of .* got {'s': '4'}"),
         ({"a.1": {"s": 1.0}}, {"a.1": {}}, "induced senses of .* got {}"),
-        ({"b.1": {"s": 1.0}}, {"b.1": {"s": 1.0}}, r"the instance 'b\.1' has no lemma"),
+        (
+            {"b.1": {"s": 1.0}},
+            {"b.1": {"s": 1.0}},
+            r"lemmas must contain the lemma of every instance; 'b\.1' is missing",
+        ),
     ],
 )
 def test_bad_labels_are_refused(gold, induced, fault):

@@ -147,8 +147,8 @@ def test_unknown_words_are_counted():
         ({"shares": [0.5, 1.01]}, "at most 1; got 1.01"),
         ({"shares": [math.nan]}, "at most 1; got nan"),
         ({"shares": []}, "shares must contain at least one share of the training set; got none"),
-        ({"shares": [0.001, 1]}, "contains reviews of only one class"),
-        ({"test": 1}, "test must be between 0 and 1; got 1"),
+        ({"shares": [0.001, 1]}, "are all of the same class"),
+        ({"test": 1}, "test must be a share between 0 and 1; got 1"),
         ({"test": 0.001}, "0.001 of 200 reviews leaves no reviews for testing"),
         ({"runs": 0}, "runs must be a whole number of at least 1; got 0"),
         ({"seed": -1}, "seed must be"),
@@ -164,7 +164,7 @@ def test_useless_reviews_are_refused():
     """No review, reviews of one class, or none with a known word."""
     with pytest.raises(InputError, match="0 reviews leaves no reviews"):
         sentiment(vectors(), [])
-    with pytest.raises(InputError, match="of only one class"):
+    with pytest.raises(InputError, match="all of the same class"):
         sentiment(vectors(), [review for review in corpus() if review.positive])
     with pytest.raises(InputError, match="none of the 200 reviews contains a word with a vector"):
         sentiment(Embedding(["z"], [[1.0]]), corpus())

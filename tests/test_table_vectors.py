@@ -170,7 +170,7 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
     [
         (
             ["--method", "jcp", "--set", "contexts=left"],
-            "--set contexts cannot be used with jcp, only with ca, root-ca",
+            "--set contexts cannot be used with jcp, but only with ca, root-ca",
         ),
         (
             ["--method", "ca", "--set", "contexts=left", "--set", "window=chunk"],

@@ -470,5 +470,5 @@ def test_a_part_keeps_titles_and_refuses_unknown_documents(tmp_path):
     assert corpus.select([2, 0]).titles == ("Pearl Harbor", "")
     assert corpus.select([0], tmp_path / "part").digest == Corpus.open(tmp_path / "part").digest
     for wrong in ([3], [-1], [0, 0]):
-        with pytest.raises(InputError, match="distinct indices from 0 to 2"):
+        with pytest.raises(InputError, match="distinct document indices from 0 to 2"):
             corpus.select(wrong)

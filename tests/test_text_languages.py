@@ -78,9 +78,7 @@ def test_chinese_and_japanese_are_cut():
     assert {"房子", "村里"} & set(corpus.vocabulary.words)
 
 
-@pytest.mark.parametrize(
-    ("language", "help_"), [("ja", r"polyadic\[japanese\]"), ("th", "segment the text into words")]
-)
+@pytest.mark.parametrize(("language", "help_"), [("ja", r"polyadic\[japanese\]"), ("th", "split the text into words")])
 def test_clauses_as_words_are_warned_of(language, help_, monkeypatch):
     """Where words cannot be told apart, that is said, with what helps."""
     monkeypatch.setattr(languages, "segmenter", lambda _: None)

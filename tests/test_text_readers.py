@@ -168,7 +168,7 @@ def test_jsonl(tmp_path):
         ("[" * 100_000, "is not valid JSON"),
         ("3", "must be a JSON object; got int"),
         ('{"txt": "a"}', "has no field 'text'; its fields are 'txt'"),
-        ('{"text": 3}', "must be a string, a list of tokens or a list of lists of tokens; got int"),
+        ('{"text": 3}', "must be a string, a list of tokens or a list of sentences; got int"),
         ('{"text": null}', "got NoneType"),
         ('{"text": [1]}', "got a list of int"),
         ('{"text": [[1]]}', "got the token 1"),
@@ -276,7 +276,7 @@ def test_iterables_are_read_once():
 )
 def test_items_that_are_no_documents(item):
     """What is neither text nor tokens is refused with its place and kind."""
-    with pytest.raises(InputError, match="document 1 must be a string, a list of tokens or a list of lists"):
+    with pytest.raises(InputError, match="document 1 must be a string, a list of tokens or a list of sentences"):
         list(read(["fine", item]))
 
 

@@ -144,11 +144,11 @@ ROWS, FACTORS = np.array([[0, 1]]), [np.ones((3, 2)), np.ones((4, 2))]
         (
             tucker_core,
             {"indices": np.array([[0, 4]])},
-            "mode 1 must be row indices of its factor, from 0 to 3; got 4 to 4",
+            "mode 1 must be from 0 to 3, the last row of the factor; got 4 to 4",
         ),
-        (tucker_core, {"indices": np.array([[0, -1]])}, "indices of mode 1 must be row indices of its factor"),
+        (tucker_core, {"indices": np.array([[0, -1]])}, "indices of mode 1 must be from 0 to"),
         (tucker_core, {"indices": np.array([[0]])}, "indices must have at least two columns"),
-        (tucker_core, {"slots": (0, 2)}, "slots must contain the index of one of 2 factors for each mode"),
+        (tucker_core, {"slots": (0, 2)}, "slots must contain a factor index from 0 to 1 for each mode"),
         (tucker_core, {"values": np.ones(2)}, "values must have one element for each of 1 entries; got 2"),
         (tucker_predict, {"core": np.ones((2, 3))}, r"the core must have shape \(2, 2\); got \(2, 3\)"),
         (
@@ -156,7 +156,7 @@ ROWS, FACTORS = np.array([[0, 1]]), [np.ones((3, 2)), np.ones((4, 2))]
             {"derivatives": np.ones(3)},
             "derivatives must have one element for each of 1 entries; got 3",
         ),
-        (unfolding_gram, {"Q": np.ones((1, 2))}, "mode 1 must be row indices of its factor, from 0 to 0; got 1 to 1"),
+        (unfolding_gram, {"Q": np.ones((1, 2))}, "mode 1 must be from 0 to 0, the last row of the factor; got 1 to 1"),
         (unfolding_gram, {"values": np.ones(2)}, "values must have one element for each of 1 entries; got 2"),
     ],
 )
@@ -340,9 +340,9 @@ PLAIN = Entries(np.array([[0, 1, 1]]), np.ones(1), (2, 2, 2))
     ("entries", "shape", "slots", "message"),
     [
         (PLAIN, (2, 1), (0, 1), "slots must contain one factor index for each mode"),
-        (PLAIN, (2, 1), (0, 0, 0), "slots must contain all 2 factors"),
+        (PLAIN, (2, 1), (0, 0, 0), "slots must contain the indices of all 2 factors"),
         (some_entries(), (20, 1), (0, 1, 1), "symmetric entries must share a single factor"),
-        (some_entries(), (19, 1), None, "factor 0 must have 20 rows and at most as many columns; got shape"),
+        (some_entries(), (19, 1), None, "factor 0 must have 20 rows and no more columns than rows; got shape"),
         (some_entries(), (20, 21), None, "factor 0 must have 20 rows"),
         (some_entries(), (20,), None, "factor 0 must have 20 rows"),
         (some_entries(), (20, 0), None, "factor 0 must have 20 rows"),

@@ -310,7 +310,7 @@ def test_a_catalogue_against_its_definitions():
     assert found.gini == pytest.approx(np.abs(times[:, None] - times).sum() / (2 * 15**2 * times.mean()))
     assert found.novelty == pytest.approx(np.mean([-np.log2(known[j] / 40) for j in named.ravel() if j >= 0]))
     assert catalogue([], known, 40).coverage == 0
-    refuses("columns must be below 15", catalogue, [[15]], known, 40)
+    refuses("column indices must be below 15", catalogue, [[15]], known, 40)
 
 
 # ---- tables in

@@ -285,7 +285,7 @@ def test_faults_of_files_come_back(whole, tmp_path, monkeypatch):
     for file in source.iterdir():
         file.write_bytes(b"\0\1" * 2000)
     with pytest.raises(
-        InputError, match=r"none of the 13 files could be read; the error for the first is .*00\.txt is not a text file"
+        InputError, match=r"none of the 13 files could be read; the first error is: .*00\.txt is not a text file"
     ):
         Corpus.build(source, min_count=1, language="en")
 

@@ -178,7 +178,7 @@ def kind_of(section: str) -> str:
 
 
 def pairs_of(questions: Iterable[Question]) -> NDArray[np.int64]:
-    """Return the indices of the two word pairs of each question in the sorted list of all pairs; shape (n, 2).
+    """Encode the two word pairs of each question as indices of the sorted distinct pairs; shape (n, 2).
 
     Examples
     --------

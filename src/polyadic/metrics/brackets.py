@@ -47,7 +47,7 @@ EQUAL = {"PRT": "ADVP"}
 
 
 class Bracketing(NamedTuple):
-    """Constituency tree given by words, part-of-speech tags, and the label, first word and end of each phrase."""
+    """Constituency tree, given by the words, the part-of-speech tags and the labelled spans of the phrases."""
 
     words: Sequence[str]
     tags: Sequence[str]
@@ -110,7 +110,7 @@ class BracketScore(NamedTuple):
 
 
 def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
-    """Count the labelled brackets of a tree, ignoring punctuation as identified by the tags of the treebank.
+    """Count the labelled brackets of a tree, ignoring words that are tagged as punctuation.
 
     Examples
     --------

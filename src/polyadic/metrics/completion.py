@@ -125,7 +125,7 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     """
     cases = list(gaps)
     if len({len(case.given) for case in cases}) > 1 or not all(case.given for case in cases):
-        raise InputError("all cases must have the same number of given words, and at least one")
+        raise InputError("all cases must have the same number of given words, at least 1")
     if not all(math.isfinite(case.association) for case in cases):
         raise InputError("the association of every case must be a finite number")
     places = [[embedding.find(w) for w in (*case.given, case.answer, case.wrong, case.matched)] for case in cases]
@@ -151,7 +151,7 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
 
 
 def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
-    """Return the scores of the correct, the wrong and the matched answer of each test case."""
+    """Return the scores of the correct answer and of both wrong answers of each test case."""
     embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     given = vectors[rows[:, :-3]].astype(np.float64)
@@ -160,6 +160,6 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
 
 
 def _wins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a column of wins (1 if the first score is higher than the last, 1/2 for ties) and a column of ones."""
+    """Return 1 for each row whose first score is higher than the last, 1/2 for ties, and a second column of ones."""
     first, second = scores[:, 0], scores[:, -1]
     return np.stack([(first > second) + 0.5 * (first == second), np.ones(len(scores))], axis=1)

@@ -66,7 +66,7 @@ class Written(Annotated, Protocol):
 
 
 class Attached(NamedTuple):
-    """Counts of correct heads and relations in a sentence, with punctuation and (``plain_``) without punctuation.
+    """Counts of correct heads and relations in a sentence, including or (prefix ``plain_``) excluding punctuation.
 
     Attributes
     ----------

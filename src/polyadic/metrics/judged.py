@@ -130,7 +130,7 @@ def judged(
     counted = {relation: _pooled(systems, relation, truth, pool) for relation, truth in judgements.items()}
     counted = {relation: truth for relation, truth in counted.items() if any(truth.values())}
     if not counted:
-        raise InputError("at least one pair of the pool must be judged to be true")
+        raise InputError("the pool must contain at least one entity pair that is judged true")
     relations = sorted(counted, key=lambda relation: -sum(counted[relation].values()))
     true = np.array([sum(counted[relation].values()) for relation in relations])
     known = np.array([len(counted[relation]) for relation in relations])

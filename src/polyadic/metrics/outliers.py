@@ -85,7 +85,7 @@ class Outliers:
     """Sums of each group: positions / cluster size, detected cases, and cases; shape (groups, 3)."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as a dictionary for JSON, without the sums of each group."""
+        """Return the fields as a dictionary for JSON, except for the sums of each group."""
         return {key: value for key, value in vars(self).items() if key != "sums"}
 
     def figures(self, prefix: str = "outliers") -> list[Figure]:
@@ -193,7 +193,7 @@ def outliers(
 
 
 def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool) -> tuple[np.ndarray, int]:  # noqa: FBT001 private
-    """Return the position of each known outlier (none for an unusable group), and the number of known cluster words."""
+    """Return the positions of the known outliers, empty if the group is unusable, and the number of cluster words."""
     cluster = _vectors(embedding, group.cluster)
     others = _vectors(embedding, group.outliers)
     size = len(cluster)
@@ -201,8 +201,8 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
         return np.empty(0), size
     if size * math.comb(size, order) > MAX_ELEMENTS:
         raise InputError(
-            f"a cluster of {size} words has too many subsets of {order} words, {math.comb(size, order):,}; split the"
-            " cluster"
+            f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order} words, which is too many;"
+            " split the cluster"
         )
     rows = np.concatenate([cluster, others])
     inner, inner_without = _subsets(size, order)

@@ -64,13 +64,14 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     named, i, j = np.asarray(recommended), np.asarray(rows), np.asarray(columns)
     if named.ndim != 2 or not named.shape[1] or i.shape != j.shape or i.ndim != 1:
         raise InputError(
-            "recommended must be a matrix, and rows and columns must be vectors of equal length; got shapes"
-            f" {named.shape},"
-            f" {i.shape}, {j.shape}",
+            "the argument recommended must be a matrix, and the arguments rows and columns must be vectors of equal"
+            f" length; got shapes {named.shape}, {i.shape}, {j.shape}",
             "recommended",
         )
     if any(at.size and at.dtype.kind not in "iu" for at in (named, i, j)) or j.min(initial=0) < 0:
-        raise InputError("rows and columns must be integers, and columns must not be negative")
+        raise InputError(
+            "the arguments recommended, rows and columns must contain integers, and columns no negative ones"
+        )
     i, j = i.astype(np.int64), j.astype(np.int64)
     if len(i) and not 0 <= i.min() <= i.max() < len(named):
         outside = i.min() if i.min() < 0 else i.max()
@@ -133,7 +134,9 @@ def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
     named, counts = np.asarray(recommended, np.int64), np.asarray(known)
     times = np.bincount(named[named >= 0], minlength=len(counts))
     if len(times) > len(counts):
-        raise InputError(f"recommended columns must be below {len(counts):,}, the length of known")
+        raise InputError(
+            f"all recommended column indices must be below {len(counts):,}, the length of the argument known"
+        )
     if not times.any():
         return Catalogue(0.0, math.nan, math.nan)
     rising, n = np.sort(times), len(times)

@@ -94,7 +94,7 @@ class Recovery:
 
     @property
     def tests(self) -> dict[str, int]:
-        """Number of tests in all runs by kind of question; kinds without tests are omitted."""
+        """Number of test questions of each kind in all runs; kinds without test questions are omitted."""
         tests = {kind: int(self.tested[:, self._of(kind)].sum()) for kind in KINDS}
         return {kind: number for kind, number in tests.items() if number}
 
@@ -137,7 +137,7 @@ class Recovery:
         return f"split by {self.split}: {kinds} ({self.covered:,} different questions known, {self.total:,} asked)"
 
     def figures(self, prefix: str) -> list[Figure]:
-        """Return the accuracy by kind of question and training share (0% for no training) as bootstrap metrics.
+        """Return the accuracy by kind of question and training share as metrics with bootstrap confidence intervals.
 
         The resampling units are word pairs, because questions that share a pair are dependent; see
         :func:`~polyadic.metrics.analogies.pair_figure`.
@@ -294,8 +294,9 @@ def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> t
         folds = (rng.permutation(len(tested)) % FOLDS)[pairs]
     if not len(training) or not len(testing):
         raise InputError(
-            f"split={split!r} of {len(pairs):,} questions over {pairs.max() + 1:,} pairs leaves {len(training):,} for"
-            f" training and {len(testing):,} for testing; use more questions, or change test={test:g}",
+            f"splitting {len(pairs):,} questions with {pairs.max() + 1:,} word pairs by split={split!r} leaves"
+            f" {len(training):,} for training and {len(testing):,} for testing; use more questions, or change"
+            f" test={test:g}",
             "split",
             "test",
         )

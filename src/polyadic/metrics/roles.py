@@ -82,7 +82,7 @@ class MatchedRoles(NamedTuple):
 
     @property
     def f1(self) -> float:
-        """F1 score of arguments with roles, or 1 if there are no gold and no predicted arguments."""
+        """F1 score of the labelled arguments, or 1 if there are neither gold nor predicted arguments."""
         total = self.gold + self.found
         return 2 * self.labelled / total if total else 1.0
 

@@ -190,7 +190,7 @@ def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
 
 
 def jaccard(gold: Weights, answer: Weights) -> Weights:
-    """Compute the Jaccard index between the sets of gold and answered senses of each instance."""
+    """Compute the Jaccard index between the sets of gold and predicted senses of each instance."""
     ours, theirs = gold > 0, answer > 0
     return np.asarray((ours & theirs).sum(axis=1) / (ours | theirs).sum(axis=1))
 
@@ -302,7 +302,7 @@ def _normalised(side: str, name: str, label: Mapping[str, Any]) -> dict[str, flo
     weights = [float(weight) if isinstance(weight, Real) else math.nan for weight in label.values()]
     if not weights or not all(0 < weight < math.inf for weight in weights):
         raise InputError(
-            f"weights of the {side} senses of the instance {name!r} must be positive and finite; got {dict(label)}"
+            f"the {side} senses of the instance {name!r} must have positive, finite weights; got {dict(label)}"
         )
     return dict(zip(label, np.divide(weights, max(weights)).tolist(), strict=True))
 
@@ -311,7 +311,7 @@ def _by_lemma(names: Iterable[str], lemmas: Mapping[str, str]) -> dict[str, list
     groups: dict[str, list[str]] = {}
     for name in sorted(names):  # a fixed order: folds must not depend on the one that came
         if name not in lemmas:
-            raise InputError(f"the instance {name!r} has no lemma; lemmas must contain a lemma for every instance")
+            raise InputError(f"lemmas must contain the lemma of every instance; {name!r} is missing", "lemmas")
         groups.setdefault(lemmas[name], []).append(name)
     return dict(sorted(groups.items()))
 

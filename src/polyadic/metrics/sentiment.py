@@ -243,7 +243,7 @@ def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
 def check_test(test: float) -> float:
     """Return the share of the test set as a float; raise InputError unless it is between 0 and 1."""
     if not 0 < test < 1:
-        raise InputError(f"test must be between 0 and 1; got {test!r}", "test")
+        raise InputError(f"test must be a share between 0 and 1; got {test!r}", "test")
     return float(test)
 
 
@@ -268,7 +268,7 @@ def _divide(
         part = truth[first(training, share)]
         if part.all() or not part.any():
             raise InputError(
-                f"a share of {share:g} of the training set ({len(part):,} in total) contains reviews of only one class;"
-                " use more reviews of the other class, or larger shares"
+                f"the first {len(part):,} training reviews (a share of {share:g}) are all of the same class; use more"
+                " reviews of the other class, or larger shares"
             )
     return training, testing

@@ -102,7 +102,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
 
 
 def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
-    """Count the documents that contain each word and each pair of words, given the columns of the words.
+    """Count the documents that contain each selected word and each pair of selected words.
 
     Parameters
     ----------
@@ -191,8 +191,10 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
     """
     table = csr_array(table)
     counts = np.rint(table.data).astype(np.int64)
-    if (counts != table.data).any() or counts.min(initial=0) < 0 or not 0 < check_number("share", share) < 1:
-        raise InputError("table must contain non-negative integer counts, and share must be between 0 and 1", "table")
+    if (counts != table.data).any() or counts.min(initial=0) < 0:
+        raise InputError("table must contain non-negative integer counts", "table")
+    if not 0 < check_number("share", share) < 1:
+        raise InputError(f"share must be between 0 and 1; got {share}", "share")
     rng, seen = np.random.default_rng(seed), np.zeros_like(counts)
     for first, last in zip(table.indptr[:-1], table.indptr[1:], strict=True):
         places = np.repeat(np.arange(first, last), counts[first:last])
@@ -243,12 +245,11 @@ def surprise(
     hidden = csr_array(hidden)
     if (len(mixtures), *np.shape(words)[1:], *np.shape(background)) != (*hidden.shape, hidden.shape[1]):
         raise InputError(
-            f"for a table of shape {hidden.shape}, mixtures must have {hidden.shape[0]} rows, words must have"
-            f" {hidden.shape[1]} columns and background must have {hidden.shape[1]} weights; got shapes"
-            f" {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
+            f"mixtures, words and background must have the shapes ({hidden.shape[0]}, rank), (rank, {hidden.shape[1]})"
+            f" and ({hidden.shape[1]},); got {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
         )
     if not hidden.data.any():
-        raise InputError("hidden must contain at least one word count", "hidden")
+        raise InputError("hidden must contain at least one positive count", "hidden")
     every = np.asarray(background, float) / np.sum(background, dtype=float)
     W, H = np.asarray(mixtures, float), np.asarray(words, float)
     surprises = np.zeros(hidden.shape[0])
@@ -318,7 +319,7 @@ def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
 
 
 def _product(spans: list[Any], windows: int, words: int) -> Any:
-    """Count the pairs of words that occur in the same window, given the windows that contain each occurrence."""
+    """Count the windows that contain each pair of words, given the range of windows around each occurrence."""
     if not spans:
         return np.zeros((words, words))
     first, last, rows = map(np.concatenate, zip(*spans, strict=True))

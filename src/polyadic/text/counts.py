@@ -258,7 +258,7 @@ def count(
 def _count_part(
     arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
 ) -> tuple[Spilled, NDArray[np.int64]]:
-    """Count the word tuples whose rarest word is in a given range; return the counts on disk and the marginals."""
+    """Count the word tuples whose rarest word has an id in a given range; return the counts and the marginal counts."""
     first, last, max_tuples = part
     words, counts, marginals = kernels.count_tuples(index, first, last, max_tuples=max_tuples, **arguments)
     return spool.leave([words, counts]), marginals
@@ -285,8 +285,8 @@ def plan(
     bits = max(size - 1, 1).bit_length()
     if bits * (order - 1) > 64:
         raise InputError(
-            f"the vocabulary must have at most {2 ** (64 // (order - 1)):,} words to count tuples of order {order}; got"
-            f" {size:,}: build the corpus with a higher min_count, or set max_size",
+            f"tuples of order {order} can be counted for at most {2 ** (64 // (order - 1)):,} words; got {size:,}:"
+            " build the corpus with a higher min_count or a lower max_size",
             "max_size",
             "min_count",
         )
@@ -306,7 +306,7 @@ def plan(
 
 
 def _reach(window: str, width: int) -> tuple[int, int]:
-    """Return the maximum distance of a word from the centre of a tuple, and the maximum distance between two words."""
+    """Return the maximum distance between a tuple's central word and the other words, and between any two words."""
     return {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
 
 
@@ -348,7 +348,7 @@ def _cut(
 def _counted(
     plan: CountPlan, order: int, min_count: int, spool: SpillFile, threads: int
 ) -> tuple[list[Spilled], NDArray[np.int64]]:
-    """Count the tuples of all tasks; return the counts on disk and the marginal counts."""
+    """Run all counting tasks; return the counts of the tuples and the marginal counts of the words."""
     lefts, marginals = [], np.zeros(plan.indexed.parts[2], np.int64)
     near, _ = _reach(plan.made_of["window"], plan.made_of["width"])
     how = {"order": order, "near": near, "repeats": plan.made_of["repeats"], "min_count": min_count}
@@ -365,7 +365,7 @@ def _counted(
 
 
 def _write_tuples(spool: SpillFile, parts: list[Spilled], order: int, draft: Path) -> int:
-    """Write the tuples of all tasks to the final files and return the number of tuples."""
+    """Write the tuples counted by all tasks to the final files, and return the total number of tuples."""
     n = sum(shape[0] for _, (_, shape) in (left.kinds for left in parts))
     kind = np.dtype(parts[0].kinds[0][0])
     with (draft / "indices.npy").open("wb") as file:  # not through a memory map: there a full disk kills the process

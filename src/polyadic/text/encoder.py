@@ -48,7 +48,7 @@ SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 
 
 class Chunk(NamedTuple):
-    """Chunk of encoded documents, with provisional word ids that are indices into ``types``."""
+    """Chunk of encoded documents, in which each word id is an index into the word list ``types``."""
 
     types: list[str]
     counts: NDArray[np.int64]  # how often each occurs
@@ -119,7 +119,7 @@ def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
 
 
 def groups(files: Files, account: Account, advance: Callable[[float], None], jobs: int | None) -> Iterator[Group]:
-    """Yield groups of files if the workers can read the files, or chunks of text otherwise."""
+    """Yield groups of files if the worker processes can read the files, otherwise chunks of text."""
     if not _executor(jobs).sees(files.paths):
         yield from chunks(files.pieces(account, advance))
         return
@@ -174,7 +174,7 @@ class Draft:
     def fill(
         self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
     ) -> None:
-        """Encode groups of text pieces or files, append them to the corpus, and summarize the files in ``account``."""
+        """Encode groups of text pieces or files and append them to the corpus; add the file counts to ``account``."""
         kept = self._lines is not None
         with contextlib.closing(encode_all(groups, tokenize, self._spool, jobs, keep_text=kept)) as made:
             for chunk in made:
@@ -203,7 +203,7 @@ class Draft:
         return dict(zip(self._index, self._counts.tolist(), strict=False))
 
     def spread(self, block: int) -> dict[str, int]:
-        """Return the number of blocks of ``block`` tokens in which each word occurs."""
+        """Count for each word the blocks of ``block`` consecutive tokens that contain the word."""
         parts = np.zeros(len(self._index), dtype=np.int64)
         for numbers, *_ in self._chunks():
             for start in range(0, len(numbers), block):
@@ -213,7 +213,7 @@ class Draft:
     def join(
         self, choose: Callable[[dict[str, int]], Vocabulary], *, min_count: int, stop_words: Iterable[str]
     ) -> list[str]:
-        """Join frequent collocations with an underscore and return the joined words that ``choose`` keeps."""
+        """Join frequent collocations with underscores, and return the joined words that ``choose`` selects."""
         words, min_pair_count = list(self._index), max(min_count, MIN_COUNT)
         usable = self._counts[: len(words)] >= min_count
         usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))
@@ -300,7 +300,7 @@ def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.i
 
 
 def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
-    """Return the text and the tokens of each sentence in a piece; pre-tokenized text is joined with spaces."""
+    """Return the text and tokens of each sentence; for pre-tokenized input, the text is the tokens joined by spaces."""
     content = piece.content
     if not isinstance(content, str):
         return [(" ".join(words), words) for words in nested(content)]

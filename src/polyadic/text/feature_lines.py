@@ -106,7 +106,7 @@ def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
 
 
 def _few(piece: bytes, path: str, line: int) -> FeatureLines:
-    """Parse lines with scikit-learn's fast reader, or with a slower parser if lines are unsorted or invalid."""
+    """Parse lines with scikit-learn, or with a slower parser if feature indices are unsorted or a line is invalid."""
     from sklearn.datasets import load_svmlight_file
 
     try:
@@ -162,7 +162,7 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
         if not mark:
             raise ValueError(f"expected index:value; got {word!r:.40}")
         if (at := _whole(name)) in features:
-            raise ValueError(f"feature {at} occurs twice")
+            raise ValueError(f"the feature index {at} occurs twice")
         features[at] = _number(value)
     return label, group, features
 
@@ -173,17 +173,17 @@ def _number(word: str) -> float:
             return number
     except ValueError:
         pass
-    raise ValueError(f"{word!r:.40} is not a finite number")
+    raise ValueError(f"expected a finite number; got {word!r:.40}")
 
 
 def _whole(word: str) -> int:
     if not word.isdecimal() or int(word) >= MAX_FEATURES:
-        raise ValueError(f"{word!r:.40} is not an integer from 0 to 2**31 - 1")
+        raise ValueError(f"expected an integer from 0 to 2**31 - 1; got {word!r:.40}")
     return int(word)
 
 
 class KeptBlocks:
-    """Iterable over blocks of query groups, which are written to disk during the first iteration."""
+    """Iterable over blocks of query groups that caches the blocks on disk during the first iteration."""
 
     def __init__(self, make: Callable[[], Iterable[QueryGroups]]) -> None:
         self._make = make

@@ -43,7 +43,7 @@ def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reac
     ids, sentences = _tokens(ids, sentences)
     if ids.max(initial=0) >= size or not 0 < reach < 1 << 15:
         raise ValueError(
-            f"ids must be below {size} and reach must be below 32,768; got {ids.max(initial=0)} and {reach}"
+            f"word ids must be below {size} and reach must be below 32,768; got {ids.max(initial=0)} and {reach}"
         )
     n = indexed_length(len(ids), len(sentences), reach)
     apart = np.empty(n, np.promote_types(ids.dtype, np.min_scalar_type(size)))
@@ -53,12 +53,12 @@ def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reac
 
 
 def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the positions of all words, sorted by word id, and the offset of each word; the id ``end`` is ignored."""
+    """Return the positions of all words, grouped by word id, and the offset of each group; ignore the id ``end``."""
     ids = frozen(ids)
     starts = np.empty(size + 1, np.int64)
     n = _word_starts(ids, end, starts)
     if n < 0:
-        raise ValueError(f"ids must be below {size}")
+        raise ValueError(f"word ids must be below {size}")
     positions = np.empty(n, np.int32 if len(ids) < 1 << 31 else np.int64)
     _occurrences(ids, end, positions, starts)
     return positions, starts
@@ -72,7 +72,7 @@ def indexed_length(ids: int, bounds: int, reach: int) -> int:
 def chunk_sets(
     ids: NDArray[Any], sentences: NDArray[np.int64], length: int, order: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Split sentences into chunks of ``length`` words; return the distinct words of each chunk and chunk offsets."""
+    """Split sentences into chunks of ``length`` words; return the distinct words of all chunks, and chunk offsets."""
     ids, sentences = _tokens(ids, sentences)
     if not (length > 0 and order > 0):
         raise ValueError(f"length and order must be positive; got {length} and {order}")
@@ -83,7 +83,7 @@ def chunk_sets(
 
 
 def tuple_work(index: WordIndex, order: int, where: slice = slice(None), *, repeats: bool) -> NDArray[np.float64]:
-    """Return an upper bound on the number of tuples that have each word as the rarest word; shape (V,)."""
+    """Return for each word an upper bound on the number of tuples in which the word is the rarest; shape (V,)."""
     work = np.zeros(len(index.starts) - 1)
     start, stop, _ = where.indices(len(index.ids))
     _count_work(index.ids, index.end, index.reach, start, stop, order, repeats, work)
@@ -118,7 +118,7 @@ def count_tuples(
     how = (first, last, order, near, repeats, min_count)
     n = _count_tuples(*index, *how, keys, words, counts, marginals)
     if n < 0:
-        raise ValueError(f"max_tuples must be at least the number of tuples, which exceeds {max_tuples}")
+        raise ValueError(f"there are more than max_tuples={max_tuples} tuples; increase max_tuples")
     return words[:, :n], counts[:n], marginals
 
 
@@ -311,7 +311,7 @@ def _count_tuples(
 
 @njit(cache=True, nogil=True)
 def _candidates(around, end, reach, c, repeats, candidates):
-    """Write the ids and relative positions of the more frequent words in the window around word ``c``."""
+    """Collect the words near word ``c`` that are more frequent than ``c``, with relative positions; count the words."""
     start = np.uint64(reach)
     while start > np.uint64(0) and around[start - np.uint64(1)] != end:
         start -= np.uint64(1)
@@ -331,7 +331,7 @@ def _candidates(around, end, reach, c, repeats, candidates):
 
 @njit(cache=True, nogil=True)
 def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
-    """Write a key for each pair of candidates that forms a tuple with the central word; count the keys."""
+    """Write a key for each pair of candidate words that forms a triple with the central word; return the number."""
     written, first = np.uint64(n), np.uint64(0)
     for k in range(np.uint64(1), np.uint64(m)):
         x, q = np.uint64(candidates[0, k]), candidates[1, k]
@@ -352,7 +352,7 @@ def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
 
 @njit(cache=True, nogil=True)
 def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, degrees):
-    """Write a key for each subset of ``size`` candidates that forms a tuple with the central word; count the keys."""
+    """Write a key for each set of ``size`` candidates that forms a tuple with the central word; return the number."""
     for k in range(1, m):  # insertion sort by id, then by position
         x, q = candidates[0, k], candidates[1, k]
         j = k
@@ -389,7 +389,7 @@ def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, de
 
 @njit(cache=True, nogil=True)
 def _spans(candidates, members, j, d, near, reach):
-    """Return whether a tuple spans at most ``reach`` positions, with one word at most ``near`` from both ends."""
+    """Return whether a tuple spans at most ``reach`` positions and has a word at most ``near`` words from both ends."""
     low, high = min(0, candidates[1, j]), max(0, candidates[1, j])
     for b in range(d):
         q = candidates[1, (members >> (15 * b)) & 0x7FFF]

@@ -152,7 +152,7 @@ def segmenter(language: str) -> Callable[[str], list[str]] | None:
 
 @functools.cache
 def lemmatizer(language: str) -> Callable[[str], str]:
-    """Return a function from word forms to lemmas, using simplemma."""
+    """Return a function that lemmatizes word forms with simplemma."""
     try:
         from simplemma import lemmatize
     except ImportError:
@@ -168,9 +168,9 @@ def warn_of_unspaced(language: str) -> None:
     """Warn if a language is written without spaces and no word segmenter for this language is installed."""
     if language in UNSPACED and segmenter(language) is None:
         extra = UNSPACED[language]
-        instead = f'run pip install "polyadic[{extra}]", or segment' if extra else "segment"
+        instead = f', or run pip install "polyadic[{extra}]"' if extra else ""
         warnings.warn(
             f"the language {language} is written without spaces, so whole clauses are read as single words;"
-            f" {instead} the text into words and read it as tokenised text",
+            f" split the text into words and read it as tokenised text{instead}",
             stacklevel=3,
         )

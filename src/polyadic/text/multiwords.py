@@ -32,7 +32,7 @@ Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
 
 
 def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, min_count: int = MIN_COUNT) -> Counted:
-    """Count adjacent pairs of usable words; return the sorted keys and the counts of frequent pairs."""
+    """Count adjacent pairs of words marked as ``usable``; return the sorted keys and counts of frequent pairs."""
 
     def found() -> Iterator[NDArray[np.uint64]]:
         for numbers, lengths in chunks():
@@ -52,7 +52,7 @@ def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, min_count: int = MIN_COU
 
 
 def _place(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the hash bucket of a pair."""
+    """Compute the hash bucket of each word pair from the key of the pair."""
     place: NDArray[np.uint64] = (keys * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - BUCKETS)
     return place
 

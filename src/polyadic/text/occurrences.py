@@ -61,7 +61,7 @@ class Occurrences:
         return words, counts[words]
 
     def triples(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count the pairs of different words that share a span of ``width + 1`` words with one of the positions."""
+        """Count the pairs of distinct words within a span of ``width + 1`` words that contains one of the positions."""
         around, offsets = self.around(positions, width), _offsets(width)
         i, j = np.triu_indices(2 * width, 1)
         fits = np.maximum(offsets[j], 0) - np.minimum(offsets[i], 0) <= width
@@ -72,7 +72,7 @@ class Occurrences:
         return np.stack(np.divmod(keys, size), axis=1), counts
 
     def together(self, numbers: list[int], width: int) -> NDArray[np.int64]:
-        """Return the positions of the rarest given word with all other given words at most ``width`` words away."""
+        """Return the positions of the rarest given word at which all other given words occur within ``width`` words."""
         rarest, *others = sorted(numbers, key=lambda number: len(self.positions(number)))
         positions = self.positions(rarest)
         if not len(positions):

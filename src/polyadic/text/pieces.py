@@ -144,19 +144,20 @@ def size_of(piece: Piece) -> int:
 
 def checked(item: Any, where: str) -> Content:
     """Return the content of a document; raise InputError unless it is text, a list of tokens or a list of sentences."""
-    wanted = "must be a string, a list of tokens or a list of lists of tokens"
     if isinstance(item, str):
         return item
     if isinstance(item, (bytes, dict)) or not isinstance(item, Iterable):
-        raise InputError(f"{where} {wanted}; got {type(item).__name__}")
+        raise InputError(
+            f"{where} must be a string, a list of tokens or a list of sentences; got {type(item).__name__}"
+        )
     parts = list(item)
     if all(isinstance(part, str) for part in parts):
         return parts
     if any(isinstance(part, (str, bytes, dict)) or not isinstance(part, Iterable) for part in parts):
         kinds = ", ".join(sorted({type(part).__name__ for part in parts}))
-        raise InputError(f"{where} {wanted}; got a list of {kinds}")
+        raise InputError(f"{where} must be a string, a list of tokens or a list of sentences; got a list of {kinds}")
     sentences = [list(part) for part in parts]
     odd = next((repr(token) for sentence in sentences for token in sentence if not isinstance(token, str)), None)
     if odd is not None:
-        raise InputError(f"{where} {wanted}; got the token {odd}")
+        raise InputError(f"{where} must contain only strings; got the token {odd}")
     return sentences

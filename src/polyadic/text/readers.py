@@ -329,8 +329,7 @@ class Files(NamedTuple):
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
             raise InputError(
-                f"none of the {len(skipped):,} files could be read; the error for the first is"
-                f" {skipped[self.paths[0]]}",
+                f"none of the {len(skipped):,} files could be read; the first error is: {skipped[self.paths[0]]}",
                 "errors",
             )
         if skipped:

@@ -121,7 +121,11 @@ def tokenizer_of(
 ) -> Callable[[str], list[list[str]]]:
     """Return ``whitespace`` for pre-tokenized text, otherwise a Tokenizer with the given settings."""
     if tokenised and lemmas:
-        raise InputError("lemmas cannot be combined with tokenised, which keeps words unchanged", "lemmas", "tokenised")
+        raise InputError(
+            "lemmas cannot be combined with tokenised, because pre-tokenized words are not changed",
+            "lemmas",
+            "tokenised",
+        )
     return whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation, lemmas=lemmas)
 
 

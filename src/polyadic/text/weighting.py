@@ -124,10 +124,12 @@ def ppmi(
 
 
 def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArray[np.float32]:
-    """Compute the weight of each entry from the count."""
+    """Compute the weight of each entry from the co-occurrence count."""
     if isinstance(weights, tuple):
         if len(weights) != 2:
-            raise InputError(f"weights must be a name or two numbers, x_max and a; got {weights}", "weights", "x_max")
+            raise InputError(
+                f"weights must be the name of a weighting or two numbers (x_max, a); got {weights}", "weights", "x_max"
+            )
         x_max, a = weights
         check_number("x_max of weights", x_max, above=True)
         check_number("a of weights", a)
@@ -200,7 +202,7 @@ def _of_words(log_word: NDArray[np.float64]) -> Lookup:
 
 
 def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
-    """Return the terms of total correlation for the words of a tuple, the negative log probabilities."""
+    """Return the terms of total correlation: the negative log probability of each word of a tuple."""
     return [(-1, (d,), _of_words(log_word)) for d in range(counts.entries.order)]
 
 

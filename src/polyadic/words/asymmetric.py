@@ -248,8 +248,8 @@ def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
     rank = start[0].shape[-1] if start else 0
     if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
         raise InputError(
-            f"start must contain one factor of shape (size, rank) for each of the mode sizes {shape}, all of one"
-            f" dtype; got {[(f.shape, str(f.dtype)) for f in start]}",
+            f"start must contain one factor for each mode, with row counts {shape}, equal ranks and equal dtypes; got"
+            f" {[(f.shape, str(f.dtype)) for f in start]}",
             "start",
         )
     if orthogonal and rank > min(shape):
@@ -260,7 +260,7 @@ def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
 
 
 def _data(term: Term, dtype: np.dtype[Any], threads: int) -> tuple[Callable[[Factors, int], NDArray[Any]], float]:
-    """Return a function that computes MTTKRP for one mode, and the sum of squares over all cells."""
+    """Return a function that computes the MTTKRP of one mode, and the sum of the squared values of all cells."""
     entries = term.entries
     values = entries.values.astype(dtype, copy=False)
     if not entries.symmetric:
@@ -281,13 +281,13 @@ def _gram(u: NDArray[Any]) -> NDArray[Any]:
 
 
 def _orthonormal(u: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Orthonormalize the columns by QR decomposition; return the columns and their Gram matrix."""
+    """Return an orthonormal basis of the columns of ``u`` (from a QR decomposition), and its Gram matrix."""
     Q = np.linalg.qr(u)[0]
     return Q, _gram(Q)
 
 
 def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
-    """Solve ``V H = M`` for V, starting from ``u``, which remains unchanged in the null space of a singular ``H``."""
+    """Solve ``V H = M`` for V; where a singular ``H`` leaves V undetermined, keep the values of ``u``."""
     from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 
     lengths = np.sqrt(np.maximum(H.diagonal(), 0))

@@ -65,8 +65,8 @@ class Checkpoint:
             other = differences(read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
             if other and not overwrite:
                 raise RefusedError(
-                    f"{path} is a checkpoint of a different fit, with {other}; resume the fit with the settings of the"
-                    " checkpoint, or replace the checkpoint with overwrite=True",
+                    f"{path} is a checkpoint of a fit with other settings ({other}); use the settings of the checkpoint"
+                    " to resume the fit, or overwrite=True to replace the checkpoint",
                     "overwrite",
                 )
             try:

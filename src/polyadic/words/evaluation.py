@@ -188,14 +188,14 @@ def _only(embedding: Embedding, words: set[str]) -> Embedding:
 
 
 def _whole(name: str, measure: Callable[..., Any], embedding: Embedding, **cases: Any) -> Iterator[Part]:
-    """Yield a single named test that evaluates one measure on all cases."""
+    """Yield the name of a test and a function that runs the test on all cases."""
     yield name, lambda: measure(embedding, *cases.values()).figures(name)
 
 
 def _by_set(
     kind: str, measure: Callable[..., list[Figure]], embedding: Embedding, sets: Mapping[str, Any]
 ) -> Iterator[Part]:
-    """Yield the name of each evaluation and a function that runs it, for each test set."""
+    """Yield, for each test set, the name of the test and a function that runs the test."""
     for name, cases in sets.items():
         yield f"{kind} {name}", partial(measure, embedding, cases, name)
 
@@ -204,7 +204,8 @@ def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Fig
     figure = similarity(embedding, pairs).figure(f"similarity {name}")
     if np.isnan(figure.value):
         raise InputError(
-            f"the vocabulary of {len(embedding):,} words must contain at least two word pairs with different scores"
+            "a similarity test requires at least two word pairs with different scores in the vocabulary of"
+            f" {len(embedding):,} words"
         )
     return [figure]
 
@@ -216,7 +217,7 @@ def _outliers(embedding: Embedding, sets: Mapping[str, list[OutlierGroup]]) -> I
 
 
 def ordered(embedding: Embedding, groups: Sequence[OutlierGroup], order: int, name: str) -> list[Figure]:
-    """Return the metrics of outlier detection that compares ``order`` words at a time."""
+    """Detect outliers by comparing ``order`` words at a time, and return the metrics."""
     return outliers(embedding, groups, order=order).figures(name)
 
 
@@ -237,7 +238,7 @@ def _recovered(embedding: Embedding, sections: Mapping[str, list[Question]], nam
 
 
 def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], split: str, name: str) -> list[Figure]:
-    """Return the metrics of supervised analogy recovery on held-out questions or word pairs."""
+    """Evaluate supervised analogy recovery on held-out questions or word pairs, and return the metrics."""
     return recovery(embedding, sections, split=split).figures(name)
 
 

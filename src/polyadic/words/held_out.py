@@ -106,7 +106,7 @@ def gaps(
         if a >= 0 and b >= 0
     ]
     if not cases:
-        raise InputError(f"no wrong answers found for {len(rows):,} tuples; use more text")
+        raise InputError(f"no wrong answer was found for any of {len(rows):,} tuples; use more text")
     return cases
 
 
@@ -118,7 +118,8 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
         width = counts.settings["width"]
         raise InputError(
             f"no tuple of {x.order} words within a span of {width} occurs at least {min_count} times in the held-out"
-            " text"
+            " text; lower min_count or use more text",
+            "min_count",
         )
     kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
     return replace(counts, entries=kept)
@@ -127,7 +128,7 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
 def _unseen(
     seen: Entries, other: Entries, back: NDArray[np.int64], given: NDArray[np.int64], words: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return whether the tuple of the given words and each candidate word occurs in neither of two corpora."""
+    """Return whether the given words and each candidate word form a tuple that is absent from both corpora."""
     n, m = words.shape
     rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
     new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)
@@ -228,7 +229,7 @@ def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray
 
 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
-    """Return frequent n-grams of ``order`` words, labelled as document titles or other n-grams.
+    """Return the frequent n-grams of ``order`` words, and whether each n-gram is a document title.
 
     Words are adjacent in the corpus, which may have dropped words between them. Titles are tokenized by ``Tokenizer()``
     in lower case; titles with a disambiguation in brackets, *Mercury (planet)*, do not count as names.
@@ -251,7 +252,9 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     candidates = [Candidate(run, run in titled) for run in frequent]
     if not any(c.name for c in candidates):
         raise InputError(
-            f"no sequence of {order} words that occurs at least {min_count} times is the title of a document"
+            f"no document title is a sequence of {order} words that occurs at least {min_count} times; lower min_count"
+            " or use more documents",
+            "min_count",
         )
     return candidates
 

@@ -145,7 +145,7 @@ class JointCP(TensorModel):
         return {"rank": self.rank, "n_nonnegative": self._n_nonnegative, **about}
 
     def _objective(self, lists: Sequence[Entries]) -> tuple[int, list[Term], Objective]:
-        """Return the vocabulary size, the terms of higher-order tuples, and the complete objective."""
+        """Return the vocabulary size, the objective terms of the higher orders, and the complete objective."""
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(
@@ -154,8 +154,11 @@ class JointCP(TensorModel):
             )
         size, n_nonnegative = lists[0].shape[0], self._n_nonnegative
         if self.start is None and self.rank >= size + n_nonnegative:  # before an evaluation, which takes minutes here
-            what = f"the sum of {size:,} words and {n_nonnegative:,} non-negative components"
-            raise InputError(f"rank must be below {size + n_nonnegative:,}, {what}; got {self.rank:,}", "rank")
+            raise InputError(
+                f"rank must be below {size + n_nonnegative:,}, the sum of {size:,} words and {n_nonnegative:,}"
+                f" non-negative components; got {self.rank:,}",
+                "rank",
+            )
         scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
@@ -174,7 +177,7 @@ class JointCP(TensorModel):
         U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
         if given.shape != U.shape or (U[:, -n_nonnegative:] < 0).any():
             raise InputError(
-                f"start must have {self.rank} columns, and the last {n_nonnegative} columns must be non-negative; got"
+                f"start must have {self.rank} columns, the last {n_nonnegative} with non-negative values only; got"
                 f" shape {given.shape}",
                 "start",
             )

@@ -59,7 +59,7 @@ BATCH = 128
 
 @dataclass(frozen=True, eq=False)
 class GloveCells:
-    """Cells of a symmetric matrix in update order, with log counts and weights; each word pair occurs once."""
+    """Cells of a co-occurrence matrix in the order of GloVe updates, with log counts and weights."""
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -148,7 +148,7 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
-    """Numba kernel: update GloVe vectors and biases with AdaGrad, in both directions of each cell.
+    """Numba kernel: update the GloVe vectors and biases of both words of each cell with AdaGrad.
 
     The loss is ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last. ``U`` is (2, V, R), words and
     contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared updates. Returns the sum of the
@@ -217,7 +217,7 @@ def cp_poisson(
     order, n = columns.shape
     if n and permuted and columns.max() >= np.diff(bounds).min():
         raise ValueError(
-            f"indices must be below the number of rows of every mode, {np.diff(bounds).tolist()}; got {columns.max()}"
+            f"indices must be below the number of rows of each mode, {np.diff(bounds).tolist()}; got {columns.max()}"
         )
     if values.shape != (n,):
         raise ValueError(f"values must have one element for each of {n} entries; got shape {values.shape}")
@@ -327,7 +327,7 @@ class _Tree(NamedTuple):
 
     @property
     def contracted(self) -> tuple[int, int]:
-        """Shape of the core tensor contracted with a root: (product of the middle ranks, rank of the leaf)."""
+        """Shape of the core tensor contracted along the first mode: (product of the middle ranks, last rank)."""
         return math.prod(self.ranks[1:-1].tolist()), int(self.ranks[-1])
 
     def shares(self) -> list[range]:
@@ -338,7 +338,7 @@ class _Tree(NamedTuple):
         return [range(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
     def blocks(self, share: range) -> Iterator[tuple[int, NDArray[Any], NDArray[np.int64]]]:
-        """Yield the first root of each block of roots, with the factor rows and the positions of the rows in ``U``."""
+        """Yield, for each block of tree roots, the first root, the factor rows, and the row positions in ``U``."""
         size = max(1, BLOCK // math.prod(self.contracted))
         for first in range(share.start, share.stop, size):
             entries = self.starts[self.roots[first : min(first + size, share.stop)]]
@@ -350,7 +350,7 @@ class _Tree(NamedTuple):
 def tucker_core(
     indices: NDArray[Any], values: NDArray[Any], factors: Factors, *, slots: Sequence[int], threads: int
 ) -> NDArray[np.float64]:
-    r"""Contract a sparse tensor with a factor matrix in each mode; sorted indices are fastest.
+    r"""Contract a sparse tensor with a factor matrix in each mode; sort the indices for best speed.
 
     .. math:: G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}
     """
@@ -467,7 +467,7 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
         )
     if len(slots) != indices.shape[1] or not set(slots) <= set(range(len(factors))):
         raise ValueError(
-            f"slots must contain the index of one of {len(factors)} factors for each mode; got {tuple(slots)}"
+            f"slots must contain a factor index from 0 to {len(factors) - 1} for each mode; got {tuple(slots)}"
         )
     columns = frozen(indices.T)
     for d, column in enumerate(columns):
@@ -494,7 +494,7 @@ def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
 def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
     if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
         raise ValueError(
-            f"indices of mode {mode} must be row indices of its factor, from 0 to {size - 1}; got {column.min()} to"
+            f"indices of mode {mode} must be from 0 to {size - 1}, the last row of the factor; got {column.min()} to"
             f" {column.max()}"
         )
 

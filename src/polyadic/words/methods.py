@@ -117,7 +117,7 @@ def _symmetric(method: WordMethod, options: Options) -> Options:
     online = {name: options.pop(name) for name in ("learning_rate", "batch", "sampled_zeros") if name in options}
     solver = options.pop("solver", "quasi-newton")
     if solver != "online" and online:
-        raise InputError(f"{min(online)} can be used only with solver 'online'", min(online))
+        raise InputError(f"{min(online)} can be used only with the solver 'online'", min(online))
     if "sampled_zeros" in online:
         options.setdefault("zero_weight", 0.0)  # sampled zeros replace exact ones
     options["penalty"] = method.penalty(options.pop(method.strength, 0.0))

@@ -1,4 +1,4 @@
-r"""Word sense induction from contexts: the number of senses of a word, the frequencies, and substitutes.
+r"""Word sense induction from contexts: the number of senses of each word, their frequencies and substitutes.
 
 Contexts of a word about different topics are not yet different senses: texts on Einstein's life and on his physics
 mean the same man. Senses differ in the words that could be *substituted*. Occurrences are therefore clustered by
@@ -257,7 +257,7 @@ class WordSenses:
         return SensesOfWord(word, len(positions), agreement, tuple(senses))
 
     def vector(self, word: str, positions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the mean context-based vector of a word at the given positions in the corpus.
+        """Return the mean of the word vectors that are predicted from the contexts of a word at the given positions.
 
         So the same word in two parts of a text has two vectors that can be compared, and that have neighbours.
 
@@ -362,7 +362,7 @@ class WordSenses:
     def _contexts(
         self, around: NDArray[np.int64], numbers: Sequence[int]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the direction of each context of a word, and the word vector predicted from each context."""
+        """Return the centred unit vector of each context of a word, and the word vector predicted from each context."""
         around = np.where(np.isin(around, numbers), -1, around)
         wide, near = (self._sums(around, width)[0] for width in (WIDE, NEAR))
         X = unit_rows(wide)
@@ -371,7 +371,7 @@ class WordSenses:
     def _mean_contexts(
         self, positions: NDArray[np.int64], words: NDArray[np.int64], size: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean context vector of each word, shape (size, 2 * rank), and the mean context weights.
+        """Return the mean context vector of each word, shape (size, 2 * rank), and the mean weight of a context.
 
         There is one mean weight for wide contexts and one for near contexts.
         """

@@ -35,7 +35,7 @@ COPIES = 28
 
 
 def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[str, float]:
-    """Estimate the time in minutes and the memory in MiB of a quasi-Newton fit, from one evaluation."""
+    """Estimate the time in minutes and the memory in MiB of a quasi-Newton fit by timing the objective."""
     size = objective.terms[0].entries.shape[0]
     needed = check_fits(size, sum(widths), objective.threads)
     held = current_memory() or 0
@@ -46,7 +46,7 @@ def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[
 
 
 def check_fits(size: int, rank: int, threads: int) -> float:
-    """Return the memory needed for a fit in bytes; raise InputError if it is not available."""
+    """Return the memory in bytes that a fit requires; raise InputError if less memory is available."""
     needed = 4.0 * (COPIES + 2 * threads) * size * rank
     check_memory(needed, f"a model of {size:,} words and rank {rank}", SMALLER)
     return needed
@@ -60,7 +60,7 @@ def symmetric_terms(
     zero_power: float | None = None,
     order_weights: Sequence[float] | None = None,
 ) -> list[Term]:
-    r"""Return one CP term with a shared factor matrix for each list of symmetric entries.
+    r"""Return one CP objective term for each symmetric tensor; all terms share a factor matrix.
 
     Each unordered tuple counts once. The weight of a term is its order weight divided by the loss of predicting zero
     for all listed entries, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a
@@ -86,8 +86,7 @@ def symmetric_terms(
     weights = [1.0] * len(lists) if order_weights is None else [check_number("order weight", w) for w in order_weights]
     if not lists or len(weights) != len(lists):
         raise InputError(
-            f"order_weights must contain one weight per list of entries; got {len(weights)} weights for {len(lists)}"
-            " lists",
+            f"order_weights must contain one weight per tensor; got {len(weights)} weights for {len(lists)} tensors",
             "order_weights",
         )
     for entries in lists:

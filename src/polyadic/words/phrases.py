@@ -79,7 +79,7 @@ def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: f
 
 
 def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
-    """Return a sparse matrix with the value of the triple of each word pair (row) and third word (column)."""
+    """Return a sparse matrix of the values of triples, with word pairs as rows and third words as columns."""
     from scipy.sparse import csr_array
 
     size, held = triples.shape[0], triples.holding(pairs)

@@ -68,7 +68,7 @@ def planned(
         check_int("rank", rank, low=1)
         return [_learning(source, workers, speed, rank, check_int("max_iter", max_iter, low=1))]
     if kind != "text":
-        raise InputError(f"plan requires text, a corpus or counts; {source} contains {kind!r:.60}")
+        raise InputError(f"costs can be estimated only for text, a corpus or counts; {source} contains {kind!r:.60}")
     return [_encoding(source, workers, speed)]
 
 

@@ -149,7 +149,7 @@ class PoissonCP(WordModel):
     def embedding(
         self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int | None = None
     ) -> Embedding:
-        r"""Return the word vectors, square roots of the weighted word probabilities of components, as an Embedding.
+        r"""Return word vectors, the square roots of each word's weighted component probabilities, as an Embedding.
 
         The squared elements :math:`\lambda_r A_{ir}` are proportional to the probabilities of the components given the
         word. So the cosine of two words is the Bhattacharyya coefficient :math:`\sum_r \sqrt{p_r q_r}` of these
@@ -174,8 +174,8 @@ class PoissonCP(WordModel):
         chosen = self.factors_ if mode is None else [self.factors_[mode]]
         if any(len(A) != len(words) for A in chosen):
             raise InputError(
-                f"words must contain one word for each row of the selected mode; got {len(words)} words for modes with"
-                f" {[len(A) for A in chosen]} rows: set mode to select one of the modes",
+                f"words must contain one word for each row of the factor; got {len(words)} words for factors with"
+                f" {[len(A) for A in chosen]} rows: set mode to select one factor",
                 "words",
             )
         return np.mean(chosen, axis=0, dtype=float)
@@ -307,7 +307,7 @@ class _Model:
         np.copyto(B, floor, where=(floor > B) & (phi > 1))
 
     def multiply(self, n: int, phi: NDArray[Any], inner: int, tol: float) -> bool:
-        """Update one mode multiplicatively, ``inner`` times or until it is optimal; return whether it changed."""
+        """Update one factor matrix multiplicatively up to ``inner`` times; return whether the matrix has changed."""
         B = self.modes[n]
         for step in range(inner):
             if float(np.abs(np.minimum(B, 1 - phi)).max(initial=0)) <= tol:
@@ -335,12 +335,11 @@ def _checked(objective: Objective) -> Term:
     if len(set(term.slots)) < len(term.slots) or term.side_by_side:
         raise InputError(
             "CP-APR requires a separate factor for each mode, because updating a shared factor may increase the"
-            " objective; use"
-            " quasi_newton with the Poisson loss, as SymmetricCP does"
+            " objective; for shared factors, use quasi_newton with Poisson loss"
         )
     if term.zero_weight != 1 or term.entries.weights is not None or term.importance:
         raise InputError(
-            "CP-APR does not support weights; use zero_weight=1 and entries without weights, or quasi_newton",
+            "CP-APR does not support weights; remove the entry weights and set zero_weight=1, or use quasi_newton",
             "zero_weight",
         )
     if any(penalty != NonNegative() for penalty in penalties):
@@ -354,7 +353,7 @@ def _checked(objective: Objective) -> Term:
 
 
 def _in_fibres(entries: Entries, dtype: DTypeLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return indices sorted for fibre-wise processing, and values corrected for repeated permutations."""
+    """Return the entry indices sorted by fibre, and the values, scaled down for tuples with repeated indices."""
     if not entries.symmetric:
         order = np.lexsort(entries.indices.T[::-1])
         return entries.indices.T[:, order].T, entries.values[order].astype(dtype)

@@ -35,7 +35,7 @@ COMMON = 1e-3
 
 
 class Sense(NamedTuple):
-    """Word sense: a cluster of associated words, nearest first, with the mean direction of the phrase vectors."""
+    """Word sense: a cluster of associated words, nearest first, and the mean direction of the cluster."""
 
     words: tuple[str, ...]
     vector: NDArray[np.float64]
@@ -62,7 +62,8 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
     near, phrases = near[phrases.any(axis=1)], phrases[phrases.any(axis=1)]
     if len(near) < check_int("number", number, low=1):
         raise InputError(
-            f"number must be at most {len(near)}, the number of words with components of {word!r}; got {number}",
+            f"number must be at most {len(near)}, the number of words that share a component with {word!r};"
+            f" got {number}",
             "number",
         )
     labels = _clusters(phrases, number, seed)

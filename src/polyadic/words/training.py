@@ -202,7 +202,7 @@ class Builder:
 
 
 def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]:
-    """Return a suitable rank of word vectors for a text of the given size, and the number of components.
+    """Return a suitable rank of word vectors for the size of a text, and the number of non-negative components.
 
     The dimension is a sixth of the square root of the number of tokens, limited by the vocabulary; more dimensions cost
     time without better vectors, from 1 to 50 MB of Wikipedia. Half of them are non-negative components, but a quarter
@@ -242,7 +242,7 @@ def _going_on(
 
 
 def _data(source: Any, plan: TrainingPlan, builder: Builder) -> tuple[Any, Vocabulary, dict[str, Any]]:
-    """Prepare the input of a method: a corpus, counts or associations, with its vocabulary and facts about it."""
+    """Prepare the corpus, counts or associations to which a method is fitted; also return vocabulary and metadata."""
     needs, counted = METHODS[plan.method].fitted_to, [source]
     if not isinstance(source, Counts):
         corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, builder)
@@ -351,8 +351,8 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
     missing = [word for word in words if word not in given.index]
     if missing:
         raise InputError(
-            f"start must contain a vector for every word of the vocabulary; {len(missing):,} of {len(words):,} words"
-            f" have no vector, such as {missing[0]!r}; train both models on the same corpus",
+            f"start has no vectors for {len(missing):,} of {len(words):,} words of the vocabulary, such as"
+            f" {missing[0]!r}; train both models on the same corpus",
             "start",
         )
     return given.lookup(words)
@@ -364,7 +364,9 @@ def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
     if isinstance(source, Counts):
         if chosen.joint or chosen.fitted_to == "corpus":
             needed = "counts of several orders" if chosen.joint else "running text"
-            raise InputError(f"{method} requires {needed}, but got counts of tuples of one order; use text or a corpus")
+            raise InputError(
+                f"{method} requires {needed} and cannot be trained on counts of one order; use text or a corpus"
+            )
         order = source.entries.order
     order = order or chosen.order
     if order not in chosen.orders:
@@ -397,20 +399,24 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
     chosen = METHODS[method]
     late = (*TEXT, *COUNTED) if isinstance(source, Counts) else TEXT if isinstance(source, Corpus) else ()
     unused = {"associations": (), "corpus": (*COUNTED, *WEIGHED)}.get(chosen.fitted_to, WEIGHED)
+    existing = "counts" if isinstance(source, Counts) else "a corpus"
     for name in settings:
         if name in late:
-            raise InputError(f"{name} has no effect: the source is already a {type(source).__name__.lower()}", name)
+            raise InputError(f"{name} has no effect if the source is {existing}; remove this setting", name)
         if name in unused and name not in chosen.options:
-            raise InputError(f"{name} has no effect on {method}, which is fitted to the {chosen.fitted_to}", name)
+            raise InputError(
+                f"{name} has no effect on {method}, which is fitted directly to the {chosen.fitted_to}", name
+            )
         if name in ("contexts", "positional") and chosen.fitted_to != "contexts":
             others = [other for other, its in METHODS.items() if its.fitted_to == "contexts"]
-            raise InputError(f"{name} cannot be used with {method}, only with {', '.join(others)}", name)
+            raise InputError(f"{name} cannot be used with {method}, but only with {', '.join(others)}", name)
         if _one_sided(training) and name in ("order", "window", "tuple_min_count", "memory"):
             raise InputError(f"{name} has no effect on one-sided or positional contexts", name)
         if name not in chosen.options and name not in Training.__dataclass_fields__:
             others = [other for other, its in METHODS.items() if name in its.options]
-            what = f"is an option of {', '.join(others)}" if others else "is not an option of any method"
-            raise InputError(f"{name} {what}; the options of {method} are {', '.join(sorted(chosen.options))}", name)
+            what = f"{method}, but of {', '.join(others)}" if others else "any method"
+            options = ", ".join(sorted(chosen.options))
+            raise InputError(f"{name} is not an option of {what}; the options of {method} are {options}", name)
     if training.positional and settings.get("side") == "columns":
         raise InputError(
             "side 'columns' cannot be combined with positional, because each column then represents a word at one"
@@ -425,8 +431,8 @@ def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: WordMe
             "keep_text requires keep, the folder in which the corpus is saved with its text", "keep_text", "keep"
         )
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
-        raise InputError("keep has no effect: the source is already counts, and this method cannot be resumed", "keep")
+        raise InputError("keep has no effect if the source is counts, because this method cannot be resumed", "keep")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):
         raise InputError(
-            "keep has no effect: the source is already a corpus, and one-sided contexts are not saved", "keep"
+            "keep has no effect if the source is a corpus and contexts are one-sided or positional", "keep"
         )

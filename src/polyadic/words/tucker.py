@@ -236,10 +236,10 @@ def hooi(
     """
     tensor = _Tensor(entries, slots, threads)
     if set(tensor.slots) != set(range(len(start))):
-        raise InputError(f"slots must contain all {len(start)} factors; got {tensor.slots}", "slots")
+        raise InputError(f"slots must contain the indices of all {len(start)} factors; got {tensor.slots}", "slots")
     for s, n in zip(tensor.slots, entries.shape, strict=True):
         if start[s].ndim != 2 or not n == len(start[s]) >= start[s].shape[1] > 0:
-            raise InputError(f"factor {s} must have {n} rows and at most as many columns; got shape {start[s].shape}")
+            raise InputError(f"factor {s} must have {n} rows and no more columns than rows; got shape {start[s].shape}")
     U = [np.linalg.qr(u)[0] for u in start]
     G = tensor.core(U)
     size = _square(G)
@@ -361,7 +361,7 @@ def _sorted(entries: Entries) -> Entries:
 
 
 def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
-    """Update one factor matrix to increase the norm of the core, or leave it unchanged if no step does."""
+    """Update one factor matrix to increase the norm of the core tensor, unless no step increases the norm."""
     size, P = _square(G), tensor.gradient(U, G, s)
     unit = float(np.linalg.norm(U[s].T @ P, 2))
     shift = 0.0

@@ -81,7 +81,7 @@ def _closed(page: str) -> str:
 
 
 class _Page(HTMLParser):
-    """HTML parser that collects text; an end tag closes the last open element of that name and all elements in it."""
+    """HTML parser that collects text, and closes unclosed elements when an enclosing element ends."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class _Page(HTMLParser):
 
 
 def read_epub(file: File) -> Iterator[Piece]:
-    """Read an EPUB book as a document, with chapters in the order of its spine."""
+    """Read an EPUB book as one document, with the chapters in reading order (the spine)."""
     try:
         with zipfile.ZipFile(file.archive()) as book:
             container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
@@ -169,7 +169,7 @@ def read_xml(file: File) -> Iterator[Piece]:
 
 
 def _xml_text(root: ET.Element) -> Iterator[str]:
-    """Yield the text of an XML element, with spaces instead of line breaks, and line breaks between paragraphs."""
+    """Yield the text of an XML element, one paragraph per line; line breaks within paragraphs become spaces."""
     waiting: list[tuple[ET.Element | str, bool]] = [(root, False)]
     while waiting:
         element, inline = waiting.pop()

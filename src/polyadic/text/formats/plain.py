@@ -1,4 +1,4 @@
-r"""Readers for plain text, with one document per file or per line, the output of WikiExtractor, and CoNLL-U.
+r"""Readers for plain text (one document per file or per line), WikiExtractor output, and CoNLL-U.
 
 Hard-wrapped lines are joined. A wrapped line ends because the next word did not fit: with :math:`W` the 0.95 quantile
 of line lengths, nearly every continued line is *full*,
@@ -131,7 +131,7 @@ def read_lines(file: File) -> Iterator[Piece]:
 
 
 def read_wiki(file: File) -> Iterator[Piece]:
-    """Read the ``<doc>`` elements written by WikiExtractor, without the repeated title; other text is ignored."""
+    """Read the ``<doc>`` elements written by WikiExtractor as documents without title lines; ignore other text."""
     part: list[str] = []
     size, inside, starts, title = 0, False, True, None
     fields: dict[str, str] = {}
@@ -195,7 +195,7 @@ def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | No
 
 
 def _word(cells: list[str], column: int, where: str) -> list[str]:
-    """Return a list with the word of a CoNLL-U line; it is empty for multiword tokens, empty nodes and punctuation."""
+    """Return the word of a CoNLL-U line as a list, or [] for a multiword token, an empty node or punctuation."""
     if len(cells) != N_COLUMNS:
         raise InputError(f"{where} must have ten tab-separated columns, as in CoNLL-U; got {len(cells)}")
     word = cells[1] if cells[column].strip() in ("", "_") else cells[column]

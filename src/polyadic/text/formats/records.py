@@ -87,7 +87,7 @@ def xlsx_rows(file: File) -> Iterator[Row]:
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
-    """Yield the column names and then the rows of a Parquet or Arrow file, with a pandas index as the first columns."""
+    """Yield the column names and the rows of a Parquet or Arrow file; the columns of a pandas index come first."""
     try:
         from pyarrow import ipc, parquet
     except ImportError:
