@@ -405,7 +405,8 @@ def test_intervals_and_unknown_names(halves, file):
     folder, _ = halves
     pairs = file('p3,"thing, 4"\nnobody,"thing, 4"\n')
     assert (
-        "line 2: the model has no row 'nobody'; --unknown mean predicts" in run("predict", folder / "m", pairs).output
+        "line 2: the model has no row 'nobody'; set --unknown mean to predict"
+        in run("predict", folder / "m", pairs).output
     )
     wanted = ["predict", folder / "m", pairs, "--unknown", "mean", "--interval", "0.8", "--json"]
     for one in json.loads(run(*wanted).stdout)["predictions"]:

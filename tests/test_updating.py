@@ -377,7 +377,7 @@ def test_lines_that_do_not_fit():
     model = TableCompletion(rank=0, choose=False).fit([("a", "x", 1), ("a", "y", 2)])
     refuses("rows and columns must have the same number of names; got 2 and 1", model.predict, ["a", "a"], ["x"])
     refuses("pair of names; got 2 values for 1 pairs", named_cells, [("a", "x")], [1, 2])
-    with pytest.raises(InputError, match="leave it out"):
+    with pytest.raises(InputError, match="leave out sweeps"):
         TableCompletion("trace-norm", ridge=1.0).fit([("a", "x", 1), ("a", "y", 2)]).update([("b", "x", 1)], sweeps=1)
     refuses("sweeps must be", model.update, [("b", "x", 1)], sweeps=-1)
     assert isinstance(model.known_, ObservedEntries)

@@ -175,6 +175,6 @@ def _numbers(X: ArrayLike, sizes: list[int]) -> NDArray[np.int64]:
         )
     if numbers.size and ((numbers < 0).any() or (numbers >= sizes).any()):
         raise InputError(
-            f"word indices must be non-negative and less than the vocabulary size of each position; the sizes are {sizes}"
+            f"word indices must be non-negative and less than the vocabulary size of each position; sizes are {sizes}"
         )
     return numbers.astype(np.int64)
