@@ -80,7 +80,7 @@ def test_words_without_features_leave_the_others():
 @pytest.mark.parametrize(
     ("X", "y", "F", "message"),
     [
-        ([[0, 3]], [True], [np.eye(3)] * 2, "non-negative and below"),
+        ([[0, 3]], [True], [np.eye(3)] * 2, "non-negative and less than"),
         ([[0]], [True], [np.eye(3)] * 2, "integer array of shape .n, 2."),
         ([[0, 1]], [2], [np.eye(3)] * 2, "one label .True or False. for each"),
         ([[0, 1]], [True], [np.eye(3), np.ones(3)], "one for each position of a tuple"),

@@ -387,11 +387,11 @@ def test_all_rows_go_to_a_file(halves, tmp_path):
     assert 0 < facts["coverage"] <= 0.1
     assert "exists already" in run("recommend", folder / "m", "--out", tmp_path / "top.csv").output
     assert (
-        "give either a row, or --out, a file for the recommendations of all rows"
+        "give a row, or set --out to a file for the recommendations of all rows"
         in run("recommend", folder / "m").output
     )
     assert (
-        "give either a row, or --out, a file for the recommendations of all rows"
+        "give a row, or set --out to a file for the recommendations of all rows"
         in run("recommend", folder / "m", "p5", "--out", tmp_path / "o.csv").output
     )
     assert (
@@ -405,7 +405,8 @@ def test_intervals_and_unknown_names(halves, file):
     folder, _ = halves
     pairs = file('p3,"thing, 4"\nnobody,"thing, 4"\n')
     assert (
-        "line 2: the model has no row 'nobody'; --unknown mean predicts" in run("predict", folder / "m", pairs).output
+        "line 2: the model has no row 'nobody'; set --unknown mean to predict"
+        in run("predict", folder / "m", pairs).output
     )
     wanted = ["predict", folder / "m", pairs, "--unknown", "mean", "--interval", "0.8", "--json"]
     for one in json.loads(run(*wanted).stdout)["predictions"]:
@@ -428,6 +429,8 @@ def test_decimal_commas_are_asked_about(file, tmp_path):
     table = file("who;what;mark\na;x;1,5\nb;x;2,5\na;y;3\n")
     said = run("train", table, "--out", tmp_path / "m").output
     assert "got '1,5'; for numbers such as 3,5 set" in said.replace("\n", " ")
-    assert "--time requires --hold-out" in run("train", table, "--time", "3", "--out", tmp_path / "m").output
+    assert (
+        "--time can be used only with --hold-out" in run("train", table, "--time", "3", "--out", tmp_path / "m").output
+    )
     done = run("train", table, "--decimal", ",", "--out", tmp_path / "m", "--rank", "0", "--json")
     assert json.loads(done.stdout)["cells"] == 3

@@ -113,9 +113,9 @@ def test_reasons_that_are_not_told(files, tmp_path):
     names = tmp_path / "names.txt"
     names.write_text("one\n")
     for options, message in (
-        (["--why", 2], "are not a sum of feature contributions"),
+        (["--why", 2], "averages of probabilities cannot be decomposed"),
         (["--why", 2, "--names", names], "names must have one name for each of the 5 features; got 1"),
-        (["--names", names], "--names requires --why"),
+        (["--names", names], "--names can be used only with --why"),
     ):
         done = run("predict", tmp_path / "m", test, *options)
         assert done.exit_code == 1
@@ -130,10 +130,10 @@ def test_grades_are_ranked_within_their_groups(files, tmp_path):
     assert json.loads(run("evaluate", tmp_path / "m", test, "--json").stdout)["pairs_in_order"] > 0.85
     done = run("evaluate", tmp_path / "m", files["regression"][1])
     assert done.exit_code == 1
-    assert "no line has one" in done.stderr
+    assert "it has none" in done.stderr
     done = run("train", files["regression"][0], "--out", tmp_path / "n", "--task", "ranking")
     assert done.exit_code == 1
-    assert "must have a query (qid:)" in done.stderr
+    assert "must have a query id (qid:)" in done.stderr
 
 
 def test_features_beyond_those_trained_are_counted_or_refused(files, tmp_path):

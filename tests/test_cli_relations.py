@@ -105,7 +105,7 @@ def test_bad_triples(triples):
     assert json.loads(done.stdout)["skipped"] == 1
     assert "two of --subject" in refused("predict", out, "--subject", "town0")
     assert "no subject 'Oslo'" in refused("predict", out, "--subject", "Oslo", "--relation", "lies_in")
-    assert "give exactly one of these: a file of facts" in refused("predict", out)
+    assert "give a file of facts, an incomplete fact, or the option --unseen" in refused("predict", out)
     assert "--unseen requires a universal schema" in refused("predict", out, "--unseen", train)
     assert "universal schema" in refused("similar", out, "lies_in")
     x = ["train", train, "--out", triples / "x"]

@@ -557,7 +557,9 @@ def test_relations_that_do_not_fit_are_refused():
     a = np.ones((3, 4))
     with pytest.raises(InputError, match="type 'b' must have the same size"):
         ConvexCollective().fit([RelationMatrix("a", "b", a), RelationMatrix("b", "c", a)])
-    refuses("only once", ConvexCollective().fit, [RelationMatrix("a", "b", a), RelationMatrix("b", "a", a.T)])
+    refuses(
+        "must have only one cell", ConvexCollective().fit, [RelationMatrix("a", "b", a), RelationMatrix("b", "a", a.T)]
+    )
     refuses("at least one relation", ConvexCollective().fit, [])
     refuses("from 0 to 1", ConvexCollective().fit, [RelationMatrix("a", "b", 3 * a, Logistic())])
 

@@ -207,7 +207,7 @@ def test_what_cannot_be_learnt_changes_nothing(data, message):
 def test_numbers_and_names_are_not_mixed():
     """Names where tables number, and tables that number fewer."""
     model = CollectiveFactorization(1, seed=0).fit({"r": Relation(np.arange(12.0).reshape(4, 3), ("a", "b"))})
-    with pytest.raises(InputError, match="new entities of type a must be given as indices from 4 on"):
+    with pytest.raises(InputError, match="new entities of type a must have indices"):
         model.update({"r": {"a": ["x"], "b": [0]}})
     refuses("new tables must have at least 4 entities of type a", model.update, {"r": np.ones((3, 3))})
 

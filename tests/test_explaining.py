@@ -289,7 +289,7 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
         model.explain(X[:2])
     with pytest.raises(InputError, match="names must have one name for each of the 6 features; got 2"):
         model.explain(X[:1], "ab")
-    with pytest.raises(InputError, match="averaged probabilities are not a sum"):
+    with pytest.raises(InputError, match="averages of probabilities cannot be decomposed"):
         BayesianFactorizationMachineClassifier(2, draws=2, seed=0).fit(X, y).explain(X[:1])
     clipped = BayesianFactorizationMachine(2, draws=2, clip=True, seed=0).fit(X, y)
     with pytest.raises(InputError, match="set clip to false"):

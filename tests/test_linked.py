@@ -194,7 +194,7 @@ def test_agrees_with_quasi_newton():
 def test_weighted_zeros_of_a_shared_factor_are_refused():
     """They would be no sum over separate factors."""
     refuses(
-        "sample zeros instead", CoupledTables, [table((0, 0), Squared(), seed=0, zero_weight=1.0)], SIZES, biased=[0]
+        "sampled zeros instead", CoupledTables, [table((0, 0), Squared(), seed=0, zero_weight=1.0)], SIZES, biased=[0]
     )
 
 

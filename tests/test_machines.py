@@ -556,14 +556,14 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
         clone(encoder).set_params(unknown="error").fit(table).transform(new)
     for faulty, message in (
         ({"age": ["a", "b"]}, "field age must contain only numbers"),
-        ({"age": [1.0, np.inf]}, "row 1: field age must be finite"),
+        ({"age": [1.0, np.inf]}, "field age must contain only finite numbers; row 1 does not"),
     ):
         with pytest.raises(InputError, match=message):
             encoder.transform({"user": [1, 1], "tags": [[], []]} | faulty)
     assert encoder.transform({"user": [], "tags": [], "age": []}).shape == (0, 5)
     with pytest.raises(InputError, match="at least one row"):
         encoder.fit({"user": []})
-    with pytest.raises(InputError, match="field age must be finite"):
+    with pytest.raises(InputError, match="field age must contain only finite numbers"):
         encoder.fit(table | {"age": [1.0, np.nan, 2.0]})
     with pytest.raises(InputError, match="all fields must have the same length"):
         encoder.fit(table | {"age": [1.0]})

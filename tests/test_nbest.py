@@ -104,7 +104,10 @@ def test_unknown_features(tmp_path):
         ('{"candidates": [{"cost": 0, "features": {"a": Infinity}}]}', "feature 'a' must be a finite"),
         ('{"candidates": [{"cost": 0, "features": [1]}]}', "must be strings"),
         ('{"candidates": [{"cost": 0, "features": 5}]}', "list of names or an object"),
-        ('{"candidates": [{"cost": 0, "score": 1}, {"cost": 0}]}', "for all candidates of a list or for none"),
+        (
+            '{"candidates": [{"cost": 0, "score": 1}, {"cost": 0}]}',
+            "either all candidates of a list or no candidate must have a score",
+        ),
         ("[" * 100_000, "recursion|JSON"),
     ],
 )

@@ -99,7 +99,7 @@ def test_entities_are_found_across_tables():
         ),
         (
             lambda: {"r": Relation({"a": [1], "b": [2], "x": [1.5]}, ("a", "b"), value="x", loss="poisson")},
-            "whole numbers from 0 on for the Poisson loss; got 1.5",
+            "non-negative whole numbers for the Poisson loss; got 1.5",
         ),
         (lambda: {"r": likes(film=["Jaws", "Jaws", "Up", "M"])}, r"r: cell \('ann', 'Jaws'\) has conflicting values"),
         (
@@ -123,7 +123,7 @@ def test_entities_are_found_across_tables():
         (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be a data frame, a sparse matrix"),
         (
             lambda: {"r": Relation({"x": [1], "y": [2]}, ("a", "a"))},
-            "r: columns must name the column of each entity",
+            "r: columns must contain a different name for each entity",
         ),
         (lambda: {"r": likes(user=["ann", np.nan, "bob", "cid"])}, "column 'user' must contain text or whole"),
         (lambda: {"r": likes(user=["ann", 3, "bob", "cid"])}, "column 'user' must contain text or whole"),
@@ -403,7 +403,7 @@ def test_draws_are_averaged_on_the_way():
     assert parts.draws_ == []
     refuses("no stored samples", parts.predict, "r", cells)
     refuses("n_samples=0 stores no samples", BayesianFactorization(2, n_samples=0).fit, table)
-    refuses("fit was given no cells of 's'", whole.averages, "s")
+    refuses("relation 's' has no averaged predictions", whole.averages, "s")
 
 
 def test_similar_entities():

@@ -152,7 +152,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self._remember(chain, noise)
 
     def _extended(self, draws: list[Draw], known: ObservedEntries, rng: np.random.Generator) -> list[Draw]:
-        """Extend posterior samples to new rows and columns by sampling from their conditional distributions."""
+        """Extend posterior samples to new rows and columns by sampling factors from conditional distributions."""
         sizes, standard = self.known_.shape, known.less(self.mean_)
         standard = replace(standard, values=standard.values / self.scale_)
         sides = standard, standard.turned()

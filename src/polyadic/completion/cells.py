@@ -54,7 +54,7 @@ class ObservedEntries:
         return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], values=self.values[chosen])
 
     def take(self, rows: NDArray[np.int64]) -> ObservedEntries:
-        """Select the cells of the given rows, which may repeat, and renumber the rows in the given order."""
+        """Select rows by index, in the given order and possibly more than once, as in ``X[rows]``."""
         counts = np.diff(self.starts)[rows]
         first = np.repeat(self.starts[rows] - np.cumsum(counts) + counts, counts)
         chosen = self.at(first + np.arange(len(first)))
@@ -120,13 +120,13 @@ def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
 def split_cells(
     cells: ObservedEntries, share: float, *, seed: int | None = None, times: NDArray[Any] | None = None
 ) -> tuple[ObservedEntries, ObservedEntries]:
-    """Split observed cells into training and held-out cells, at random or, given ``times``, by recency."""
+    """Split observed cells into training and held-out cells, at random or, if ``times`` is given, by time."""
     if check_number("share", share, above=True) >= 1:
         raise InputError(f"the held-out fraction must be less than 1; got {share!r}")
     number = round(share * len(cells.values))
     if not 0 < number < len(cells.values):
         raise InputError(
-            f"the held-out fraction {share:g} of {len(cells.values):,} cells leaves the training set or the held-out"
+            f"holding out the fraction {share:g} of {len(cells.values):,} cells leaves the training set or the held-out"
             " set empty; change the fraction"
         )
     out = np.zeros(len(cells.values), bool)
@@ -136,7 +136,7 @@ def split_cells(
 
 
 def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return a mask of the cells in ``now`` that also occur in ``before``, and a mask of the unchanged cells.
+    """Return a mask of the cells in ``now`` that exist in ``before``, and a mask of the cells with unchanged values.
 
     >>> before, now = cells_of([[1.0, 2.0], [3.0, np.nan]]), cells_of([[1.0, 5.0], [3.0, 4.0]])
     >>> [side.tolist() for side in compared(before, now)]

@@ -158,7 +158,7 @@ class ConvexCollective(Model):
 
 
 def _sizes(relations: Sequence[RelationMatrix], given: list[ObservedEntries]) -> dict[str, int]:
-    """Return the number of entities of each type, or raise InputError if it differs between relations."""
+    """Return the number of entities of each type; raise InputError if relations disagree on a number."""
     sizes: dict[str, int] = {}
     for relation, cells in zip(relations, given, strict=True):
         for kind, size in zip(relation[:2], cells.shape, strict=True):
@@ -183,7 +183,7 @@ def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, N
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
         raise InputError(
-            "each pair of entities must occur only once, in either order; if two relations connect the same entity"
-            " types, rename one of the types in the second relation"
+            "each pair of entities must have only one cell in all relations together, in either order; merge the cells,"
+            " or rename an entity type of one relation"
         )
     return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

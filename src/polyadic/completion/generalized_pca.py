@@ -157,9 +157,7 @@ class GeneralizedPCA(Transformer):
         x = x.astype(float)
         known = x[~np.isnan(x)]
         if not len(known):
-            raise InputError(
-                f"X must contain at least one known value; got an array of shape {x.shape} without any", "X"
-            )
+            raise InputError(f"X must contain at least one value that is not NaN; got shape {x.shape}", "X")
         low, high = FAMILIES[self.family][2:]
         if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
             raise InputError(

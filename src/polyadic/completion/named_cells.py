@@ -54,7 +54,7 @@ def read_lines(
     decimal: Decimal = ".",
     time: str | None = None,
 ) -> Iterator[Line]:
-    """Iterate over the lines of a delimited file, with a row name, a column name and optionally a value.
+    """Iterate over the lines of a delimited file, each with a row name, a column name and optionally a value.
 
     Fields are separated by commas, semicolons or tabs, and quoted as in CSV.
 
@@ -101,8 +101,8 @@ def read_pairs(
     if len(lines) > 1 and first.number == 1 and first.row not in known["row"] and first.column not in known["column"]:
         warnings.warn(
             InputWarning(
-                f"{path}: the first line, {first.row!r} and {first.column!r}, is read as headings, because the model"
-                " knows neither name; name the headings with columns to avoid this warning",
+                f"{path}: the first line is read as headings, because the model knows neither {first.row!r} nor"
+                f" {first.column!r}; set columns to avoid this warning",
                 "columns",
             ),
             stacklevel=2,
@@ -112,7 +112,8 @@ def read_pairs(
         for line in lines:
             if (name := getattr(line, what)) not in names:
                 raise InputError(
-                    f"{path}, line {line.number}: the model has no {what} {name!r}; unknown='mean' predicts such cells",
+                    f"{path}, line {line.number}: the model has no {what} {name!r}; set unknown='mean' to predict cells"
+                    " with unknown names",
                     "unknown",
                 )
     return lines
@@ -133,8 +134,8 @@ def _places(
     fields = [name.strip() for name in fields]
     if not 2 <= len(fields) <= 3:
         raise InputError(
-            "columns must name two or three columns, for the row, the column and, if there is one, the value; got"
-            f" {len(fields)}",
+            "columns must specify the row field, the column field and optionally the value field; got"
+            f" {len(fields)} fields",
             "columns",
         )
     names = first
@@ -169,8 +170,8 @@ def read_cells(
     if fields is None and not table.valued and alone and len(table.cells.values) > 1:
         warnings.warn(
             InputWarning(
-                f"{path}: the first line, {table.rows[0]!r} and {table.columns[0]!r}, is read as a row and a column,"
-                " although neither name occurs again; if they are headings, name them with columns",
+                f"{path}: the first line is read as row {table.rows[0]!r} and column {table.columns[0]!r}; if these are"
+                " headings, set columns to the headings",
                 "columns",
             ),
             stacklevel=2,
@@ -219,7 +220,7 @@ def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> Named
     Later values replace earlier ones or, with ``sums``, are added.
     """
     if before.valued != more.valued:
-        raise InputError("new lines must have values if and only if the existing lines have values")
+        raise InputError(f"new lines must {'' if before.valued else 'not '}have values, like the existing lines")
     names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]
     numbers = [{name: at for at, name in enumerate(side)} for side in names]
     i, j = (

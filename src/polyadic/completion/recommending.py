@@ -84,7 +84,7 @@ class Recommender(SearchedModel):
         i, _ = pairs(rows, np.zeros_like(rows), (len(U), len(V)))
         known = None if without is None else cells_of(without, empty=True)
         if known is not None and known.shape != (len(U), len(V)):
-            raise InputError(f"without must have shape {len(U), len(V)}; got {known.shape}", "without")
+            raise InputError(f"the argument without must have shape {len(U), len(V)}; got {known.shape}", "without")
         known = None if known is None else known.at(known.values > 0)
         return best_columns(U[i], V, n, without=None if known is None else known.take(i))
 
@@ -122,7 +122,7 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedE
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:
         if without.shape != (len(U), len(V)):
-            raise InputError(f"without must have shape {len(U), len(V)}; got {without.shape}", "without")
+            raise InputError(f"the argument without must have shape {len(U), len(V)}; got {without.shape}", "without")
         starts, columns = without.starts, without.columns
     kept = min(n, len(V))
     recommended = Recommended(np.full((len(U), n), -1), np.full((len(U), n), -np.inf, np.result_type(U, V)))

@@ -147,7 +147,7 @@ class TableCompletion(Model):
         refuse_unused(METHODS, self.method, self._given())
         if self.budget != BUDGET and self.method not in ("als", "implicit"):
             raise InputError(
-                f"budget is supported only by methods als and implicit; leave it out for {self.method}", "budget"
+                f"budget is supported only by methods als and implicit; leave out budget for {self.method}", "budget"
             )
         self._new().check()
 
@@ -225,7 +225,7 @@ class TableCompletion(Model):
         self.check()
         if self.method == "trace-norm" and sweeps is not None:
             raise InputError(
-                "sweeps is not supported by trace-norm, which iterates until convergence; leave it out", "sweeps"
+                "sweeps is not supported by trace-norm, which iterates until convergence; leave out sweeps", "sweeps"
             )
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)

@@ -22,7 +22,7 @@ Decimal = Literal[".", ","]
 
 
 def _print_training(result: dict[str, Any]) -> None:
-    """Print the results without the connected parts of the table; a warning is shown if there are several."""
+    """Print the results of training as a table, except the connected parts of the data."""
     from polyadic.interface import output
 
     left_out = ("out", "choice", "parts", "largest_part")
@@ -68,7 +68,9 @@ def train(
     from polyadic.completion.named_cells import read_cells
 
     if time is not None and not model.hold_out:
-        raise InputError("time requires hold_out; set both, or leave out time", "time", "hold_out")
+        raise InputError(
+            "the option time can be used only with hold_out; set both, or leave out time", "time", "hold_out"
+        )
     if time is not None:
         model.hold_out_by = "time"
     saved = run(
@@ -168,9 +170,9 @@ def recommend(
     from polyadic.interface import output
 
     if (row is None) == (out is None):
-        raise InputError("give either a row, or out, a file for the recommendations of all rows", "out")
+        raise InputError("give a row, or set out to a file for the recommendations of all rows", "out")
     if out is not None and why:
-        raise InputError("why requires a row name and cannot be combined with out", "why", "out")
+        raise InputError("the option why requires a row name and cannot be combined with out", "why", "out")
     which: dict[str, Any] = {
         "allowed": None if allowed is None else read_names(allowed),
         "blocked": () if blocked is None else read_names(blocked),

@@ -84,7 +84,7 @@ def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: floa
 
 
 def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: bool, ridge: float) -> Offsets:
-    """Continue the fit of the offsets by L-BFGS, with scaled variables and objective."""
+    """Refine fitted offsets by L-BFGS, with scaled variables and a scaled objective."""
     from scipy.optimize import minimize
 
     rows, columns, x = cells.rows, cells.columns, cells.values
@@ -387,8 +387,10 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
 
     Ctrl-C ends the path with the interrupted fit.
     """
-    if model.method == "frank-wolfe" or list(penalties) != sorted(penalties, reverse=True):
-        raise InputError("penalties must be in decreasing order, and method must not be frank-wolfe", "penalties")
+    if model.method == "frank-wolfe":
+        raise InputError("method frank-wolfe has a radius instead of penalties; use another method")
+    if list(penalties) != sorted(penalties, reverse=True):
+        raise InputError("penalties must be in decreasing order", "penalties")
     start = None
     for penalty in tracked(penalties, "penalties", total=len(penalties)):
         fitted = clone(model).set_params(penalty=penalty).fit(X, start=start)
@@ -406,7 +408,7 @@ def choose_penalty(model: TraceNormCompletion, X: Any, *, seed: int = 0) -> Pena
     cells = cells_of(X)
     out = np.random.default_rng(seed).random(len(cells.values)) < HELD_OUT
     if out.all() or not out.any():
-        raise InputError(f"X must have more observed cells to hold some out for validation; got {len(out):,}")
+        raise InputError(f"X has too few observed cells ({len(out):,}) to hold out some of them for validation")
     kept = cells.at(~out)
     largest = model.largest_penalty(kept)
     if not largest:

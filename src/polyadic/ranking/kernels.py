@@ -42,7 +42,7 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
     edges, price = frozen(np.asarray(starts), np.int64), frozen(np.asarray(costs), np.float64)
     if price.shape != (X.shape[0],) or edges[0] != 0 or edges[-1] != X.shape[0] or (np.diff(edges) < 1).any():
         raise ValueError(
-            f"starts must increase from 0 to {X.shape[0]}, the number of candidates, and costs must have one element"
+            f"starts must increase from 0 to {X.shape[0]} (the number of candidates), and costs must have one element"
             f" per candidate; got costs of shape {price.shape}"
         )
     if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], MAX_FEATURES):
@@ -66,7 +66,7 @@ class FeatureCells(NamedTuple):
 
 
 def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
-    """Convert flat cell indices (first mode fastest) to row indices of the stacked factors."""
+    """Convert flat cell indices (first mode varying fastest) to row indices of the stacked factors."""
     if not sizes or (len(place) and not 0 <= place.min() <= place.max() < int(np.prod(sizes, dtype=np.int64))):
         raise ValueError(f"cell indices must be inside a tensor of shape {sizes}")
     offsets = np.r_[0, np.cumsum(sizes)]
@@ -150,8 +150,8 @@ def tensor_mira_lists(
     D, H = cells.at.shape[1], factors.shape[1]
     if len(cells.at) < lists.features or norms.shape != (H, D) or len(factors) != cells.rows:
         raise ValueError(
-            f"cells must have at least {lists.features} rows, and norms and factors must match cells; got"
-            f" {len(cells.at)} rows and norms of shape {norms.shape}"
+            f"cells must have at least {lists.features} rows, factors {cells.rows} rows, and norms shape {H, D}; got"
+            f" {len(cells.at)} rows, {len(factors)} rows, and shape {norms.shape}"
         )
     if turns.shape not in {(len(order), H * D), (len(order), 0)}:
         raise ValueError(f"turns must have shape ({len(order)}, {H * D}) or ({len(order)}, 0); got {turns.shape}")
@@ -172,7 +172,7 @@ def tensor_mira_lists(
 def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
     rows = frozen(order, np.int64)
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(lists.starts) - 1:
-        raise ValueError(f"order must contain list indices below {len(lists.starts) - 1}")
+        raise ValueError(f"the argument order must contain list indices below {len(lists.starts) - 1}")
     return rows
 
 
@@ -367,7 +367,7 @@ def _touched(cells, at, m, marked, rows, counts):
 
 @njit(cache=True, nogil=True)
 def _mode_difference(F, cells, at, x, m, h, d, rows, delta):
-    """Numba kernel: contract a feature difference with all other modes of component ``h``; return the squared norm."""
+    """Numba kernel: contract a feature difference in all modes but ``d``, and return the squared norm of the result."""
     for k in range(len(rows)):
         delta[rows[k], h] = 0.0
     for k in range(m):

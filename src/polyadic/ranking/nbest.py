@@ -191,7 +191,7 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
     scored = [candidate["score"] for candidate in candidates if "score" in candidate]
     if scored:
         if len(scored) < len(candidates):
-            raise ValueError("score must be given for all candidates of a list or for none")
+            raise ValueError("either all candidates of a list or no candidate must have a score")
         scores = [_number("score", score) for score in scored]
         highest = max(scores)
         for named, score in zip(features, scores, strict=True):
@@ -206,7 +206,7 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
 def _features(said: Any) -> dict[str, float]:
     if isinstance(said, list):
         if not all(isinstance(name, str) for name in said):
-            raise ValueError("features in a list must be strings")
+            raise ValueError("the names in a list of features must be strings")
         return {name: float(times) for name, times in Counter(said).items()}
     if not isinstance(said, dict):
         raise ValueError(f"features must be a list of names or an object with numeric values; got {said!r:.40}")  # noqa: TRY004 all errors are ValueError

@@ -216,7 +216,7 @@ class Multilinear:
                 self._add_up()
 
     def _add_up(self) -> None:
-        """Add the tensors of the stored checkpoints to the total, each weighted by the number of lists."""
+        """Add the tensors of all stored checkpoints to the total, weighted by the number of lists per checkpoint."""
         if self.moments:
             spans = np.repeat([float(span) for span, _ in self.moments], self.F.shape[1])
             *rest, last = self.parts(np.concatenate([F for _, F in self.moments], axis=1))
@@ -233,7 +233,7 @@ def spacing(moment: int) -> int:
 
 
 def tensor_cells(factors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    r"""Return all cells of a CP tensor, :math:`\sum_h \prod_d w^d_{h, i_d}`, with the first mode fastest."""
+    r"""Return all cells of a CP tensor, :math:`\sum_h \prod_d w^d_{h, i_d}`, with the first index varying fastest."""
     half, H = len(factors) // 2, factors[0].shape[1]
     fast, slow = (
         reduce(lambda rows, w: (w[:, None] * rows).reshape(-1, H), modes, np.ones((1, H)))

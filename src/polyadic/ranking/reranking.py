@@ -215,7 +215,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return float(np.average(self.predict(X) == np.asarray(y), weights=weights))
 
     def _keep_parts(self, learner: Any, parts: Factors) -> None:
-        """Store the factors of low-rank weights; linear rerankers have none."""
+        """Store the factors of the weights in attributes, in models with low-rank weights."""
 
     def _blocks(
         self, X: Any, y: ArrayLike | None, rng: np.random.Generator
@@ -304,7 +304,7 @@ def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
 
 
 class BestReranker(NamedTuple):
-    """Fitted model with the lowest validation cost, and the lowest validation cost of each model."""
+    """Fitted model with the lowest validation cost, and the validation cost of each compared model."""
 
     best: Any
     costs: list[float]

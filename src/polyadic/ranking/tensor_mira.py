@@ -41,7 +41,7 @@ FeatureMapping = Literal["guided", "sequential", "random", "hashed"]
 
 
 def mode_sizes(V: int, D: int) -> tuple[int, ...]:
-    """Return ``D`` mode sizes near :math:`V^{1/D}` with the smallest sum for a tensor of at least ``V`` cells."""
+    """Return the smallest sizes near :math:`V^{1/D}` for the ``D`` modes of a tensor with at least ``V`` cells."""
     low = round(V ** (1 / D))
     low -= low**D > V
     ups = next(k for k in itertools.count() if low ** (D - k) * (low + 1) ** k >= V)
@@ -69,7 +69,7 @@ def places(
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
     if room < V:
         raise InputError(
-            f"sizes must give at least {V:,} cells, one per feature; {tuple(sizes)} give {room:,}", "sizes"
+            f"the product of sizes must be at least {V:,}, the number of features; got {tuple(sizes)}", "sizes"
         )
     order = np.arange(V)
     if mapping == "random":
@@ -96,7 +96,7 @@ def mapped(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[n
 
 
 def mapped_spectrum(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Return the singular values of the weight tensor unfolded along the last mode (figure 4)."""
+    """Return the singular values of the weight tensor unfolded along the last mode (figure 4 of the paper)."""
     from scipy.linalg import svdvals
 
     return np.asarray(svdvals(mapped(v, place, sizes).reshape((-1, sizes[-1]), order="F")))
@@ -262,7 +262,7 @@ class TensorMIRA(Reranker):
         return Multilinear(start, place, augmented=self.augmented, rng=rng, **how)
 
     def _surrogate(self, blocks: Iterable[QueryGroups], V: int) -> NDArray[np.float64]:
-        """Return the weights of a perceptron trained on the same lists."""
+        """Return the feature weights of a perceptron trained on the given candidate lists."""
         rng = np.random.default_rng(self.seed) if self.shuffle else None
         learned = run(passive_aggressive(blocks, Linear(V, averaged=self.averaged), rng=rng), max_iter=self.surrogate)
         if learned.interrupted:

@@ -174,5 +174,7 @@ def _numbers(X: ArrayLike, sizes: list[int]) -> NDArray[np.int64]:
             f"tuples must be an integer array of shape (n, {len(sizes)}); got {numbers.dtype} of shape {numbers.shape}"
         )
     if numbers.size and ((numbers < 0).any() or (numbers >= sizes).any()):
-        raise InputError(f"word indices must be non-negative and below the vocabulary sizes of the positions, {sizes}")
+        raise InputError(
+            f"word indices must be non-negative and less than the vocabulary size of each position; sizes are {sizes}"
+        )
     return numbers.astype(np.int64)

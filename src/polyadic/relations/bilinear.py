@@ -62,7 +62,7 @@ class Bilinear(ABC):
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return query vectors of entity-relation pairs, shape (n, width), and a function for their backward pass.
+        """Return the query vector of each entity-relation pair, shape (n, width), and a function for backpropagation.
 
         Backwards, ``a`` are object vectors, and queries are multiplied by subject vectors.
         """
@@ -83,7 +83,7 @@ class Diagonal(Bilinear):
         *,
         backwards: bool = False,  # noqa: ARG002 it is the same
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return query vectors of entity-relation pairs and a function for their backward pass."""
+        """Return the query vector of each entity-relation pair, and a function for backpropagation."""
         w = R[0][r]
 
         def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
@@ -108,7 +108,7 @@ class Complex(Bilinear):
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return query vectors of entity-relation pairs and a function for their backward pass."""
+        """Return the query vector of each entity-relation pair, and a function for backpropagation."""
         w = _conjugate(R[0][r]) if backwards else R[0][r]
 
         def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
@@ -128,7 +128,7 @@ class Slices(Bilinear):
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return query vectors of entity-relation pairs and a function for their backward pass."""
+        """Return the query vector of each entity-relation pair, and a function for backpropagation."""
         kinds, groups = _grouped(r)
         q, pullback = _multiply(a, groups, R[0][kinds], backwards=backwards)
 
@@ -151,7 +151,7 @@ class TuckerCore(Bilinear):
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return query vectors of entity-relation pairs and a function for their backward pass."""
+        """Return the query vector of each entity-relation pair, and a function for backpropagation."""
         kinds, groups = _grouped(r)
         w, C = R[0][kinds], R[1].reshape(len(R[1]), -1)
         q, pullback = _multiply(a, groups, (w @ C).reshape(-1, *R[1].shape[1:]), backwards=backwards)

@@ -99,7 +99,7 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Return triples as an integer array; raise InputError if their ids differ from the ids of the model."""
+    """Return triples as an integer array; raise InputError if the triples and the model use different ids."""
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:

@@ -82,7 +82,7 @@ class Places:
         return {first: subjects, second: objects}
 
     def every(self, rule: Rule) -> Bindings:
-        """Return the unique variable bindings of a rule in which an atom with all variables matches an entity pair."""
+        """Return the variable bindings of a rule for which an atom with all variables matches a known entity pair."""
         rows = np.arange(len(self.arguments))
         tables = [self.bound(atom, rows) for atom in covering(rule)]
         all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]

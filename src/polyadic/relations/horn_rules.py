@@ -50,7 +50,7 @@ MAX_CONFIDENCE = 1 - 1e-7
 
 
 class HornRule(NamedTuple):
-    """Horn rule with counts of entity pairs that satisfy the premise, and that also satisfy the conclusion."""
+    """Horn rule with two counts: entity pairs that satisfy the premise, and pairs that also satisfy the conclusion."""
 
     formula: Implies
     tried: int

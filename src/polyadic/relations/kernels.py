@@ -441,7 +441,7 @@ def _conclude(y, kind, weight, rule, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _follow(graph, rules, i, start, end, kind, best, by, found):
-    """Numba kernel: apply the rules with premise ``i`` and conclusions from ``start`` up to ``end``."""
+    """Numba kernel: apply the rules with premise ``i`` and a conclusion index from ``start`` to ``end`` (exclusive)."""
     low = _find(rules.head, rules.rows[i], rules.rows[i + 1], start)
     for p in range(low, _find(rules.head, low, rules.rows[i + 1], end)):
         _conclude(graph.entity[graph.listed[rules.head[p]]], kind, rules.weight[p], p, best, by, found)

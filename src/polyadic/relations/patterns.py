@@ -107,7 +107,7 @@ def pattern_triples(
 
 
 def _names(tree: Tree) -> list[str]:
-    """Return an identifier of the proper name that each word belongs to; empty for other words."""
+    """Return, for each word, an identifier of the proper name that contains the word, or an empty string."""
     heads = tree.heads.tolist()
 
     def fits(word: int) -> bool:

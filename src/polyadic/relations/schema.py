@@ -141,7 +141,7 @@ class Schema:
             return self._of(self.indices[np.asarray(chosen)], self.pairs)
         except IndexError as error:
             raise InputError(
-                f"chosen must select from the {len(self.indices):,} cells of the schema: {error}", "chosen"
+                f"the argument chosen must select from the {len(self.indices):,} cells of the schema: {error}", "chosen"
             ) from None
 
     def _of(self, indices: NDArray[np.int64], pairs: list[tuple[str, str]]) -> Schema:

@@ -110,7 +110,7 @@ def train(
     }
     check_inputs(method, inputs)
     if budget is not None and method not in FORMS:
-        raise InputError(f"budget is not used by method {method}; leave it out", "budget", "method")
+        raise InputError(f"budget is not used by method {method}; leave out budget", "budget", "method")
     data: list[Any] = []
 
     def read() -> Any:
@@ -285,23 +285,26 @@ def _check_request(
     """Raise InputError if the command-line options contradict each other."""
     asked = any(name is not None for name in parts)
     if (facts is not None) + (unseen is not None) + asked != 1:
-        raise InputError("give exactly one of these: a file of facts, two parts of a fact, or unseen", "unseen")
+        raise InputError(
+            "give a file of facts, an incomplete fact, or the option unseen, but only one of them", "unseen"
+        )
     if known and not asked:
         raise InputError(
-            "known can be used only with a fact to complete; specify the fact, or leave out known", "known"
+            "the option known can be used only with a fact to complete; specify the fact, or leave out known", "known"
         )
     if skip and facts is None:
         raise InputError(
-            "unknown can be used only with a file of facts; specify the file, or leave out unknown", "unknown"
+            "the option unknown can be used only with a file of facts; specify the file, or leave out unknown",
+            "unknown",
         )
     if why and unseen is not None:
         raise InputError(
-            "why cannot be combined with unseen, because only entity pairs of the model can be explained",
+            "the option why cannot be combined with unseen, because predictions for new pairs cannot be explained",
             "why",
             "unseen",
         )
     if rules is not None and not why:
-        raise InputError("rules can be used only with why; set why, or leave out rules", "rules", "why")
+        raise InputError("the option rules can be used only with why; set why, or leave out rules", "rules", "why")
 
 
 @TASK.verb(
@@ -477,7 +480,7 @@ def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> 
 
     if add and facts is None:
         raise InputError(
-            "add can be used only with facts; leave out add, because all predicates are allowed without facts",
+            "the option add can be used only with facts; set facts, or leave out add",
             "add",
             "facts",
         )
@@ -600,9 +603,7 @@ def _predicates(model: Any, path: Path, top: int) -> Table:
     from polyadic.relations.schema import read_schema
 
     if _is_of_triples(model):
-        raise InputError(
-            "unseen requires a universal schema; this model cannot predict facts about new entities", "unseen"
-        )
+        raise InputError("the option unseen requires a universal schema; this is a link prediction model", "unseen")
     new = read_schema(path)
     rows: list[tuple[Any, ...]] = []
     for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):

@@ -128,7 +128,9 @@ def check_inputs(method: str, given: Mapping[str, Any]) -> None:
     for name in present:
         if method not in INPUTS[name]:
             users = ", ".join(INPUTS[name])
-            raise InputError(f"{name} is not used by method {method}, only by {users}; leave it out", name, "method")
+            raise InputError(
+                f"{name} is used only by {users}, not by method {method}; leave out {name}", name, "method"
+            )
     for name, needed in (("regime", "rules"), ("add", "rules"), ("known", "validation")):
         if name in present and needed not in present:
             raise InputError(f"{name} requires {needed}; set {needed}, or leave out {name}", name, needed)

@@ -453,7 +453,7 @@ class UniversalSchema(SchemaModel):
         return [(self.schema_.predicates[j], float(cosines[j])) for j in best]
 
     def evaluate(self, test: Iterable[tuple[str, str, str]]) -> Judged:
-        """Rank the test pairs of each predicate among all pairs without that predicate in the training data.
+        """Rank the test pairs of each predicate among all pairs that lack the predicate in the training data.
 
         Parameters
         ----------

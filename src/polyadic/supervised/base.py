@@ -111,14 +111,14 @@ class FactorizationMachineBase(Model):
         return Explanation.of(float(score), ((name, unit * part) for name, part in parts))
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
-        """Return the score of a row, the parameter matrices of the machines summed in the score, and their scale.
+        """Return the score of a row, and the parameter matrices and the scale factor of the machines that add up to it.
 
         The sum excludes a constant.
         """
         del X  # unused
         raise InputError(
-            f"explanations are not supported by {type(self).__name__}, whose averaged probabilities are not a sum of"
-            " feature contributions; use FactorizationMachineClassifier (solver als, adagrad or sgd)"
+            f"explanations are not supported by {type(self).__name__}, because averages of probabilities cannot be"
+            " decomposed; use FactorizationMachineClassifier (solver als, adagrad or sgd)"
         )
 
     @property

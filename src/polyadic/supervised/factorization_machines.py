@@ -71,7 +71,7 @@ class PenalizedMachine(PointMachine, ABC):
         """Loss function of the model."""
 
     def _fit(self, data: Observed, held_out: Observed | None) -> Self:
-        """Fit the parameters, and keep the sweep with the lowest validation loss if there is validation data."""
+        """Fit the parameters; with validation data, keep the parameters with the lowest validation loss."""
         rng = np.random.default_rng(self.seed)
         start, stepper = self._start(data, rng), None
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}

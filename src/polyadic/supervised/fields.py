@@ -169,12 +169,14 @@ def _numbers(name: str, column: Any) -> NDArray[Any]:
     except (TypeError, ValueError) as error:
         raise InputError(f"field {name} must contain only numbers: {error}") from None
     if not np.isfinite(numbers).all():
-        raise InputError(f"row {int(np.argmin(np.isfinite(numbers)))}: field {name} must be finite")
+        raise InputError(
+            f"field {name} must contain only finite numbers; row {int(np.argmin(np.isfinite(numbers)))} does not"
+        )
     return numbers
 
 
 def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct values as strings, the index of each occurrence, and the number of values in each row."""
+    """Return the distinct values as strings, the indices of all values in the column, and the number per row."""
     if not any(issubclass(kind, (*LISTS, type(None))) for kind in set(map(type, column))):
         values, at = np.unique(np.asarray(column), return_inverse=True)
         return [*map(str, values.tolist())], at, np.ones(len(at), np.int64)

@@ -176,7 +176,7 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
         if self.clip:
-            raise InputError("clipped predictions are not a sum of feature contributions; set clip to false", "clip")
+            raise InputError("explanations are not supported for clipped predictions; set clip to false", "clip")
         return self.predict(X)[0], [V for _, V in self.draws_], self.scale_ / len(self.draws_)
 
     def _number(self, m: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -136,7 +136,10 @@ class FactorizationMachineRanker(PointMachine):
         self.check()
         A, B, N = canonical(contexts), canonical(items), canonical(chosen)
         if not A.ndim == B.ndim == N.ndim == 2 or N.shape != (A.shape[0], B.shape[0]):
-            raise InputError(f"chosen must have shape ({A.shape[0]}, {B.shape[0]}); got {N.shape}", "chosen")
+            raise InputError(
+                f"the argument chosen must have shape ({A.shape[0]}, {B.shape[0]}), contexts by items; got {N.shape}",
+                "chosen",
+            )
         if not all(np.isfinite(part.data).all() for part in (A, B, N)):
             raise InputError("contexts, items and chosen must contain only finite values")
         rows = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))

@@ -138,7 +138,7 @@ class GradientBuffer:
         self._G, self._seen, self._touched = np.zeros(shape), np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
 
     def pull(self, table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any], slopes: Array) -> None:
-        """Compute the gradient of weighted scores, ``slopes @ anova_scores(rows)``, for the next step."""
+        """Compute the gradient of the weighted sum of scores, ``slopes @ anova_scores(rows)``, for the next step."""
         first = _checked(table, V, orders)
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
@@ -178,8 +178,8 @@ class GradientBuffer:
             )
         if shares.shape != V.shape[:1] or ridges.shape != V.shape[1:]:
             raise ValueError(
-                f"shares must have one element per feature and ridges one per column; got {shares.shape} and"
-                f" {ridges.shape}"
+                "shares must have one element per feature, and ridges one element per column of V; got shapes"
+                f" {shares.shape} and {ridges.shape}"
             )
         return self._touched[: self._found], self._seen, frozen(shares, np.float64), frozen(ridges, np.float64)
 
@@ -212,14 +212,17 @@ def anova_sweep(
     for A, shape, kind in ((v, (size,), np.float64), (C, (rows, C.shape[-1]), C.dtype if single else np.float64)):
         if A.shape != shape or A.dtype != kind or not A.flags.c_contiguous or not C.shape[-1]:
             raise ValueError(
-                f"v and C must be contiguous: expected {np.dtype(kind)} and shape {shape}; got {A.dtype} and {A.shape}"
+                f"v and C must be contiguous; expected {np.dtype(kind)} of shape {shape}; got {A.dtype} of shape"
+                f" {A.shape}"
             )
     by_row, by_feature = table.single if single else (table.rows[2], table.features[2])
     zeros = np.zeros(size)
     own = [frozen(zeros if x is None else x, np.float64) for x in (ridge, pull, noise)]
     w = frozen(np.zeros(0) if weights is None else weights, np.float64)
     if any(x.shape != (size,) for x in own) or w.shape not in {(0,), (rows,)}:
-        raise ValueError(f"ridge, pull and noise must have {size} elements, and weights {rows} or none")
+        raise ValueError(
+            f"ridge, pull and noise must each have {size} elements, and weights must have {rows} or be None"
+        )
     if C.shape[1] > 1 and not reuse_terms:
         _anova_terms(*table.rows[:2], by_row, v, C)
     features = *table.features[:2], by_feature
@@ -286,7 +289,7 @@ def _anova_scores(starts, columns, values, rows, first, V, out):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touched):
-    """Numba kernel: add the gradient of the weighted sum of row scores to ``G``, and return the number of features.
+    """Numba kernel: add the gradient of the weighted scores to ``G``, and return the number of features in the rows.
 
     ``touched`` lists the features; ``seen`` counts the batch rows of each, from zero at the start of a batch.
     """

@@ -136,7 +136,7 @@ class LowRankTasks(Model):
         judged = out & known.any(axis=1)
         if not judged.any() or not known[~out].any():
             raise InputError(
-                f"y must have more rows with known targets to hold some out for validation; got {len(Y):,} rows", "y"
+                f"y has too few rows with known targets to hold out some of the {len(Y):,} rows for validation", "y"
             )
         known, right, Z = known[judged], Y[judged], X[judged]
         mean = known.sum() / len(known)

@@ -123,7 +123,7 @@ def train(
                 f"{file} must have labels of two classes; it has {len(set(y.tolist())):,} different labels"
             )
         if task == "ranking" and qid.min() < 0:
-            raise InputError(f"{file} must have a query (qid:) on each line for task ranking", "task")
+            raise InputError(f"{file} must have a query id (qid:) on each line for task ranking", "task")
         facts.update(rows=len(y), features=X.shape[1])
         if validation is not None:
             held_out[:] = _read(validation, X.shape[1], unknown)
@@ -176,7 +176,9 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
     refuse_unused(methods, solver, given, by="solver")
     if groups is not None and solver != "mcmc":
         raise InputError(
-            f"groups is supported only by solver mcmc; leave it out for solver {solver}", "groups", "solver"
+            f"the option groups is supported only by solver mcmc; leave out groups for solver {solver}",
+            "groups",
+            "solver",
         )
     return methods[solver].make(given)
 
@@ -217,7 +219,7 @@ def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
 
 
 def _without_repeated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Drop the values that contributions add up to if they are the predictions."""
+    """Remove the sums of the contributions from the rows if all sums equal the predictions."""
     same = all(row.get("value") == round(row.get("prediction", math.nan), 6) for row in rows)
     return [{name: cell for name, cell in row.items() if name != "value"} for row in rows] if same else rows
 
@@ -267,7 +269,7 @@ def predict(
     from polyadic.interface import output
 
     if names is not None and not why:
-        raise InputError("names requires why; set both, or leave out names", "names", "why")
+        raise InputError("the option names can be used only with why; set both, or leave out names", "names", "why")
     machine: Any = model
     X, _, _, skipped = _read(file, machine.n_features_in_, unknown)
     predicted = machine.predict(X).tolist()
@@ -294,7 +296,7 @@ def evaluate(model: FactorizationMachineBase, file: Lines, *, unknown: Unknown =
 
 
 def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
-    """Return accuracy and log loss for two classes, the share of ordered pairs for ranking, or otherwise RMSE."""
+    """Return accuracy and log loss for classification, pairwise accuracy for ranking, or RMSE for regression."""
     import numpy as np
 
     from polyadic.supervised.fm_ranking import FactorizationMachineRanker
@@ -308,7 +310,7 @@ def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
         return {"accuracy": round(float(((p > 0.5) == true).mean()), 6), "log_loss": round(loss, 6)}
     if isinstance(model, FactorizationMachineRanker):
         if groups.min() < 0:
-            raise InputError("lines must have a query (qid:) to evaluate a ranking model; no line has one")
+            raise InputError("the file must have query ids (qid:) to evaluate a ranking model; it has none")
         return {"pairs_in_order": round(_in_order(model.predict(X), y, groups), 6)}
     return {"rmse": round(float(np.sqrt(np.mean((model.predict(X) - y) ** 2))), 6)}
 

@@ -130,7 +130,7 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
 def find_anchors(
     Q: csr_array, candidates: NDArray[np.int64], n_components: int
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Find the anchor words, the vertices of the convex hull of the rows of the co-occurrence matrix.
+    """Find the anchor words: the rows of the co-occurrence matrix that are vertices of the convex hull of all rows.
 
     Returns the anchors, and the products of all rows with the rows of the anchors.
 

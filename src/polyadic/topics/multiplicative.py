@@ -65,7 +65,7 @@ class WeightedCells(NamedTuple):
         return self._replace(table=turned, weights=csr_array(weights.T).data)
 
     def entries(self) -> kernels.RowEntries:
-        """Return the cells in the layout of the numba kernels, with weights relative to unobserved cells."""
+        """Return the cells in the layout of the numba kernels, with weights minus the weight of unobserved cells."""
         x = self.table
         w = np.ones_like(x.data) if self.weights is None else self.weights
         return kernels.RowEntries(x.indptr, x.indices, (w - self.zero_weight).astype(np.float32), w * x.data)
@@ -248,7 +248,7 @@ def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) ->
 
 
 def level(cells: WeightedCells, n_components: int) -> float:
-    """Return the mean factor element for which the model has the same mean as the table."""
+    """Return the factor value at which a model with constant factors has the same mean as the table."""
     w = cells.weights
     total = cells.table.data.sum(dtype=float) if w is None else (w * cells.table.data).sum(dtype=float)
     listed = cells.table.nnz if w is None else float(w.sum(dtype=float))

@@ -116,7 +116,7 @@ def ridge_rows(X: csr_array, H: Array, *, l2: float) -> Array:
 
 
 def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Array:
-    """Initialize topics with right singular vectors, and with random directions beyond the maximum rank."""
+    """Initialize topics with right singular vectors of the table, and any further topics with random vectors."""
     rng = np.random.default_rng(seed)
     H = rng.standard_normal((X.shape[1], n_components)).astype(np.float32)
     H /= np.linalg.norm(H, axis=0)

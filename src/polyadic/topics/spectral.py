@@ -125,7 +125,7 @@ class SpectralLDA(Topics):
 
 
 class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """Linear operator of the scaled second moments of words, :math:`D M_2 D`, with whitened third moments.
+    """Scaled second moments of words as a linear operator, :math:`D M_2 D`, with a method for third moments.
 
     :math:`D` is diagonal, the inverse square roots of word frequencies; ``roots`` is :math:`D^{-1}`.
     """

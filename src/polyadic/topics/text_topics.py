@@ -162,7 +162,7 @@ class TextTopics(Transformer):
         judged = hidden.sum(axis=1) > 0
         if not judged.any() or out.all():
             raise InputError(
-                f"holding out documents for validation requires longer or more documents; got {len(out):,} documents"
+                f"the {len(out):,} documents are too few or too short to hold out some of them for validation"
             )
         seen, hidden = seen[judged], hidden[judged]
         mean = hidden.sum(dtype=float) / hidden.shape[0]
@@ -318,7 +318,7 @@ def best(choices: Sequence[FoldScores], measure: Measure = "perplexity") -> Fold
 
 
 def held_out_perplexity(model: TextTopics, counts: csr_array, *, seed: int = 0) -> float:
-    """Return the document-completion perplexity of unseen documents, with add-one smoothing of the background."""
+    """Return the document-completion perplexity of unseen documents, with add-one smoothed background frequencies."""
     seen, hidden = halves(counts, seed=seed)
     mixtures = model.transform_table(seen)
     return completion_perplexity(hidden, mixtures, model.word_weights_, background=model.background_ + 1)

@@ -106,7 +106,7 @@ class BayesianFactorization(DatabaseModel):
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:
             raise InputError(
-                "n_samples=0 stores no samples, so only cells given to fit (at) can be predicted; store at least one",
+                "n_samples=0 stores no samples; pass the cells to predict to fit (argument at), or increase n_samples",
                 "n_samples",
             )
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
@@ -179,7 +179,7 @@ class BayesianFactorization(DatabaseModel):
     def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
         del row
         if not self.draws_:
-            raise InputError("the model has no stored samples; fit it with n_samples above 0", "n_samples")
+            raise InputError("the model has no stored samples; fit the model with n_samples above 0", "n_samples")
         for state, alphas in self.draws_:
             mu, precision = expected_prior(coupled.factor(state[0], s).astype(float), self._priors())
             yield Given(state, alphas.tolist(), precision, precision @ mu)
@@ -187,7 +187,7 @@ class BayesianFactorization(DatabaseModel):
     def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
         if not self.draws_:
             raise InputError(
-                "the model has no stored samples; fit it with n_samples above 0, or use averages()", "n_samples"
+                "the model has no stored samples; fit the model with n_samples above 0, or use averages()", "n_samples"
             )
         averages = Average(), Average()
         for draw in self.draws_:
@@ -209,7 +209,9 @@ class BayesianFactorization(DatabaseModel):
         """
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
-            raise InputError(f"the model stores no samples, and fit was given no cells of {relation!r} to average (at)")
+            raise InputError(
+                f"relation {relation!r} has no averaged predictions; pass cells of the relation to fit (argument at)"
+            )
         return self._prediction(relation, self._averages_[relation])
 
     def _seen(self, draw: Draw) -> None:

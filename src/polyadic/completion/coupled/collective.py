@@ -100,7 +100,7 @@ class CollectiveFactorization(IterativeDatabaseModel):
         weighed = any(coupled.zeros)
         if self.count_power and weighed:
             raise InputError(
-                "count_power must be 0 for tables with weighted zeros, whose rows all have the same number of cells",
+                "count_power must be 0 for tables with weighted zeros, because all rows have the same number of cells",
                 "count_power",
             )
         default = 0.0 if weighed else 0.5

@@ -61,7 +61,7 @@ class CoupledTables:
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
         if any(term.zero_weight and len(set(term.slots)) < len(term.slots) for term in self.terms):
             raise InputError(
-                "tables with weighted zeros must have a different factor for each mode; sample zeros instead"
+                "a table with weighted zeros must have a different factor for each mode; use sampled zeros instead"
             )
         self.indices = [
             np.ascontiguousarray(term.entries.indices, np.int64) + [self.offsets[s] for s in _slots(term)]
@@ -93,7 +93,7 @@ class CoupledTables:
         return stack[self.offsets[number] : self.offsets[number + 1]]
 
     def extended(self, state: State, sizes: Sequence[int]) -> State:
-        """Extend a state to larger factor matrices, with zeros as new rows and biases."""
+        """Extend a solver state to larger factor matrices, with zeros for the new rows and biases."""
         stack = _extended(state[0], [*sizes, 1], [*self.sizes, 1])
         offsets = [
             _extended(part, [1, *(sizes[s] for s in self.slots(t))], [1, *self.terms[t].entries.shape])
@@ -112,7 +112,7 @@ class CoupledTables:
         return kernels.cp_predict(self.indices[table], stack, threads=threads)
 
     def parts(self, table: int) -> list[slice]:
-        """Return the slice of the bias vector of a table for each mode."""
+        """Return the slice of each mode in the bias vector of a table."""
         ends = np.cumsum([1, *self.terms[table].entries.shape]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
 

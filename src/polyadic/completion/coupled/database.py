@@ -156,7 +156,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
 def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
     if len(set(wanted)) < len(wanted):
-        raise InputError(f"{name}: columns must name the column of each entity if two entities have the same type")
+        raise InputError(f"{name}: columns must contain a different name for each entity; got {', '.join(wanted)}")
     _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
     columns = [_names(name, column, frame[column]) for column in wanted]
     n = len(columns[0])
@@ -224,7 +224,7 @@ def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
         raise InputError(f"{name}: values must be 0 or 1 for the logistic loss; got {x[~np.isin(x, (0, 1))][0]:g}")
     if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
         strange = x[(x < 0) | (x != np.floor(x))][0]
-        raise InputError(f"{name}: values must be whole numbers from 0 on for the Poisson loss; got {strange:g}")
+        raise InputError(f"{name}: values must be non-negative whole numbers for the Poisson loss; got {strange:g}")
 
 
 def _check_informative(name: str, relation: Relation, cells: RelationCells) -> None:
@@ -257,7 +257,7 @@ def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
 
 
 def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
-    """Return the entity column of each mode, for cells given as a data frame or a list of tuples."""
+    """Return the columns of a data frame or a list of tuples that identify the entities of each cell."""
     if hasattr(cells, "keys"):
         wanted = relation.columns or relation.entities
         _check_columns(name, cells, wanted)
@@ -428,7 +428,7 @@ class Database:
         fixed: Mapping[str, int] | None = None,
         mention: tuple[str, int] | None = None,
     ) -> CoupledTables:
-        """Convert all tables to the layout of the solvers, with sampled zeros where unobserved cells count as negative.
+        """Convert all tables to the layout of the solvers, adding sampled zeros where the settings require negatives.
 
         ``fixed`` (number of fixed entities by type) restricts the cells to those that involve another entity, and
         ``mention`` (type, number) to those that involve one entity.
@@ -610,7 +610,7 @@ def enlarged(
     if names is None:
         if any(column.dtype.kind == "U" for column, _ in columns):
             raise InputError(
-                f"new entities of type {entity} must be given as indices from {size} on, as in fit; got names"
+                f"new entities of type {entity} must have indices ({size} or higher) instead of names, as in fit"
             )
         if any(n is not None and n < size for _, n in columns):
             raise InputError(f"new tables must have at least {size:,} entities of type {entity}, as in fit")

@@ -99,7 +99,7 @@ class DatabaseModel(Model, ABC):
         self.unobserved_ = {entity: ~seen for entity, seen in database.mentioned().items()}
 
     def update(self, data: Mapping[str, Any], *, sweeps: int = 0, refit: bool = False) -> Self:
-        """Update the model with new cells, solving for new entities before optional sweeps over all entities.
+        """Update the model with new cells: solve for factors of new entities, then run ``sweeps`` over all entities.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class DatabaseModel(Model, ABC):
         return [self.state_[0]]
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
-        """Return the expected value of each cell: a probability for binary values, a mean for counts; shape (n,).
+        """Return the expected value of each cell (the probability of 1 for binary values), shape (n,).
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class DatabaseModel(Model, ABC):
         return self.predict_distribution(relation, cells).mean
 
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Return the expected value and standard deviation of each cell; point estimates have the deviation NaN.
+        """Return the expected value and the standard deviation (NaN for point estimates) of each cell.
 
         Parameters
         ----------
@@ -239,7 +239,8 @@ class DatabaseModel(Model, ABC):
         by = entities[0] if by is None else by
         if by not in entities:
             raise InputError(
-                f"by must be an entity type of relation {relation} ({', '.join(entities)}); got {by!r}", "by"
+                f"the setting by must be an entity type of relation {relation} ({', '.join(entities)}); got {by!r}",
+                "by",
             )
         at, mode = database.locate(relation, [cell])[0], entities.index(by)
         types, number = list(database.sizes), int(at[mode])
@@ -403,7 +404,7 @@ class HeldOut(NamedTuple):
 
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
-    """Hold out a random fraction of a relation's cells, with an equal number of zeros if unobserved cells are 0."""
+    """Hold out a random fraction of a relation's cells and, if unobserved cells are 0, an equal number of zeros."""
     table = database.relation(relation)
     if not 0 < check_number("share", share) < 1:
         raise InputError(f"the held-out fraction must be between 0 and 1; got {share}")
@@ -411,7 +412,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     number = round(share * len(entries))
     if not 0 < number < len(entries):
         raise InputError(
-            f"the held-out fraction {share:g} of {len(entries):,} cells leaves the training set or the held-out set"
+            f"holding out the fraction {share:g} of {len(entries):,} cells leaves the training set or the held-out set"
             " empty; change the fraction"
         )
     out = np.zeros(len(entries), bool)
@@ -434,7 +435,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
 
 
 def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
-    """Evaluate predictions of held-out cells by RMSE, log loss (binary values) or AUC (unobserved cells as zeros)."""
+    """Evaluate predictions of held-out cells by RMSE, log loss or AUC, depending on the settings of the relation."""
     from sklearn.metrics import roc_auc_score
 
     table = cells.database.relations[cells.relation]
@@ -466,7 +467,7 @@ BLOCK = 1 << 10
 
 
 def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
-    """Decompose the inner product of a vector and a solved factor row into contributions of the prior and entries."""
+    """Decompose the inner product of a vector and a factor row into contributions of the prior and of each entry."""
     stack, *offsets = given.state
     m = [coupled.products(stack, t, 1) + coupled.biases(part, t) for t, part in enumerate(offsets)]
     c, y = curves(coupled, m, given.squares)

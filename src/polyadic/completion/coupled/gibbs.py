@@ -92,7 +92,7 @@ def expected_prior(U: Array, priors: Priors) -> tuple[Array, Array]:
 
 
 def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
-    r"""Return the mean and the Wishart scale of the conditional distribution of a factor's prior given its rows."""
+    """Return the mean and the Wishart scale of the prior of a factor, conditional on the rows of the factor."""
     n, R = U.shape
     mean = U.mean(axis=0)
     centred = U - mean
@@ -215,9 +215,7 @@ def _check(coupled: CoupledTables) -> None:
                 " variational Bayes for counts"
             )
         if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
-            raise InputError(
-                "weights must be 1 for logistic loss with Gibbs sampling; leave out the weights, or sample fewer zeros"
-            )
+            raise InputError("weights must be 1 for logistic loss with Gibbs sampling; leave out the weights")
 
 
 class Average:
@@ -326,7 +324,9 @@ class MarkovChain:
             for sweep in tracked(range(burn_in + draws), "sampling", total=burn_in + draws):
                 last = next(self._solver)
                 if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
-                    raise InputError(f"draw {self.sweeps + 1} contains infinite or NaN values; rescale the data")
+                    raise InputError(
+                        f"the sample of sweep {self.sweeps + 1} contains infinite or NaN values; rescale the data"
+                    )
                 self.last, self._random = last, self._rng.bit_generator.state
                 self.sweeps += 1
                 if sweep >= burn_in:

@@ -139,13 +139,13 @@ def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: in
 
 
 class Predictions(dict[str, Any]):
-    """Predictions, and the loss of their relation."""
+    """Predictions for cells of a relation, and the loss function of the relation."""
 
     loss = ""
 
 
 def _print_predictions(result: Predictions) -> None:
-    """Print predictions; the value that contributions add up to is printed only if it is on another scale."""
+    """Print predictions and, if contributions are on another scale, the sum of the contributions."""
     from polyadic.interface import output
 
     rows = [dict(row) for row in result["predictions"]]
@@ -187,7 +187,7 @@ def predict(
     from polyadic.interface import output
 
     if by is not None and not why:
-        raise InputError("by requires why; set both, or leave out by", "by", "why")
+        raise InputError("the option by can be used only with why; set both, or leave out by", "by", "why")
     asked = _columns(model, relation, cells)
     predicted = model.predict_distribution(relation, asked)
     headings = [*asked, "prediction", *([] if np.isnan(predicted.std).all() else ["std"])]
