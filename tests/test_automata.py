@@ -639,9 +639,9 @@ def test_ctrl_c_between_passes_keeps_what_is_done(monkeypatch, done):
         ("2 x\n", "line 1: expected whole numbers separated by spaces"),
         ("3 2\n0\n1 1\n", "the first line declares 3 strings, but there are 2"),
         ("1 2\n0\n1 1\n", "line 3: the first line declares 1 strings, but there are more"),
-        ("1 2\n2 1\n", "line 2: the line declares length 2, but contains 1 symbols"),
+        ("1 2\n2 1\n", "line 2: the line must begin with the number of its symbols, 1; got 2"),
         ("1 2\n1 2\n", "line 2: symbols must be below 2, the alphabet size in the first line; got 2"),
-        ("1 2\n\n", "line 2: the line declares no length, but contains 0 symbols"),
+        ("1 2\n\n", "line 2: the line must begin with the number of its symbols, 0; got an empty line"),
         ("1 2\n1 -1\n", "line 2: expected whole numbers"),
     ],
 )
