@@ -81,7 +81,7 @@ def test_what_does_not_fit_is_said(folder):
     assert not new.exists()
     untagged = call("apply", model, "-", "--tagged", stdin="Ann/NNP sings\n")
     assert (
-        "line 1: with --tagged, each word must be followed by a slash and a tag, as in dog/NN; got 'sings'"
+        "line 1: each word must be followed by a slash and a tag, as in dog/NN, because --tagged is set; got 'sings'"
         in untagged.stderr
     )
 

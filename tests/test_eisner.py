@@ -85,7 +85,7 @@ def test_faults_are_named():
     words = np.array([1, 4, 2])
     with pytest.raises(ValueError, match="power of two"):
         score_arcs(words, words, np.zeros(3, np.float32))
-    with pytest.raises(ValueError, match="include root, words and end"):
+    with pytest.raises(ValueError, match="including the root and the end"):
         score_arcs(words[:2], words[:2], np.zeros(4, np.float32))
     weights = np.zeros(4, np.float32)
     with pytest.raises(ValueError, match="heads must be"):

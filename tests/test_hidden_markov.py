@@ -139,7 +139,7 @@ def test_what_no_number_holds_is_left_out(n):
 @pytest.mark.parametrize(
     ("x", "edges", "message"),
     [
-        ([0, 2], [0, 2], "symbols must be row indices of emit, below 2"),
+        ([0, 2], [0, 2], "symbols must be ids below 2"),
         ([0], [0, 2], "edges must increase from 0 to 1"),
     ],
 )

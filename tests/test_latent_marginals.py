@@ -122,7 +122,7 @@ def test_doors_refuse_what_does_not_fit(model):
     """Shapes are named."""
     rules = MarginalParser(model).use(model)._rules
     chart = inside(rules, [0], [0], [1.0], summed=True)
-    with pytest.raises(ValueError, match="chart must be filled by the same rules"):
+    with pytest.raises(ValueError, match="the chart must have the symbols of the rules"):
         forest_of(rules, chart, np.ones(2, bool))
     edges = np.array([[0, 2, 0, 1]], np.int32)
     with pytest.raises(ValueError, match="node ids from 0 to 1"):
@@ -130,13 +130,13 @@ def test_doors_refuse_what_does_not_fit(model):
     with pytest.raises(ValueError, match="must have a gain"):
         best_edges(edges, np.zeros(2), np.zeros(3))
     tensors, states = in_a_row([np.zeros((2, 2, 2))]), np.full(3, 2)
-    with pytest.raises(ValueError, match=r"words must have shape .*, 2"):
+    with pytest.raises(ValueError, match="words and first must have shapes"):
         latent_sums(edges, tensors, states, np.zeros((3, 3)), root=2, first=np.ones(2))
     with pytest.raises(ValueError, match="size of each rule tensor"):
         latent_sums(edges, tensors, np.array([2, 3, 2]), np.zeros((3, 3)), root=2, first=np.ones(2))
     with pytest.raises(ValueError, match="below 1"):
         latent_sums(edges + 1, tensors, np.full(4, 2), np.zeros((4, 2)), root=2, first=np.ones(2))
-    with pytest.raises(ValueError, match="each root one state"):
+    with pytest.raises(ValueError, match="each root must have one state"):
         tree_sums(edges, tensors, states, np.array([2]))
     same = np.array([[-1, 1, 0, -1]], np.int32)
     with pytest.raises(ValueError, match="same number of states"):

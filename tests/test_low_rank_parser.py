@@ -110,7 +110,7 @@ def test_dense_features_are_more_rows(n, seed):
         S = score_tensor_arcs(table, parts, pairs, gamma=gamma, dense=dense).scores
         T = score_tensor_arcs(wide, parts, pairs, gamma=gamma).scores
         np.testing.assert_allclose(S, T, rtol=1e-4, atol=1e-2)
-    with pytest.raises(ValueError, match="dense must be"):
+    with pytest.raises(ValueError, match="dense must have type float32"):
         score_tensor_arcs(table, parts, pairs, gamma=0.5, dense=dense[1:])
     with pytest.raises(ValueError, match="feature ids must be"):
         score_tensor_arcs(np.full_like(table, 20), parts, pairs, gamma=0.5, dense=dense)

@@ -94,7 +94,7 @@ def line(number, sense, *roles, head=0):
         ),
         (
             [line(1, "x.01", "V", "ARG0"), line(2, "_", "_", "_", head=1)],
-            "line 1: the number of filled role columns must be at most 1",
+            "line 1: at most 1 of the role columns may be filled",
         ),
         ([line(1, "x.01", "V"), line(2, "_", head=1)], "line 2 must have 12 columns"),
         ([line(1, "x.01", "V"), line(2, "_", "", head=1)], "line 2: column 12 must not be empty"),

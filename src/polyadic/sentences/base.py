@@ -84,7 +84,9 @@ class SentenceVectors(Transformer, ABC):
     seed: Seed = None
 
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
-        """Fit the model to sentences and return the sentence vectors; an iterator is first read into memory.
+        """Fit the model to sentences and return the vectors of the sentences.
+
+        An iterator is first read into memory.
 
         Parameters
         ----------
@@ -128,7 +130,7 @@ class SentenceVectors(Transformer, ABC):
         convert_to_numpy: bool = True,
         normalize_embeddings: bool = False,
     ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
-        """Return the vectors of sentences, through the interface that evaluation libraries expect of an encoder.
+        """Encode sentences as vectors, with the interface of a sentence-transformers encoder.
 
         Parameters
         ----------

@@ -84,8 +84,8 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         self.classes_ = np.unique(labels)
         if labels.shape != (len(runs),) or len(self.classes_) != 2:
             raise InputError(
-                f"y must contain two classes and one label for each of the {len(runs):,} sentences; got"
-                f" {len(self.classes_):,} classes and shape {labels.shape}",
+                f"y must have shape ({len(runs)},) and contain two classes; got shape {labels.shape} and"
+                f" {len(self.classes_):,} classes",
                 "y",
             )
         counts: dict[tuple[str, ...], int] = {}
@@ -104,7 +104,9 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         return self
 
     def fit_transform(self, sentences: Iterable[Sentence], y: Any = None) -> csr_array:
-        """Fit to sentences and return the feature matrix; an iterator is first read into memory.
+        """Fit the model to sentences and return the feature matrix.
+
+        An iterator is first read into memory.
 
         Parameters
         ----------

@@ -169,7 +169,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         last: dict[int, tuple[float, list[_Weights]]] = {}
 
         def learned(model: TextClassifier, k: int) -> TextClassifier:
-            """Train on all folds except ``k``, reusing the weights while ``C`` is unchanged."""
+            """Train on all folds except fold ``k``, using cached weights if ``C`` is unchanged."""
             model._restore(base._state())  # noqa: SLF001
             if last.get(k, (None,))[0] != model.C:
                 last[k] = model.C, model._weights_of(X[fold != k], labels[fold != k], classes)
@@ -295,7 +295,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return int(places[0])
 
     def _of(self, values: NDArray[np.float64], at: int) -> Any:
-        """Return the value of a class: the one-vs-rest value or, for two classes, the signed value of the model."""
+        """Return the one-vs-rest value of a class or, for two classes, the binary value with the sign of the class."""
         return values[at] if len(values) > 1 else values[0] * (1 if at else -1)
 
     def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:
@@ -331,7 +331,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return self._weighted(counts[:, kept]), labels
 
     def _name(self, words: Iterable[str], pieces: Iterable[str]) -> None:
-        """Set the vocabularies of words and character n-grams and their index dictionaries."""
+        """Set the vocabularies, and the dictionaries that map words and character n-grams to indices."""
         self.words_, self.pieces_ = tuple(words), tuple(pieces)
         self._word_index, self._piece_index = (
             {name: at for at, name in enumerate(names)} for names in (self.words_, self.pieces_)
@@ -420,7 +420,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return _table(row, np.fromiter(chain.from_iterable(known), np.int64, len(row)), (len(words), len(index)))
 
     def _pieces(self, word: str) -> Iterator[str]:
-        """Yield the character n-grams of a word padded with spaces; a word shorter than an n-gram is yielded whole."""
+        """Yield the character n-grams of a word padded with spaces, or the whole word if it is shorter."""
         edged = f" {word} "
         for length in range(2, self.characters + 1):
             for at in range(max(1, len(edged) - length + 1)):
@@ -433,7 +433,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return self._weighted(self._counts(numbered))
 
     def _weighted(self, counts: csr_array) -> csr_array:
-        """Return TF-IDF features, with the word part and the character part each normalized to unit length."""
+        """Return TF-IDF features, where word features and character features are normalized separately."""
         X = counts.copy()
         X.data = (1 + np.log(X.data)) * self.idf_[X.indices]
         first = len(self.words_) + len(self.pairs_)
@@ -459,7 +459,7 @@ def _table(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) ->
 
 
 def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np.bool_]:
-    """Return a mask of held-out documents: a share of each class, rounded down."""
+    """Return a mask that selects a random share of the documents of each class, rounded down, to hold out."""
     rng = np.random.default_rng(seed)
     out = np.zeros(len(labels), bool)
     for label in np.unique(labels):
@@ -483,6 +483,6 @@ def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int
     if (fold < 0).all():
         raise InputError(
             f"cross-validation requires a class with at least two documents; each of the {len(labels):,}"
-            " classes has one"
+            " classes has only one"
         )
     return fold

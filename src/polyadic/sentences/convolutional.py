@@ -217,8 +217,8 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
     if moments.number < (cells := length * (length + 1) * (length + 2) // 6):
         warnings.warn(
             InputWarning(
-                f"the sentences have {moments.number:,} patches, fewer than the {cells:,} cells of the third cumulant;"
-                " use more sentences or a smaller length",
+                f"the third cumulant has {cells:,} entries, but is estimated from only {moments.number:,} patches; use"
+                " more sentences or a smaller length",
                 "length",
             ),
             stacklevel=3,

@@ -88,13 +88,13 @@ def unshifted(m: NDArray[Any]) -> NDArray[Any]:
 
 
 def gram(f: NDArray[Any]) -> NDArray[Any]:
-    r"""Return the Gram matrix :math:`\mathcal F^\top \mathcal F` of circulants as the first columns of its blocks."""
+    r"""Return the first column of each circulant block of the Gram matrix :math:`\mathcal F^\top \mathcal F`."""
     spectrum = np.fft.rfft(f)
     return np.fft.irfft(spectrum.conj()[..., :, None, :] * spectrum[..., None, :, :], n=f.shape[-1])
 
 
 def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
-    r"""Return the Gram matrix of a Khatri-Rao product of circulant factors as the first columns of its blocks.
+    r"""Return the first column of each block of the Gram matrix of a Khatri-Rao product of circulant factors.
 
     The matrix is :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`.
 
@@ -129,7 +129,7 @@ def deconvolve(f: NDArray[Any], y: NDArray[Any], *, ridge: float = 0.0) -> NDArr
 
 
 def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArray[Any]:
-    """Return all windows of ``n`` adjacent values within each sentence of signals (T, K), shape (K, patches, n)."""
+    """Return all windows of ``n`` adjacent positions within sentences as an array of shape (K, patches, n)."""
     values = np.asarray(signal)
     if len(values) < n:
         return np.zeros((values.shape[1], 0, n), values.dtype)
@@ -172,7 +172,7 @@ class Moments:
     def cumulant(self) -> NDArray[np.float64]:
         """Return the third cumulant of the patches of each coordinate, of shape (K, n, n, n)."""
         if not self.number:
-            raise InputError("at least one patch is required; all sentences are shorter than a patch")
+            raise InputError("at least one sentence must be as long as a patch; all sentences are shorter")
         m1, m2, m3 = (total / self.number for total in self.sums)
         sides = sum(np.einsum(f"k{one},k{two}->kabc", m1, m2) for one, two in (("a", "bc"), ("b", "ac"), ("c", "ab")))
         return np.asarray(m3 - sides + 2 * np.einsum("ka,kb,kc->kabc", m1, m1, m1))
@@ -220,7 +220,10 @@ def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch
 
 
 def max_filters(n: int, support: int) -> int:
-    """Return the approximate number of identifiable filters: n / 6, or n / 4 if half of the values are padding."""
+    """Return the approximate number of filters that can be identified from patches of ``n`` values.
+
+    The number is n / 6, or n / 4 if half of the values are padding.
+    """
     return max(n // 6 if support > n // 2 else n // 4, 1)
 
 

@@ -127,7 +127,7 @@ def train(
 
 
 def _print_documents(result: dict[str, Any]) -> None:
-    """Print a row for each document; the value that words contribute to is the log-odds."""
+    """Print a table of documents with their log-odds and the contributions of their words."""
     from polyadic.interface import output
 
     rows = [dict(row) for row in result["documents"]]
@@ -258,10 +258,10 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
     if not texts:
         if label is None:
             raise InputError(
-                f"{docs} must contain a folder for each class; for a table, set label to the column of classes",
+                f"{docs} must contain a folder for each class; for a table, set label to the name of the class column",
                 "label",
             )
-        raise InputError(f"no document of {docs} has a class in the column {label!r}")
+        raise InputError(f"no document in {docs} has a class in the column {label!r}")
     return texts, np.array(labels), unlabelled
 
 

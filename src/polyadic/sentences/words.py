@@ -98,7 +98,7 @@ class Rows(NamedTuple):
     edges: NDArray[np.int64]
 
     def split(self, max_words: int) -> Iterator[Rows]:
-        """Yield blocks of whole sentences, each with at most ``max_words`` words or a single longer sentence."""
+        """Yield blocks of whole sentences with at most ``max_words`` words; a longer sentence is a block by itself."""
         start, last = 0, len(self.edges) - 1
         while start < last:
             end = int(np.searchsorted(self.edges, self.edges[start] + max_words, side="right")) - 1

@@ -136,7 +136,7 @@ class WeightedAutomaton:
 
     @property
     def radius(self) -> float:
-        """Spectral radius of the summed transition matrices; sums over all strings converge if it is less than 1."""
+        """Spectral radius of the sum of the transition matrices; sums over all strings converge if it is below 1."""
         return float(np.abs(np.linalg.eigvals(self.A.sum(axis=0))).max(initial=0.0))
 
     @cached_property
@@ -156,11 +156,13 @@ class WeightedAutomaton:
 
     @cached_property
     def anywhere(self) -> Array:
-        """The expected number of visits to each state along a string, used as initial weights for substrings."""
+        """The expected number of visits to each state in a string."""
         return np.asarray(self.alpha0 @ self._inverse)
 
     def states(self, data: Coded) -> Array:
-        """Return the normalized state before each symbol and each string end, shape (symbols + strings, r).
+        """Return the normalized state before each symbol and before the end of each string.
+
+        The shape is (symbols + strings, r).
 
         After an impossible symbol, the state is the expected state after that symbol alone.
 
@@ -189,7 +191,7 @@ class WeightedAutomaton:
 
     @cached_property
     def _starts(self) -> tuple[Array, Array]:
-        """The normalized initial state, and the state used after each impossible symbol."""
+        """The normalized initial state, and the state assumed after each symbol if the symbol was impossible."""
         after = self.anywhere @ self.A
         mass = (after @ self.total)[:, None]
         whole = self.alpha0 @ self.total
@@ -202,7 +204,9 @@ class WeightedAutomaton:
         return np.column_stack([*(self.A @ self.total), self.alpha_inf])
 
     def next_weights(self, states: Array) -> Array:
-        """Return the weight of each next symbol and, in the last column, of the end; weights may be negative.
+        """Return the weight of each next symbol and, in the last column, of the end of the string.
+
+        Weights may be negative.
 
         Parameters
         ----------
@@ -226,7 +230,9 @@ class WeightedAutomaton:
         return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
     def leading(self, rank: int) -> WeightedAutomaton:
-        """Restrict the automaton to its first ``rank`` states, which gives the spectral estimate of lower rank.
+        """Return the automaton restricted to its first ``rank`` states.
+
+        For an automaton learned by a spectral method, this is the spectral estimate of lower rank.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ TOL = 1e-8
 
 
 def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statistic) -> WeightedAutomaton:
-    """Convert an automaton between the string, prefix and factor statistics of the same strings."""
+    """Convert an automaton between functions of whole strings, of prefixes and of substrings (factors)."""
     kinds = get_args(Statistic)  # each sums over more strings than the previous one
     check_choice("before", before, kinds)
     check_choice("after", after, kinds)

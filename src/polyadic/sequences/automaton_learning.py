@@ -82,7 +82,7 @@ def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[A
     H = (table.H.multiply(left[:, None])).multiply(right).tocsr()
     if not H.nnz:
         raise InputError(
-            "no prefix is followed by a suffix of the basis; use a larger basis or max_length", "max_length"
+            "no prefix of the Hankel matrix is followed by one of its suffixes; raise basis or max_length", "max_length"
         )
     if rank < min(H.shape):
         U, s, V = truncated_svd(H, rank, tol=1e-6, seed=0)
@@ -108,7 +108,7 @@ def svd_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> Weighted
 
 
 def hull_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> WeightedAutomaton:
-    """Learn a probabilistic automaton from a Hankel matrix, with extreme prefixes as states."""
+    """Learn a probabilistic automaton from a Hankel matrix, with prefixes at the corners of a convex hull as states."""
     _, _, V = leading_values(table, rank, scaling=scaling)
     k = len(table.shifted_begins)
     cells = float(len(table.prefixes)) * k * V.shape[1]
@@ -145,7 +145,7 @@ def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
 
 
 class _Mixtures:
-    """Solver that expresses a point as a non-negative combination of given points with a given sum of weights."""
+    """Solver for non-negative weights, with a given sum, that express a point as a combination of given points."""
 
     def __init__(self, points: Array) -> None:
         self.firm = FIRM * float(np.abs(points).max())
@@ -216,7 +216,7 @@ def _stretched(before: Weights, after: Weights, stretch: float) -> Weights:
 
 
 def blurred(automaton: WeightedAutomaton, share: float, *, seed: int | None = 0) -> WeightedAutomaton:
-    """Mix random transitions into a probabilistic automaton with weight ``share``, because EM cannot change zeros."""
+    """Mix random transitions with total weight ``share`` into an automaton, because EM never changes zeros."""
     if check_number("share", share) > 1:
         raise InputError(f"share must be at most 1; got {share}", "share")
     r, k = automaton.rank, automaton.size

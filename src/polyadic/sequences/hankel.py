@@ -58,7 +58,7 @@ EXACT, GAP = 1e-8, 1e-4
 
 
 class Columns(NamedTuple):
-    """Columns of the substring count table that give the cells and margins of a Hankel matrix for a statistic."""
+    """Indices of the columns of the substring count table from which a Hankel matrix is filled."""
 
     cell: int
     row: int
@@ -76,7 +76,9 @@ COUNTS: dict[str, Columns] = {
 
 
 class Hankel(NamedTuple):
-    """Blocks of a Hankel matrix of P prefixes, S suffixes and k symbols; all values are means over strings.
+    """Estimated Hankel matrix of P prefixes and S suffixes, with a shifted block for each of k symbols.
+
+    All values are means over strings.
 
     ``rows``, ``shifted_rows`` and ``columns`` are frequencies of prefixes, of prefixes followed by a symbol, and of
     suffixes: for whole strings, sums over all suffixes and prefixes, in the matrix or not.
@@ -134,7 +136,7 @@ def hankel(
 
 
 def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int) -> list[tuple[int, ...]]:
-    """Return the most frequent substrings in the order of the tree; ties go to the substring that comes first."""
+    """Return the most frequent substrings, ordered by length and then by symbols."""
     counts = np.where(tree.lengths <= max_length, tree.counts[:, column], 0)
     best = np.argsort(-counts, kind="stable")[:basis]
     return [tree.spell(node) for node in np.sort(best[counts[best] > 0]).tolist()]
@@ -181,7 +183,10 @@ def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statist
 
 
 def shared_cells(table: Hankel) -> NDArray[np.int64]:
-    """Return the id of the concatenated prefix and suffix of each cell of all blocks, shape ((k + 1) P, S)."""
+    """Return an id for each entry of all blocks, equal for entries whose prefix and suffix form the same string.
+
+    The shape is ((k + 1) P, S).
+    """
     k = len(table.shifted_begins)
     rows = [*table.prefixes, *((*u, a) for a in range(k) for u in table.prefixes)]
     number: dict[tuple[int, ...], int] = {}
@@ -191,7 +196,9 @@ def shared_cells(table: Hankel) -> NDArray[np.int64]:
 def completed_hankel(
     table: Hankel, penalty: float, *, min_count: int = 0, structure: Structure = "constrained", max_iter: int = 500
 ) -> Hankel:
-    """Complete a Hankel matrix by trace norm minimization; strings seen fewer than ``min_count`` times are missing.
+    """Complete a Hankel matrix by trace norm minimization, treating rare strings as missing entries.
+
+    Strings seen fewer than ``min_count`` times are missing.
 
     With ``min_count=0`` unseen strings count as rare, with 1 as unknown, which helped less with strings from planted
     automata. Cells of equal strings are one variable ("constrained"), or are averaged afterwards. For whole strings,
@@ -216,7 +223,7 @@ def completed_hankel(
 
 
 def _constrained(dense: Array, known: NDArray[np.bool_], cells: NDArray[np.int64], penalty: float) -> Iterator[Sweep]:
-    """Yield ADMM iterates of the string values in a Hankel matrix with a trace norm penalty."""
+    """Complete a Hankel matrix with a trace norm penalty by ADMM, and yield the string values of each iteration."""
     flat, where = cells.ravel(), known.ravel()
     times = np.bincount(flat)
     seen = np.bincount(flat, where)

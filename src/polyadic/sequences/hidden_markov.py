@@ -134,9 +134,9 @@ class HiddenMarkov(Model):
         return self
 
     def search(self, sequences: Sequences, *, seed: int | None = 0) -> SearchSpace:
-        """Return the search space of smoothing and states, evaluated on a held-out tenth of the sequences.
+        """Return the search space of the settings ``smoothing`` and ``states``, evaluated on held-out sequences.
 
-        Symbols that occur only in held-out sequences count as missing.
+        A tenth of the sequences is held out. Symbols that occur only in held-out sequences count as missing.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class HiddenMarkov(Model):
         )
 
     def score(self, sequences: Sequences) -> float:
-        """Return the total log-probability of the sequences; minus infinity if one is impossible.
+        """Return the total log-probability of the sequences, or minus infinity if a sequence is impossible.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class HiddenMarkov(Model):
         return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
 
     def _sweeps(self, data: Coded, symbols: int) -> Iterator[Sweep]:
-        """Yield the hidden Markov chain after each Baum-Welch iteration."""
+        """Yield the parameters of the hidden Markov model after each Baum-Welch iteration."""
         chain = self._first(data, symbols)
         while True:
             objective, following = self._step(data, chain)
@@ -286,7 +286,7 @@ class HiddenMarkov(Model):
             chain = following
 
     def _step(self, data: Coded, chain: HiddenChain) -> tuple[float, HiddenChain]:
-        """Return the objective of a hidden Markov chain and the chain after one Baum-Welch update."""
+        """Return the objective of the current parameters, and the parameters after one Baum-Welch update."""
         expected = expected_counts(*data, chain, threads=self._threads)
         objective = -expected.log_probability
         if self.smoothing:
@@ -297,7 +297,7 @@ class HiddenMarkov(Model):
         return objective / len(data.symbols), following
 
     def _first(self, data: Coded, symbols: int) -> HiddenChain:
-        """Return the initial hidden Markov chain for EM."""
+        """Return the initial parameters of the hidden Markov model for EM."""
         k = self.states
         if self.init == "random":
             rng = np.random.default_rng(self.seed)
@@ -322,7 +322,7 @@ class HiddenMarkov(Model):
         return min(reached)[2]
 
     def _estimated(self, data: Coded, symbols: int, init: str) -> HiddenChain:
-        """Estimate an initial chain and smooth its probabilities, because EM cannot change zeros."""
+        """Estimate initial parameters and smooth all probabilities, because EM never changes zeros."""
         k, seed = self.states, 0 if self.seed is None else self.seed
         if k > symbols:
             raise InputError(
@@ -350,12 +350,12 @@ class HiddenMarkov(Model):
         return coded(sequences, number, unknown=self.unknown == "missing")
 
     def _chain(self) -> HiddenChain:
-        """Return the chain with an extra symbol for unknown symbols, which has probability 1 in every state."""
+        """Return the model parameters with an extra symbol of probability 1 in every state, for unknown symbols."""
         return HiddenChain(self.start_, self.moves_, np.vstack([self.emissions_.T, np.ones(len(self.start_))]))
 
 
 def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Sample ``n`` sequences of equal length from a hidden Markov chain."""
+    """Sample ``n`` sequences of equal length from a hidden Markov model."""
     start, moves, emit = (np.cumsum(part, axis=-1)[..., :-1] for part in (chain.start, chain.move, chain.emit.T))
     drawn = np.empty((n, length), np.int64)
     row = start

@@ -189,7 +189,7 @@ def cluster_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> H
 
 
 def profiles(data: Coded, rank: int, *, symbols: int, roots: bool = False) -> tuple[Array, Array]:
-    """Return the context distribution of each symbol, projected on singular vectors, and the symbol frequencies.
+    """Return the context distributions of symbols, projected onto singular vectors, and the symbol frequencies.
 
     With ``roots``, profiles are square roots of distributions, whose distance is the Hellinger distance.
     """
@@ -215,7 +215,7 @@ def pairs(data: Coded, symbols: int) -> csr_array:
 
 
 def laid(data: Coded, post: Array, *, symbols: int) -> HiddenChain:
-    """Build a hidden Markov chain from the state probabilities of each symbol, of shape (symbols, states)."""
+    """Build a hidden Markov model from the state probabilities of each symbol, of shape (symbols, states)."""
     share = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
     D, J = scales(share), pairs(data, symbols)
     P = diags_array(D[:, 0]) @ J @ diags_array(D[:, 0] / J.sum())

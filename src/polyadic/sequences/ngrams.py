@@ -35,7 +35,7 @@ CELLS = 1 << 22
 
 
 def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the symbol and the string index of each position, where the symbol is ``size`` at the end of a string."""
+    """Return the symbol and the string index at each position, with the symbol ``size`` at the end of a string."""
     lengths = np.diff(data.edges)
     string = np.repeat(np.arange(len(lengths)), lengths + 1)
     symbols = np.full(len(string), size)

@@ -356,7 +356,7 @@ class TagLearner:
         self._importance = ((len(sentences.edges) - 1) / np.maximum(times, 1)).astype(np.float32)
 
     def epoch(self, rng: np.random.Generator) -> float:
-        """Train on all sentences in random order and return the mean of the losses before each update."""
+        """Train on all sentences in random order and return the mean of the sentence losses before each update."""
         n = len(self.sentences.edges) - 1
         order, total = rng.permutation(n), 0.0
         for at in tracked(range(0, n, BLOCK), "learning tags", total=-(-n // BLOCK)):

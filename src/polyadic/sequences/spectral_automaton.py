@@ -55,7 +55,7 @@ HALVINGS = 50
 
 
 class SpectralAutomaton(Model):
-    r"""Weighted automaton learned from a Hankel matrix, which assigns proper probabilities to sequences.
+    r"""Probability model of sequences: a weighted automaton learned from a Hankel matrix, smoothed by n-grams.
 
     .. math:: p(x) = \prod_i p(x_{i+1} \mid x_1 \cdots x_i), \qquad
               p(a \mid u) = \lambda\, \frac{\max(h_u A_a \beta, 0)}{\sum_b \max(h_u A_b \beta, 0)}
@@ -360,7 +360,7 @@ class SmoothedAutomaton:
 
 
 def best_share(p: Array, q: Array) -> float:
-    """Return the mixture weight of the first of two models that maximizes the likelihood, found by bisection."""
+    """Return the weight of the first of two models in the mixture of maximum likelihood, found by bisection."""
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         share = (low + high) / 2
@@ -372,9 +372,9 @@ def best_share(p: Array, q: Array) -> float:
 
 @dataclass
 class Tried:
-    """Candidate model with its rank, which may be below the requested rank, and its held-out log-likelihood."""
+    """Candidate model with its rank and its held-out log-likelihood."""
 
-    rank: int
+    rank: int  # may be below the requested rank
     model: SmoothedAutomaton
     held_out: float
     result: Result | None = None
@@ -425,7 +425,10 @@ class AutomatonLearner:
         return SmoothedAutomaton(automaton, ngrams, old.share), result
 
     def automata(self, ranks: Sequence[int]) -> Iterator[WeightedAutomaton]:
-        """Yield automata of increasing rank, warning of a lower rank only if there is a single candidate rank."""
+        """Yield automata of increasing rank, up to the rank of the Hankel matrix.
+
+        A lower rank than requested gives a warning only if there is a single candidate rank.
+        """
         reached, largest = 0, None
         for rank in ranks:
             with warnings.catch_warnings():

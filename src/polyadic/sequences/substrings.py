@@ -44,7 +44,7 @@ class Substrings:
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
-        """The parent of each node, which lacks the last symbol of the substring, or -1 for the empty string."""
+        """The parent of each node, or -1 for the empty string; a parent is a substring without its last symbol."""
         return np.where(self.keys < 0, -1, self.keys // self.size)
 
     @cached_property
@@ -54,7 +54,7 @@ class Substrings:
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
-        """The number of distinct next symbols of each node, including the end: in all positions, and as a prefix."""
+        """The number of distinct symbols, including the end, that follow each substring anywhere or as a prefix."""
         kinds = (self.counts[:, [AT_END, WHOLE]] > 0).astype(np.int64)
         for column, counted in enumerate((ANYWHERE, AT_START)):
             seen = self.counts[1:, counted] > 0
@@ -83,7 +83,7 @@ class Substrings:
         return tuple(symbols[::-1])
 
     def table(self, rows: NDArray[np.int64], suffixes: list[tuple[int, ...]], column: int) -> Any:
-        """Return the mean count of each node followed by each suffix, as a sparse array of shape (nodes, suffixes)."""
+        """Return the mean count per string of each substring followed by each suffix, as a sparse array."""
         path: list[tuple[Any, Any]] = [(np.flatnonzero(rows >= 0), rows[rows >= 0])]
         before: tuple[int, ...] = ()
         where, which, values = [], [], []

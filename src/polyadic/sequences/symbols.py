@@ -34,7 +34,7 @@ class Coded(NamedTuple):
         return np.split(values, self.edges[1:-1]) if len(self.edges) > 1 else []
 
     def taken(self, which: NDArray[np.bool_]) -> Coded:
-        """Return the sequences for which ``which`` is true.
+        """Return the sequences selected by a boolean mask.
 
         >>> Coded(np.array([4, 5, 6, 7]), np.array([0, 1, 4])).taken(np.array([False, True])).symbols.tolist()
         [5, 6, 7]
@@ -58,7 +58,7 @@ def listed(sequences: Iterable[Sequence[Hashable]]) -> list[Sequence[Hashable]]:
 
 
 def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
-    """Split sequences at random into two non-empty parts, with a share of ``share`` in the second part."""
+    """Split sequences at random into two non-empty parts, where ``share`` is the fraction in the second part."""
     second = held_out(len(data.edges) - 1, share, seed)
     return data.taken(~second), data.taken(second)
 
@@ -66,7 +66,7 @@ def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
 def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
     """Return a random mask of held-out sequences, with at least one sequence held out and one kept."""
     if many < 2:
-        raise InputError(f"holding out requires at least 2 sequences; got {many}")
+        raise InputError(f"at least 2 sequences are required, because some are held out; got {many}")
     second = np.zeros(many, bool)
     second[np.random.default_rng(seed).permutation(many)[: min(max(round(share * many), 1), many - 1)]] = True
     return second
@@ -130,8 +130,8 @@ def read_pautomac(path: Path) -> NumberStrings:
             continue
         length, *string = _numbers(where, line) or [-1]
         if length != len(string):
-            claim = f"length {length}" if length >= 0 else "no length"
-            raise InputError(f"{where}: the line declares {claim}, but contains {len(string)} symbols")
+            claim = f"{length}" if length >= 0 else "an empty line"
+            raise InputError(f"{where}: the line must begin with the number of its symbols, {len(string)}; got {claim}")
         if string and max(string) >= size:
             raise InputError(
                 f"{where}: symbols must be below {size}, the alphabet size in the first line; got {max(string)}"

@@ -84,7 +84,7 @@ def train(
         data = read_strings(sequences)
         if ends and any(END in sequence for sequence in data):
             raise InputError(
-                f"{sequences} must not contain the end symbol {END}; remove the symbol, or leave out ends", "ends"
+                f"{sequences} must not contain the end symbol {END}; remove the symbol, or do not set ends", "ends"
             )
         found["data"] = [(*sequence, END) for sequence in data] if ends else data
         return found["data"]
@@ -114,7 +114,7 @@ def train(
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print one log-probability per line, or the summary as a table."""
+    """Print the log-probability of each sequence on one line or, if there are none, a table of summary scores."""
     from polyadic.interface import output
 
     key = next((key for key in ("log_probabilities", "log_likelihoods") if key in result), None)

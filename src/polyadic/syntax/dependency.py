@@ -97,7 +97,7 @@ class ArcFactored(Model):
         tags = dict.fromkeys(tag for tree in treebank for tag in tree.xpos)
         if set(tags) == {"_"}:
             raise InputError(
-                "words must have tags in column 5 (xpos); copy the tags of column 4 (upos) with dataclasses.replace"
+                "the training sentences must have tags in column 5 (xpos); if only column 4 has tags, copy them"
             )
         known = [{name: at for at, name in enumerate(names, UNKNOWN + 1)} for names in (often, tags)]
         sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in treebank]

@@ -82,7 +82,7 @@ class Grammar(NamedTuple):
         return np.array([number[bare(symbol)] for symbol in self.symbols], np.int32)
 
     def sums(self) -> ChartRules:
-        """Return chart rules for the inside algorithm, with summed weights of unary chains between the same symbols."""
+        """Return chart rules for the inside algorithm, summing the weights of unary chains with the same ends."""
         ends: Counter[tuple[int, int]] = Counter()
         for chain, p in zip(self.chains, self.chain_values.tolist(), strict=True):
             ends[chain[0], chain[-1]] += p
@@ -186,7 +186,7 @@ def word_rows(scores: Sequence[dict[str, float]], number: dict[str, int]) -> tup
 
 
 def plain_scores(scores: Sequence[dict[str, float]]) -> list[dict[str, float]]:
-    """Return the score of each plain tag of each word, the maximum over the annotated variants of the tag."""
+    """Return the score of each part-of-speech tag of each word, maximized over annotated variants of the tag."""
     plain: list[dict[str, float]] = []
     for tags in scores:
         best: dict[str, float] = {}

@@ -263,7 +263,10 @@ class TreeSearch:
         rng: np.random.Generator,
         wanted: NDArray[Any] | None = None,
     ) -> Climbed:
-        """Return the trees reached from all starting trees, by decreasing score; the arcs of ``wanted`` are allowed."""
+        """Return the trees found by hill climbing from all starting trees, in decreasing order of score.
+
+        The arcs of ``wanted`` are never pruned.
+        """
         size = len(table)
         starts = [self.decode(scores[None])]
         for block in blocks(self.restarts, max(1, CELLS // scores.size)):

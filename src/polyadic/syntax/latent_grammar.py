@@ -49,7 +49,7 @@ class PlainPCFG(PCFG):
 
 
 class LatentGrammar(Model, ABC):
-    """Base class for grammars with latent states, used to rerank the best trees of a plain grammar.
+    """Base class for grammars with latent states, which rerank the best trees of a grammar without latent states.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class LatentGrammar(Model, ABC):
     candidates: Count = 50
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Estimate the plain grammar and the rule tensors from a treebank.
+        """Estimate the grammar without latent states and the rule tensors from a treebank.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class LatentGrammar(Model, ABC):
 
     @abstractmethod
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
-        """Estimate the rule tensors from the nodes of each training tree, listed with the root last."""
+        """Estimate the rule tensors from training trees, each a list of nodes that ends with the root."""
 
     def log_probability(self, tree: Phrase) -> float:
         """Return the log-probability of a tree and its words, or minus infinity if the estimate is not positive.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class SentenceForest(NamedTuple):
-    """Parse forest of a sentence, pruned by the probabilities of the plain grammar."""
+    """Parse forest of a sentence, pruned by the probabilities of a grammar without latent states."""
 
     words: Sequence[str]
     forest: Forest

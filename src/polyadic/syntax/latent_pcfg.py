@@ -49,7 +49,7 @@ KAPPA = 5.0
 
 
 class LatentPCFG(LatentGrammar):
-    """Latent-variable PCFG learned by a spectral method, used to rerank the trees of a plain grammar.
+    """Latent-variable PCFG learned by a spectral method, which reranks the best trees of an ordinary PCFG.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ class Lexicon:
         self._of_rare = dict(of_rare or plain)  # if no word is rare, use all words
 
     def plain(self, word: str, *, first: bool = False) -> Mapping[str, float]:
-        """Return the probability of each plain tag of a word."""
+        """Return the probability of each part-of-speech tag of a word, without annotation of the tags."""
         known = self._of_word.get(word, {})
         if not known and first and word.lower() in self._of_word:  # capitalised only at the start of a sentence
             known = self._of_word[word.lower()]
@@ -119,7 +119,7 @@ class Lexicon:
         return probabilities
 
     def scores(self, word: str, *, first: bool = False, tag: str | None = None) -> dict[str, float]:
-        """Return the score of each annotated tag of a word, limited to variants of the plain tag ``tag`` if given."""
+        """Return the score of each annotated tag of a word; ``tag`` limits the result to variants of a tag."""
         probabilities = {tag: 1.0} if tag in self._plain and tag is not None else self.plain(word, first=first)
         known = self._fine_of_word.get(word, {})
         total = self.words.get(word, 0)

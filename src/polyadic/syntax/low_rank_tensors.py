@@ -150,7 +150,9 @@ def _checked(
 def unfolded_start(
     cells: NDArray[np.integer], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    r"""Return CP factor matrices U, V and W that approximate a sparse tensor with indices ``cells`` of shape (n, 3).
+    r"""Return CP factor matrices U, V and W that approximate a sparse third-order tensor.
+
+    ``cells``, of shape (n, 3), holds the indices of the values.
 
     .. math:: T_{(1)} \approx \sum_{r=1}^R \sigma_r u_r x_r^\top, \qquad x_r \approx \sigma'_r v_r \otimes w_r
 

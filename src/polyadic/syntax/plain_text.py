@@ -88,7 +88,9 @@ class PlainSentence(NamedTuple):
 
 
 def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSentence]:
-    """Split English text into sentences and words; empty lines, or all line ends if ``by_line``, end a sentence.
+    """Split English text into sentences and words.
+
+    Empty lines end a sentence; with ``by_line``, every end of a line does.
 
     Examples
     --------

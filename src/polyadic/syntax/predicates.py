@@ -40,7 +40,7 @@ class PredicateFinder(Model):
     C: Positive = 1.0
 
     def fit(self, sentences: Sequence[Sentence]) -> Self:
-        """Fit the classifier to sentences with annotated predicates; other sentences are ignored.
+        """Fit the classifier to sentences with annotated predicates, ignoring sentences without annotation.
 
         Parameters
         ----------

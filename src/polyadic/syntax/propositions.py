@@ -169,6 +169,6 @@ def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path
             )
         if cells[predicates + 1 :] != spare or any(cell not in NONE for cell in spare):
             raise InputError(
-                f"{path}, line {at}: the number of filled role columns must be at most {predicates}, the number of"
-                f" predicates in column {COLUMNS + 1}"
+                f"{path}, line {at}: at most {predicates} of the role columns may be filled, one for each predicate in"
+                f" column {COLUMNS + 1}"
             )

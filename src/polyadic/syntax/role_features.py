@@ -174,7 +174,7 @@ def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
 def frames_of(
     tree: Tree, predicates: Iterable[int], known: Known, *, near: bool, bits: int
 ) -> Iterator[tuple[list[int], Frame]]:
-    """Yield the positions of the candidate arguments, counted from 1, and the feature frame of each predicate."""
+    """Yield the positions of the candidate arguments (from 1) and the feature ids of each predicate."""
     table = coded(word_features(tree), known.words)
     for place in predicates:
         words = near_words(tree, place) if near else [k for k in range(1, len(tree) + 1) if k != place]

@@ -164,7 +164,7 @@ class RoleLabels(Model, ABC):
 
 
 def _with_arguments(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
-    """Replace the arguments of a proposition, and no longer mark the argument words as parts of the predicate."""
+    """Replace the arguments of a proposition, and remove argument words from the parts of the predicate."""
     places = {argument.place for argument in arguments}
     return proposition._replace(
         arguments=arguments, marks=tuple(mark for mark in proposition.marks if mark not in places)

@@ -200,7 +200,7 @@ def role_gradient(
 
 
 def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Sum the rows of an array by id, where ``table`` lists the ids of each row and -1 is ignored."""
+    """Sum the rows of an array by feature id and return the distinct ids and the sums."""
     flat = table.ravel()
     keep = np.flatnonzero(flat >= 0)
     at, place = np.unique(flat[keep], return_inverse=True)
@@ -208,7 +208,7 @@ def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64
 
 
 def _row_sums(table: NDArray[np.int32], factor: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Sum the rows of a factor matrix selected by each line of a table of ids, ignoring ids of -1."""
+    """Sum the factor rows for each row of feature ids, ignoring ids of -1."""
     return np.asarray(np.where(table[:, :, None] >= 0, factor[table], 0).sum(axis=1, dtype=np.float32))
 
 

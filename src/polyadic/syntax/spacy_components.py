@@ -99,7 +99,7 @@ class PipelineComponent(ABC):
 
     @property
     def model(self) -> Any:
-        """The model of the component, None before first use; a fitted model may be assigned."""
+        """The model of the component, or None if no model has been loaded or assigned."""
         return self._model  # spaCy reads it when it creates the component
 
     @model.setter

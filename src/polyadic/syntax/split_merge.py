@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class SplitMergePCFG(LatentGrammar):
-    """Latent-variable PCFG trained by splitting and merging states, used to rerank the trees of a plain grammar.
+    """Latent-variable PCFG trained by splitting and merging states, which reranks the best trees of an ordinary PCFG.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class SplitMergePCFG(LatentGrammar):
 
 
 def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
-    """Return the distinct rules of a collection of trees, and the trees as arrays with each root last."""
+    """Convert binarised trees to arrays, and return the distinct rules and the arrays."""
     nodes = [node for tree in forest for node in tree]
     symbols: dict[str, int] = {}
     rules: dict[Production, int] = {}
@@ -203,7 +203,7 @@ def _swept(trees: TreeArrays, numbers: Array, states: Whole) -> tuple[Sweep, Arr
 
 
 def improved(counts: Array, shape: TensorLayout, *, smoothing: float) -> Array:
-    """Re-estimate rule probabilities from expected counts; unused states get the probabilities of their symbol."""
+    """Estimate rule probabilities from expected counts, shrunk towards those of the symbol (M-step of EM)."""
     of_state = np.bincount(shape.parents, counts, len(shape.symbols))
     of_symbol = np.bincount(shape.symbols, of_state)
     pooled = np.bincount(shape.children, counts)[shape.children] / of_symbol[shape.symbols[shape.parents]]

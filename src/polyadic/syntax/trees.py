@@ -185,7 +185,7 @@ def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") ->
             yield tree
     if faults:
         warnings.warn(
-            f"skipped sentences whose heads do not form a tree: {len(faults):,}; first error: {faults[0]}",
+            f"number of skipped sentences whose heads do not form a tree: {len(faults):,}; first error: {faults[0]}",
             InvalidTreesWarning,
             stacklevel=2,
         )

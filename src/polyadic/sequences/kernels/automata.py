@@ -33,7 +33,9 @@ def automaton_values(
 def follow_automaton(
     symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, A: Array, total: Array, again: Array, floor: float
 ) -> Array:
-    """Return the normalized state before each symbol and each string end, shape (symbols + strings, r).
+    """Return the normalized state before each symbol and before the end of each string.
+
+    The shape is (symbols + strings, r).
 
     ``total`` is the weight of all continuations of each state. After a symbol whose mass is at most ``floor``, the
     state is ``again[symbol]``.
@@ -41,7 +43,8 @@ def follow_automaton(
     symbols, edges, A = _checked(symbols, edges, start, A)
     if again.shape != A.shape[:2] or total.shape != start.shape:
         raise ValueError(
-            f"again must have shape {A.shape[:2]} and total shape {start.shape}; got {again.shape} and {total.shape}"
+            f"the arrays again and total must have shapes {A.shape[:2]} and {start.shape}; got {again.shape} and"
+            f" {total.shape}"
         )
     states = np.empty((len(symbols) + len(edges) - 1, len(start)))
     first = (frozen(array, float) for array in (total, again))

@@ -1,4 +1,4 @@
-"""Numba kernels for hidden Markov chains: scaled forward-backward sums, and Viterbi paths.
+"""Numba kernels for hidden Markov models: scaled forward-backward sums, and Viterbi paths.
 
 Token ``i`` is the symbol ``symbols[i]``, sequence ``k`` the tokens from ``edges[k]`` to ``edges[k + 1]``. The
 probability of the first state is ``start[s]``, that of state t after s ``move[s, t]``, of symbol x in s ``emit[x, s]``.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class HiddenChain(NamedTuple):
-    """Parameters of a hidden Markov chain with S states and V symbols."""
+    """Parameters of a hidden Markov model with S states and V symbols."""
 
     start: Array  # initial distribution, shape (S,)
     move: Array  # transition probabilities, from the state of the row to that of the column
@@ -74,13 +74,16 @@ def _checked(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Array]]:
     size = len(chain.start)
     if chain.move.shape != (size, size) or chain.emit.ndim != 2 or chain.emit.shape[1] != size:
-        raise ValueError(f"move and emit must have {size} columns; got {chain.move.shape} and {chain.emit.shape}")
+        raise ValueError(
+            f"the arrays move and emit must have {size} columns; got shapes {chain.move.shape} and {chain.emit.shape}"
+        )
     ends = frozen(edges, np.int64)
     if not len(ends) or ends[0] != 0 or ends[-1] != len(symbols) or (np.diff(ends) < 0).any():
         raise ValueError(f"edges must increase from 0 to {len(symbols)}")
     if len(symbols) and not 0 <= symbols.min() <= symbols.max() < len(chain.emit):
         raise ValueError(
-            f"symbols must be row indices of emit, below {len(chain.emit)}; got {symbols.min()} to {symbols.max()}"
+            f"symbols must be ids below {len(chain.emit)}, the number of rows of emit; got {symbols.min()} to"
+            f" {symbols.max()}"
         )
     return frozen(symbols, np.int64), ends, [frozen(part, np.float64) for part in chain]
 
@@ -132,7 +135,7 @@ def _forward(symbols, low, high, start, move, emit, alpha, scale):
 
 @njit(cache=True, nogil=True)
 def _backward(x, back, emit, now, scale, after, ahead):
-    """Update the backward weights ``after`` for a token with symbol ``x`` and filtered distribution ``now``.
+    """Update the backward weights in place from the next token to a token with symbol ``x``.
 
     ``ahead`` receives the weight of each state of the token; ``back`` is the transposed transition matrix.
     """

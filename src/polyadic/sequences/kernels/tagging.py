@@ -59,7 +59,7 @@ class TagTables(NamedTuple):
         return TagParts(*(table[:, 0].copy() for table in self))
 
     def means(self, seen: int) -> TagParts:
-        """Return the weights averaged over the initial values and the values after each of ``seen`` sentences."""
+        """Return the mean of the initial weights and the weights after each of ``seen`` sentences."""
         return TagParts(*(mean_weights(table[:, 0], table[:, 2], seen) for table in self))
 
 
@@ -125,7 +125,7 @@ def _check(sentences: CodedSentences, U: NDArray[Any], V: NDArray[Any], T: NDArr
         if bounds[0] != 0 or bounds[-1] != end or (np.diff(bounds) < 0).any():
             raise ValueError(f"{name} must increase from 0 to {end}")
     if len(columns) and not 0 <= columns.min() <= columns.max() < len(U):
-        raise ValueError(f"columns must be row indices of U, below {len(U)}; got {columns.min()} to {columns.max()}")
+        raise ValueError(f"columns must contain feature ids below {len(U)}; got {columns.min()} to {columns.max()}")
 
 
 SMALLEST = 1e-290
@@ -154,7 +154,10 @@ def _scores(columns, starts, first, last, U, V, sums, scores):
 
 @njit(cache=True, nogil=True)
 def _best_path(scores, n, T, best, path):
-    """Write the highest-scoring path and return its score; ``best`` receives the best score up to each tag."""
+    """Write the highest-scoring tag sequence of a sentence and return its score.
+
+    ``best`` receives the best score up to each tag.
+    """
     size = scores.shape[1]
     for t in range(size):
         best[0, t] = T[size, t] + scores[0, t]
@@ -316,7 +319,7 @@ def _step(row, gradient, decay, learning_rate, clock):
 
 @njit(cache=True, nogil=True)
 def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, learning_rate, ridge):
-    """Update the weights after each sentence of ``order`` and return the sum of the losses before each update."""
+    """Train on the sentences in the given order and return the sum of the losses before each update."""
     columns, starts, edges = sentences
     P, Q, R = tables
     rank, size = P.shape[2], len(R) - 1

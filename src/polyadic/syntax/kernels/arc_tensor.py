@@ -345,7 +345,7 @@ class ArcScores(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Reusable workspace of a learning step: an array of zeros and an array of -1, restored after each step."""
+    """Reusable workspace of a learning step, restored to its initial values after each step."""
 
     delta: NDArray[np.float32]
     place: NDArray[np.int64]
@@ -476,12 +476,12 @@ def _check_heads(table: NDArray[Any], heads: NDArray[Any]) -> None:
 def _check(
     table: NDArray[Any], parts: ArcParts, pairs: FeaturePairs, dense: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Validate the inputs and return the real-valued features, an array without columns if there are none."""
+    """Validate the inputs and return the real-valued features as a contiguous array."""
     theta, U, V, W = parts
     values = np.zeros((len(table), 0), np.float32) if dense is None else dense
     if values.ndim != 2 or len(values) != len(table) or values.dtype != np.float32 or values.shape[1] > len(U):
         raise ValueError(
-            f"dense must be a float32 array with {len(table)} rows; got {values.dtype} of shape {values.shape}"
+            f"the array dense must have type float32 and {len(table)} rows; got {values.dtype} of shape {values.shape}"
         )
     features = len(U) - values.shape[1]
     if table.ndim != 2 or len(table) < 2 or table.dtype != np.int32:

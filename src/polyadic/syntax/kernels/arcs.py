@@ -43,8 +43,8 @@ def step_arcs(
     _check_sentence(words, tags, weights)
     if len(heads) != len(words) - 2 or sums.shape != weights.shape:
         raise ValueError(
-            f"heads must have length {len(words) - 2} and sums shape {weights.shape}; got {len(heads)} heads and"
-            f" sums of shape {sums.shape}"
+            f"heads must have length {len(words) - 2} and sums must have shape {weights.shape}; got length {len(heads)}"
+            f" and shape {sums.shape}"
         )
     if len(heads) and not 0 <= heads.min() <= heads.max() <= len(heads):
         raise ValueError(f"heads must be from 0 to {len(heads)}; got {heads.min()} to {heads.max()}")
@@ -56,11 +56,11 @@ def step_arcs(
 def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[Any]) -> None:
     if words.shape != tags.shape or words.ndim != 1 or len(words) < 3:
         raise ValueError(
-            f"words and tags must be one-dimensional and include root, words and end; got shapes {words.shape} and"
-            f" {tags.shape}"
+            f"words and tags must be arrays of the same length, at least 3, including the root and the end; got shapes"
+            f" {words.shape} and {tags.shape}"
         )
     if weights.ndim != 1 or not len(weights) or len(weights) & (len(weights) - 1):
-        raise ValueError(f"weights must be one-dimensional, with a power of two as length; got shape {weights.shape}")
+        raise ValueError(f"weights must be an array whose length is a power of two; got shape {weights.shape}")
 
 
 def score_arc_labels(

@@ -66,7 +66,7 @@ def chart_rules(
     """
     blocks = frozen(np.asarray(block), np.int32)
     if not len(blocks) or blocks[0] != 0 or not np.isin(np.diff(blocks), (0, 1)).all():
-        raise ValueError("block must start at 0 and increase by at most 1 between successive symbols")
+        raise ValueError("block ids of symbols must start at 0 and increase by at most 1 between successive symbols")
     size = len(blocks)
     parts = []
     for given, weight, width in ((binary, weights[0], 3), (unary, weights[1], 2)):
@@ -128,7 +128,7 @@ def inside(
     n, at, kinds, weights = _words(rules, words, symbols, values)
     cells, blocks, symbols_of = n * (n + 1) // 2, len(rules.first) - 1, np.diff(rules.first)
     if allowed is not None and allowed.shape != (2, cells, blocks):
-        raise ValueError(f"allowed must have shape {(2, cells, blocks)}; got {allowed.shape}")
+        raise ValueError(f"the mask allowed must have shape {(2, cells, blocks)}; got {allowed.shape}")
     used = 2 * cells if allowed is None else allowed.sum(axis=(0, 1))
     # per symbol of a cell: a value, an item index, and for one in ten an entry of a row
     check_memory(16.0 * float(np.sum(used * symbols_of)), f"a chart of {n:,} words", "split the sentence")
@@ -206,7 +206,10 @@ def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0
 
 
 def value_of(rules: ChartRules, filled: Chart, root: int) -> float:
-    """Return the inside value of the symbol ``root`` over the whole sentence, 0 or minus infinity if underivable."""
+    """Return the inside value of the symbol ``root`` over the whole sentence.
+
+    Without a derivation, the value is 0 or minus infinity.
+    """
     start = filled.base[1, filled.length * (filled.length - 1) // 2, rules.block[root]]
     return float(filled.values[start + root - rules.first[rules.block[root]]]) if start >= 0 else -np.inf
 
@@ -263,7 +266,7 @@ def _largest_sum(x, p, y, q, length):
 
 @njit(cache=True, nogil=True)
 def _appended(row, j, value, none, pool, used):
-    """Write a value at index ``j`` of a growable row; a full row is moved to the end of the pool and doubled."""
+    """Append a value at index ``j`` to a row, doubling the size of the row if it is full."""
     if row[END] == 0:
         row[BEGIN] = j
     length = j - row[BEGIN]
@@ -513,7 +516,7 @@ def _children(item, candidate, binary, unary, ends):
 
 @njit(cache=True, nogil=True)
 def _own(ends, side, item_of, block, first, base):
-    """Return the item index of a child: -1 for a child that was never requested, -2 if there is no child."""
+    """Return the item index of a child, or -1 if the child has no item yet, or -2 if there is no child."""
     symbol, i, j, layer = ends[side]
     return item_of[_slot(base, block, first, layer, i, j, symbol)] if symbol >= 0 else -2
 
@@ -557,7 +560,10 @@ def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, su
 
 @njit(cache=True, nogil=True)
 def _take(item, pool, scores, taken):
-    """Return the best candidate of a chart item, removed from its list if ``taken``; -1 if there is none."""
+    """Return the best candidate of a chart item, or -1 if the item has no candidates.
+
+    If ``taken``, the candidate is removed from the item.
+    """
     best, before, previous, c = -1, -1, -1, item[FIRST]
     while c >= 0:
         if best < 0 or scores[c] > scores[best]:

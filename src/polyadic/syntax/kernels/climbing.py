@@ -100,7 +100,7 @@ def _part(model, kind, x, h, s, m):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _chained(model, order, g, h, t, s, m):
-    """Return the score of the sibling parts of the dependent ``m`` of ``h``, with grandparent ``g`` or -1."""
+    """Return the score of the sibling parts of a dependent ``m`` and its head ``h``."""
     total = _part(model, SIBLING, h, h, s, m)
     if order == 3:
         if s != h:
@@ -112,7 +112,7 @@ def _chained(model, order, g, h, t, s, m):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _neighbours(tree, h, m):
-    """Return the nearest siblings of ``m`` towards and away from the head ``h``, whether or not ``m`` is attached."""
+    """Return the nearest dependents of the head ``h`` on either side of ``m``."""
     _, _, outer, near = tree
     side = 1 if h < m else 0
     s, o = h, near[side, h]
@@ -340,7 +340,10 @@ def _linked_tree(heads):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _list_parts(tree, order, parts):
-    """Write the higher-order parts (kind, x, h, s, m) of a tree and return their count."""
+    """Write the higher-order parts of a tree and return the number of parts.
+
+    Each part is written as (kind, x, h, s, m).
+    """
     above, _, outer, near = tree
     size, count = len(above), 0
     for h in range(size):
@@ -535,7 +538,8 @@ def climb_trees(
     model, trees = _checked(table, scores, trees, parts)
     if allowed.shape != scores.shape or allowed.dtype != np.bool_:
         raise ValueError(
-            f"allowed must be boolean and have the same shape as scores; got {allowed.dtype} of shape {allowed.shape}"
+            f"the mask allowed must be boolean and have the same shape as scores; got {allowed.dtype} of shape"
+            f" {allowed.shape}"
         )
     if single_root and not ((trees == 0).sum(axis=1) == 1).all():
         raise ValueError("each tree must have exactly one root")
@@ -584,13 +588,13 @@ def _checked(
     size, trees = len(table), trees.astype(np.int64)
     if table.ndim != 2 or not 2 <= size <= MAX_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
         raise ValueError(
-            f"table must be an int32 array of ids from -1 for 1 to {MAX_WORDS} words; got {table.dtype} of shape"
-            f" {table.shape}"
+            f"table must be an int32 matrix of feature ids from -1, with 2 to {MAX_WORDS + 1} rows; got {table.dtype}"
+            f" of shape {table.shape}"
         )
     if scores.shape != (size, size) or trees.ndim != 2 or trees.shape[1] != size - 1:
         raise ValueError(
-            f"scores must have shape ({size}, {size}) and trees {size - 1} columns; got shapes"
-            f" {scores.shape} and {trees.shape}"
+            f"scores must have shape ({size}, {size}) and trees must have {size - 1} columns; got shapes {scores.shape}"
+            f" and {trees.shape}"
         )
     if not _are_trees(trees):
         raise ValueError(f"heads must be from 0 to {size - 1} and form trees")

@@ -58,7 +58,8 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
     n, base, values = filled
     if kept.shape != values.shape or base.shape[2] != len(rules.first) - 1:
         raise ValueError(
-            f"the chart must be filled by the same rules, and kept must have shape ({len(values)},); got {kept.shape}"
+            f"the mask kept must have shape ({len(values)},), and the chart must have the symbols of the rules; got"
+            f" shape {kept.shape}"
         )
     slots = np.flatnonzero(kept)
     entries = np.flatnonzero(base >= 0)
@@ -105,8 +106,8 @@ def latent_sums(
     states = _checked(edges, tensors, sizes)
     if words.shape != (len(sizes), states.max(initial=0)) or first.shape != (states[root],):
         raise ValueError(
-            f"words must have shape ({len(sizes)}, {states.max(initial=0)}) and first shape ({states[root]},);"
-            f" got {words.shape} and {first.shape}"
+            f"the arrays words and first must have shapes ({len(sizes)}, {states.max(initial=0)}) and"
+            f" ({states[root]},); got {words.shape} and {first.shape}"
         )
     values, around, through = np.array(words, np.float64), np.zeros(words.shape), np.zeros(len(edges))
     _latent_inside(edges, *tensors, states, values)
@@ -126,7 +127,8 @@ def tree_sums(
     states = _checked(edges, tensors, sizes)
     if len(edges) != len(sizes) or (states[roots] != 1).any():
         raise ValueError(
-            f"each node must have one edge, and each root one state; got {len(edges)} edges and {len(sizes)} nodes"
+            f"each node must have one edge, and each root must have one state; got {len(edges)} edges for"
+            f" {len(sizes)} nodes"
         )
     inner, outer = np.zeros((2, len(sizes), states.max(initial=0)))
     outer[roots, 0] = 1
@@ -137,7 +139,7 @@ def tree_sums(
 
 
 def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the best edge below each node by the sum of gains, or -1 for words and nodes without a derivation.
+    """Return the edge below each node with the largest sum of gains, or -1 for nodes without edges.
 
     ``gains`` has one value per edge; ``words`` holds the gains of the tags of words and minus infinity for other nodes.
     """

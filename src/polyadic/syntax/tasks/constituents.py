@@ -198,7 +198,8 @@ def _split(pair: str, where: str) -> tuple[str, str]:
     word, slash, tag = pair.rpartition("/")
     if not (word and slash and tag):
         raise InputError(
-            f"{where}: with tagged, each word must be followed by a slash and a tag, as in dog/NN; got {pair[:60]!r}",
+            f"{where}: each word must be followed by a slash and a tag, as in dog/NN, because tagged is set; got"
+            f" {pair[:60]!r}",
             "tagged",
         )
     return word, tag

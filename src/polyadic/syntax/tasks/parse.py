@@ -83,7 +83,7 @@ def train(
     from polyadic.syntax.trees import read_trees
 
     if order == 1 and restarts is not None:
-        raise InputError("restarts is used only with order 2 or 3; leave it out", "restarts", "order")
+        raise InputError("restarts is used only with order 2 or 3; set order or omit restarts", "restarts", "order")
     searched: dict[str, Any] = {} if restarts is None else {"restarts": restarts}
     parser = LowRankParser(**given) if order == 1 else HigherOrderParser(order=order, **given, **searched)
     sentences: list[Tree] = []
@@ -231,7 +231,7 @@ def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) ->
     from polyadic.syntax.trees import read_trees
 
     if by_line and not text:
-        raise InputError("by_line is used only with text; leave it out", "by_line", "text")
+        raise InputError("by_line is used only with text; set text, or leave out by_line", "by_line", "text")
     if tagger is None:
         if text:
             raise InputError(

@@ -91,7 +91,7 @@ def apply(
 
     corpus = list(read_propositions(sentences))
     if not find and not any(sentence.annotated for sentence in corpus):
-        raise InputError(f"{sentences} does not mark predicates; use find to predict them", "find")
+        raise InputError(f"{sentences} does not mark predicates; set find to predict the predicates", "find")
     if parser is not None:
         corpus = _parsed(corpus, parser)
     output.write_lines((sentence.conllu() for sentence in model.annotate(corpus, find=find)), out)

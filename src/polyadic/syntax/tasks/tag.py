@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OF_COLUMNS = "polyadic.sequences.sequence_tagger:SequenceTagger"
 OF_TREEBANKS = "polyadic.syntax.text_tagger:TextTagger"
 TASK = Task("tag", "Tag words with parts of speech, morphology, lemmas or chunks.", model=(OF_COLUMNS, OF_TREEBANKS))
-WITH_TAGS = "parts of speech, because the tagger was trained with them"
+WITH_TAGS = "because the tagger was trained with parts of speech"
 Sentences = Annotated[
     Path, Metavar("SENTENCES"), Help("File of sentences in CoNLL-U or column format; - reads standard input.")
 ]
@@ -70,7 +70,7 @@ def _train_treebank(sentences: Path, given: dict[str, Any], out: Path, *, force:
 
     for name in given:
         if name not in Method(TextTagger).settings:
-            raise InputError(f"{name} is used only with columns; leave it out", name, "columns")
+            raise InputError(f"{name} is used only with columns; set columns, or leave out {name}", name, "columns")
     trees: list[Tree] = []
 
     def summary(model: TextTagger) -> dict[str, Any]:
@@ -116,10 +116,10 @@ def apply(model: Tagger, sentences: Input, *, text: Text = False, by_line: ByLin
     from polyadic.syntax.text_tagger import TextTagger
 
     if by_line and not text:
-        raise InputError("by_line is used only with text; leave it out", "by_line", "text")
+        raise InputError("by_line is used only with text; set text, or leave out by_line", "by_line", "text")
     if not isinstance(model, TextTagger):
         if text:
-            raise InputError("the model tags columns; text requires a model that was trained on CoNLL-U", "text")
+            raise InputError("text requires a model trained on CoNLL-U; this model was trained on columns", "text")
         lines = _tagged_columns(model, sentences)
     elif text:
         lines = (tree.conllu() for tree in model.trees(read_paragraphs(sentences), by_line=by_line))
@@ -191,7 +191,7 @@ def _features_and_tags(
     if sentences and len(sentences[0]) < 2:
         raise InputError(f"{path} must have at least two columns, one of words and one of tags")
     if sentences and len(sentences[0]) < 3 and tagger is not None and need_tags(tagger.features_):
-        raise InputError(f"{path} must have words, {WITH_TAGS}, and tags")
+        raise InputError(f"{path} must have a column of parts of speech between words and tags, {WITH_TAGS}")
     X = [tag_features(columns[0], columns[1] if len(columns) > 2 else None) for columns in sentences]
     return X, [columns[-1] for columns in sentences]
 
@@ -204,6 +204,6 @@ def _tagged_columns(tagger: SequenceTagger, path: Path) -> Iterator[str]:
     tags = need_tags(tagger.features_)
     for columns in read_columns(path):
         if tags and len(columns) < 2:
-            raise InputError(f"{path} must have a column of words and {WITH_TAGS}")
+            raise InputError(f"{path} must have a column of parts of speech after the words, {WITH_TAGS}")
         [predicted] = tagger.predict([tag_features(columns[0], columns[1] if tags else None)])
         yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, predicted, strict=True)) + "\n"
