@@ -89,8 +89,8 @@ def test_product_in_single_precision(symmetric):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mode": 3}, "mode must be the index of one of"),
-        ({"mode": -1}, "mode must be the index of one of"),
+        ({"mode": 3}, "mode must be from 0 to 2; got"),
+        ({"mode": -1}, "mode must be from 0 to 2; got"),
         ({"factors": normal(0, (4, 4), 2)}, "one column for each of"),
         ({"values": np.ones(2)}, "values must have one element for each of 1 entries"),
         ({"indices": np.array([[1, 2, 4]])}, "indices of mode 2 must be from 0 to 3; got 4 to 4"),

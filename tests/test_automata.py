@@ -480,7 +480,7 @@ def test_long_strings_are_learned_and_scored():
         (lambda: difference(probabilistic(1, 1), probabilistic(1, 2)), "the same number of symbols; got 1 and 2"),
         (
             lambda: svd_automaton(hankel(of([[0, 1] * 2]), 2, statistic="string", max_length=1), 1),
-            "no prefix of the Hankel",
+            "the Hankel matrix has no positive entries",
         ),
         (lambda: next(likelier(NEGATIVE, count_substrings(of([[0]]), 2, anywhere=False))), "use method='hull'"),
         (lambda: blurred(probabilistic(2, 2), 1.5), "share must be at most 1"),

@@ -586,7 +586,7 @@ def test_options_without_effect_are_refused(text, tmp_path):
     done = invoke("components", tmp_path / "v", "--corpus", tmp_path)
     assert (done.exit_code, done.stderr) == (
         1,
-        "polyadic: the option --corpus requires the option --lines; set --lines, or omit --corpus\n",
+        "polyadic: --corpus can be used only together with --lines; set both, or leave out --corpus\n",
     )
 
 

@@ -430,7 +430,8 @@ def test_decimal_commas_are_asked_about(file, tmp_path):
     said = run("train", table, "--out", tmp_path / "m").output
     assert "got '1,5'; for numbers such as 3,5 set" in said.replace("\n", " ")
     assert (
-        "--time can be used only with --hold-out" in run("train", table, "--time", "3", "--out", tmp_path / "m").output
+        "--time can be used only together with --hold-out"
+        in run("train", table, "--time", "3", "--out", tmp_path / "m").output
     )
     done = run("train", table, "--decimal", ",", "--out", tmp_path / "m", "--rank", "0", "--json")
     assert json.loads(done.stdout)["cells"] == 3

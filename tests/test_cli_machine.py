@@ -115,7 +115,7 @@ def test_reasons_that_are_not_told(files, tmp_path):
     for options, message in (
         (["--why", 2], "averages of probabilities cannot be decomposed"),
         (["--why", 2, "--names", names], "names must have one name for each of the 5 features; got 1"),
-        (["--names", names], "--names can be used only with --why"),
+        (["--names", names], "--names can be used only together with --why"),
     ):
         done = run("predict", tmp_path / "m", test, *options)
         assert done.exit_code == 1

@@ -133,9 +133,9 @@ def test_what_names_nothing_that_is_known(triples):
     )
     assert not out.exists()
     run("train", train, "--out", out, *quick)
-    assert "--known can be used only with a fact to complete" in refused("predict", out, train, "--known")
+    assert "--known can be used only to complete a fact" in refused("predict", out, train, "--known")
     town = ["--subject", "town0", "--relation", "lies_in"]
-    assert "--unknown can be used only with a file" in refused("predict", out, *town, "--unknown", "skip")
+    assert "--unknown can be used only together with a file" in refused("predict", out, *town, "--unknown", "skip")
     KnowledgeTensor(2, form="CP", max_iter=1, seed=0).fit(np.array([[0, 0, 1], [2, 0, 1]])).save(triples / "nameless")
     for verb in ("evaluate", "predict"):
         assert "the model must have names of entities" in refused(verb, triples / "nameless", train)
@@ -204,7 +204,7 @@ def test_rules(schema):
     rules.write_text('# who leads is employed\n", head of"(x, y) => employs(y, x)\n')
     assert "employs(y, x)" in run("rules", "check", rules)
     assert "line 2, column" in refused("rules", "check", rules, "--facts", facts)
-    assert "--add can be used only with --facts" in refused("rules", "check", rules, "--add", "employs")
+    assert "--add can be used only together with --facts" in refused("rules", "check", rules, "--add", "employs")
     added = ["--add", "owns, also", "--add", "employs"]
     tried = as_json("rules", "check", rules, "--facts", facts, *added)["rules"]
     assert (tried[0]["line"], tried[0]["premises"], tried[0]["right"]) == (2, 29, 0)
@@ -266,7 +266,7 @@ def test_reasons_of_triples(triples):
     assert f"{' '.join(expected[0][:3])} {expected[0][3]:+.3g}" in shown
     scored = as_json("predict", out, triples / "test.tsv", "--why", 1)["predictions"]
     assert all(len(one["why"]) == 1 for one in scored)
-    assert "--rules can be used only with --why" in refused(*asked[:-2], "--rules", rules)
+    assert "--rules can be used only together with --why" in refused(*asked[:-2], "--rules", rules)
     rules.write_text("lies(x, y) => speaks(x, y)\n")
     assert "did you mean 'lies_in'" in refused(*asked, "--rules", rules)
 

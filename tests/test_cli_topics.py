@@ -199,7 +199,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "LINES", "--out", "x", "--method", "anchors", "--n-components", "50"], "possible anchor words"),
         (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "image files must be"),
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
-        (["train", "JSON", "--out", "x"], "--field must be the name of the text column of"),
+        (["train", "JSON", "--out", "x"], "--field must name the column of"),
         (["assign", "MODEL", "EMPTY"], "at least one document is required"),
         (["show", "absent"], "there is no folder absent"),
         (

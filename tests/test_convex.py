@@ -558,7 +558,9 @@ def test_relations_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="type 'b' must have the same size"):
         ConvexCollective().fit([RelationMatrix("a", "b", a), RelationMatrix("b", "c", a)])
     refuses(
-        "must have only one cell", ConvexCollective().fit, [RelationMatrix("a", "b", a), RelationMatrix("b", "a", a.T)]
+        "the same pair of entities",
+        ConvexCollective().fit,
+        [RelationMatrix("a", "b", a), RelationMatrix("b", "a", a.T)],
     )
     refuses("at least one relation", ConvexCollective().fit, [])
     refuses("from 0 to 1", ConvexCollective().fit, [RelationMatrix("a", "b", 3 * a, Logistic())])

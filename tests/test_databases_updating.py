@@ -188,7 +188,7 @@ def test_friends_of_a_new_person():
         ({}, "data must be a non-empty mapping"),
         ({"stars": {}}, "relation 'stars' does not exist"),
         ({"ratings": {"user": ["u1"], "film": ["f1"]}}, "column 'stars' is missing"),
-        ({"ratings": {"user": [1], "film": ["f1"], "stars": [1.0]}}, "names of new entities of type user must be text"),
+        ({"ratings": {"user": [1], "film": ["f1"], "stars": [1.0]}}, "names of entities of type user must be text"),
         ({"ratings": np.ones((3, 3))}, "data must be a data frame if value"),
         ({"kinds": {"film": ["f1", "f1"], "kind": ["k1"]}}, "all columns must have the same length"),
         ({"ratings": {"user": ["u1"], "film": ["f1"], "stars": [np.nan]}}, "values must be finite"),
@@ -207,7 +207,7 @@ def test_what_cannot_be_learnt_changes_nothing(data, message):
 def test_numbers_and_names_are_not_mixed():
     """Names where tables number, and tables that number fewer."""
     model = CollectiveFactorization(1, seed=0).fit({"r": Relation(np.arange(12.0).reshape(4, 3), ("a", "b"))})
-    with pytest.raises(InputError, match="new entities of type a must have indices"):
+    with pytest.raises(InputError, match="entities of type a must have indices"):
         model.update({"r": {"a": ["x"], "b": [0]}})
     refuses("new tables must have at least 4 entities of type a", model.update, {"r": np.ones((3, 3))})
 

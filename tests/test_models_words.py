@@ -276,8 +276,13 @@ def test_phrase_vectors_of_other_vocabularies():
     for triples, phrase, names, message in (
         (x, ("pearl", "pearl"), ["pearl", "harbor", "ship", "x"], "two different known words; got 'pearl pearl'"),
         (x, ("pearl", "x"), ["pearl", "harbor", "ship", "x"], "two different known words; got 'pearl x'"),
-        (x, ("pearl", "harbor"), None, "symmetric triples of 3 words; got order 3"),
-        (Entries.collect([[0, 1]], [1.0], 3), ("pearl", "harbor"), None, "symmetric triples of 3 words; got order 2"),
+        (x, ("pearl", "harbor"), None, r"shape \(3, 3, 3\) for 3 words; got a symmetric tensor of shape \(4, 4, 4\)"),
+        (
+            Entries.collect([[0, 1]], [1.0], 3),
+            ("pearl", "harbor"),
+            None,
+            r"for 3 words; got a symmetric tensor of shape \(3, 3\)",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             phrase_vectors(words, triples, [phrase], words=names)

@@ -96,7 +96,10 @@ def line(number, sense, *roles, head=0):
             [line(1, "x.01", "V", "ARG0"), line(2, "_", "_", "_", head=1)],
             "line 1: at most 1 of the role columns may be filled",
         ),
-        ([line(1, "x.01", "V"), line(2, "_", head=1)], "line 2 must have 12 columns"),
+        (
+            [line(1, "x.01", "V"), line(2, "_", head=1)],
+            "line 2: all words of a sentence must have the same number of columns; got 11 instead of 12",
+        ),
         ([line(1, "x.01", "V"), line(2, "_", "", head=1)], "line 2: column 12 must not be empty"),
         ([line(1, "", "V"), line(2, "_", "_", head=1)], "line 1: column 11 must not be empty"),
         ([line(1, "x.01", "V", head=7)], "a head must be a number from 0 to 1"),

@@ -88,7 +88,10 @@ def test_scores_move_words(corpus, tmp_path):
     [
         ({"stop_weight": 1, "residual": "g-test"}, "require residual='ca'"),
         ({"stop_weight": 1, "scores": [("moon", "god", 1.0)]}, "give one of them"),
-        ({"stop_weight": 1, "stop_words": {"the"}}, "must contain the 19 words of the table; got 0"),
+        (
+            {"stop_weight": 1, "stop_words": {"the"}},
+            "must contain one word for each of the 19 rows",
+        ),
         ({"score_weight": 2}, "score_weight requires scores"),
     ],
 )

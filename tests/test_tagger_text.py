@@ -393,9 +393,12 @@ def test_faults_of_commands(tmp_path, bank):
         (["apply", tmp_path / "c", "-"], "standard input, line 2 must have 2 columns"),
         (
             ["evaluate", tmp_path / "g", columns],
-            "must have a column of parts of speech between words and tags, because",
+            "must have a column of parts of speech between the columns of words and tags, because",
         ),
-        (["apply", tmp_path / "g", tmp_path / "one"], "must have a column of parts of speech after the words, because"),
+        (
+            ["apply", tmp_path / "g", tmp_path / "one"],
+            "must have a column of parts of speech after the column of words, because",
+        ),
         (["apply", tmp_path / "c", "--text", columns], "--text requires a model trained on CoNLL-U"),
         (["apply", tmp_path / "t", "--by-line", bank], "--by-line is used only with --text"),
         (["apply", tmp_path, bank], "contains no output of polyadic"),

@@ -157,7 +157,7 @@ def test_negative_moments():
     [
         (np.zeros((2, 3, 2)), 1, {}, r"modes of equal length; got shape \(2, 3, 2\)"),
         (np.zeros((2, 2)), 1, {}, "have order 3"),
-        (np.full((2, 2, 2), np.nan), 1, {}, "the tensor must be finite"),
+        (np.full((2, 2, 2), np.nan), 1, {}, "the tensor must not contain infinite or NaN values"),
         (np.zeros((2, 2, 2)), 3, {}, "rank must be a whole number from 1 to 2; got 3"),
         (np.zeros((2, 2, 2)), 1, {"starts": 0}, "starts must be"),
         (np.zeros((2, 2, 2)), 1, {"max_iter": 0}, "max_iter must be"),

@@ -168,7 +168,7 @@ def test_tables_give_a_column_and_keep_the_others(name, tmp_path):
     ]
     with pytest.raises(
         InputError,
-        match=r"field must be the name of the text column.*such as 'text'; the columns are 'title', 'text', 'year'",
+        match=r"field must name the column of .*probably 'text'; the columns are 'title', 'text', 'year'",
     ):
         list(read(path))
     with pytest.raises(

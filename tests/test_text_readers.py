@@ -157,7 +157,7 @@ def test_jsonl(tmp_path):
     ]
     path.write_bytes(gzip.compress("\n\n".join(map(json.dumps, records)).encode()))
     assert list(read(path, field="text")) == ["a b", "a b", "a\nb", "\u2028", "smile 😀 \ufffd"]
-    with pytest.raises(InputError, match="field must be the name of the text column"):
+    with pytest.raises(InputError, match="field must name the column of"):
         list(read(path))
 
 
@@ -276,7 +276,9 @@ def test_iterables_are_read_once():
 )
 def test_items_that_are_no_documents(item):
     """What is neither text nor tokens is refused with its place and kind."""
-    with pytest.raises(InputError, match="document 1 must be a string, a list of tokens or a list of sentences"):
+    with pytest.raises(
+        InputError, match=r"document 1 must (be a string, a list of tokens or a list of sentences|contain only strings)"
+    ):
         list(read(["fine", item]))
 
 

@@ -183,7 +183,7 @@ def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, N
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
         raise InputError(
-            "each pair of entities must have only one cell in all relations together, in either order; merge the cells,"
-            " or rename an entity type of one relation"
+            "two cells must not have the same pair of entities, even in different relations or in reverse order; merge"
+            " such cells, or give one relation its own entity types"
         )
     return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

@@ -69,7 +69,7 @@ def train(
 
     if time is not None and not model.hold_out:
         raise InputError(
-            "the option time can be used only with hold_out; set both, or leave out time", "time", "hold_out"
+            "time can be used only together with hold_out; set both, or leave out time", "time", "hold_out"
         )
     if time is not None:
         model.hold_out_by = "time"
@@ -172,7 +172,7 @@ def recommend(
     if (row is None) == (out is None):
         raise InputError("give a row, or set out to a file for the recommendations of all rows", "out")
     if out is not None and why:
-        raise InputError("the option why requires a row name and cannot be combined with out", "why", "out")
+        raise InputError("why requires a row name and cannot be combined with out", "why", "out")
     which: dict[str, Any] = {
         "allowed": None if allowed is None else read_names(allowed),
         "blocked": () if blocked is None else read_names(blocked),

@@ -48,7 +48,7 @@ class Offsets(NamedTuple):
     columns: NDArray[np.float64]
 
     def at(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the offset of each cell."""
+        """Return the sum of the overall mean, the row bias and the column bias for each cell ``(i, j)``."""
         return np.asarray(self.mean + self.rows[i] + self.columns[j])
 
 

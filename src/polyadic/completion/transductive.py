@@ -143,7 +143,7 @@ class TransductiveCompletion(Model):
         return np.asarray(self.offsets_ + U @ V[:L].T)
 
     def _problem(self, labels: Array, features: Array) -> tuple[Problem, WithOffsets]:
-        """Set up the trace norm problem for the joint matrix of labels, features and, if needed, ones."""
+        """Set up the trace norm problem for the joint matrix of labels, features and an optional column of ones."""
         weight, ones, L = float(self.label_weight), int(self.bias == "ones"), labels.shape[1]
         needed = COPIES * 8.0 * len(labels) * (L + features.shape[1])
         resources.check_memory(needed, "a matrix of all labels and features", "use fewer items or features")

@@ -308,8 +308,8 @@ class Entries:
         out = np.sort(rng.choice(len(self), round(share * len(self)), replace=False, shuffle=False))
         if share and not len(out):
             raise InputError(
-                f"a held-out fraction of {share:g} leaves the test set empty ({len(self)} entries);"
-                " increase the fraction"
+                f"holding out the fraction {share:g} of {len(self):,} entries leaves the test set empty; increase the"
+                " fraction"
             )
         if not share:
             return self, replace(self, indices=self.indices[:0], values=self.values[:0], weights=None)

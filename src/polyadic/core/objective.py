@@ -368,7 +368,7 @@ class Evaluation:
         return {"compiled": self.compiled, "_laid": {}}
 
     def __call__(self, part: Part, factors: Factors, threads: int) -> Sum:
-        """Return the contribution of a part to the objective and to the gradient of each factor."""
+        """Compute the value of one part of the objective, and its gradient with respect to each factor."""
         seen = _seen(part.slots, factors)
         fast = self.compiled and isinstance(part.form, CP)
         value, gradients = _compiled(part, seen, self._of(part, seen), threads) if fast else _listed(part, seen)

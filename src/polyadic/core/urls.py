@@ -153,7 +153,7 @@ def open_url(url: str, span: tuple[int, int] | None = None) -> Iterator[Any]:
 
 
 class _Remote(io.RawIOBase):
-    """Binary stream of a URL, with errors that name the URL."""
+    """Binary stream that reads from a URL and adds the URL to error messages."""
 
     def __init__(self, file: Any, url: str) -> None:
         self._file, self._url = file, url

@@ -31,7 +31,7 @@ def application(workspace: Any, token: str, port: int, *, timeout: float = http.
 
 
 def _add_page(router: APIRouter, answers: http.Responder) -> None:
-    """Add the routes of the web page and of the export."""
+    """Add the routes that serve the web page and the exported HTML page."""
 
     def html(text: str) -> Response:
         return Response(text, media_type="text/html")

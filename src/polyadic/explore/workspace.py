@@ -104,7 +104,10 @@ class Workspace:
             raise MissingExtraError("openTSNE", "explore", "a map of words")
         folder = Path(path)
         if not (named := find_files(source)) or "-" in named:
-            raise InputError("the source of a workspace must be one or more files, so that a build can be resumed")
+            raise InputError(
+                "the source of a workspace must be one or more files, because a resumed build reads the text again;"
+                " save the text to a file"
+            )
         with made_folder(folder):
             store = StageCache(folder, steps=steps, force=overwrite)
             settings = {**settings, "keep_text": True}

@@ -121,7 +121,7 @@ class Steps:
 
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[dict[str, Any]]:
-        """Time the body of a ``with`` statement, which records results in the yielded dictionary."""
+        """Time a step in a ``with`` statement, and yield a dictionary to which the step can add results."""
         facts: dict[str, Any] = {}
         start = time.perf_counter()
         yield facts

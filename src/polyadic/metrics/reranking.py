@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Reranked(NamedTuple):
-    """Mean cost of the first, cheapest, random and highest-scoring candidate over all lists.
+    """Mean costs of the candidates selected by reranking, and of the first, the cheapest and a random candidate.
 
     Attributes
     ----------

@@ -227,7 +227,9 @@ class HornRules(LinkPredictor):
         with bar("counting properties", 1.0) as advance:
             for share, bodies, places, together in property_counts(graph, **how):
                 number += len(bodies)
-                check_memory(BYTES_PER_RULE * number, f"{number:,} rules by properties", "raise support or confidence")
+                check_memory(
+                    BYTES_PER_RULE * number, f"{number:,} rules by properties", "increase support or confidence"
+                )
                 pairs.append(np.column_stack([bodies, places]))
                 counts.append(together.astype(np.int32))
                 advance(share)

@@ -207,7 +207,7 @@ def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
         )
     slices = [csr_array(x, dtype=float) for x in X]
     if not all(np.isfinite(x.data).all() for x in slices):
-        raise InputError("relation matrices must be finite; remove infinite and NaN values")
+        raise InputError("relation matrices must not contain infinite or NaN values")
     return slices
 
 

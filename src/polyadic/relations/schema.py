@@ -64,7 +64,8 @@ class Schema:
             )
         if not isinstance(self.cells, csr_array) or not self.cells.has_canonical_format or (self.cells.data != 1).any():
             raise InputError(
-                "cells must be a csr_array of ones without duplicates, with sorted column indices in each row", "cells"
+                "cells must be a csr_array with sorted indices, no duplicate entries, and the value 1 for every entry",
+                "cells",
             )
         if self.cells.dtype.kind not in "iuf":
             raise InputError(f"cells must have a numeric dtype; got {self.cells.dtype}", "cells")

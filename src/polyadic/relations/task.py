@@ -227,11 +227,11 @@ def predict(
     facts
         File of facts to score, in the format of the training file.
     subject
-        Subject of a fact to complete.
+        Subject of the fact to complete; omit this option to predict the subject.
     relation
-        Relation or predicate of a fact to complete.
+        Relation or predicate of the fact to complete; omit this option to predict the relation or predicate.
     object
-        Object of a fact to complete.
+        Object of the fact to complete; omit this option to predict the object.
     unseen
         File of entity pairs that are not in the training data, with their known predicates (method universal).
     known
@@ -290,21 +290,21 @@ def _check_request(
         )
     if known and not asked:
         raise InputError(
-            "the option known can be used only with a fact to complete; specify the fact, or leave out known", "known"
+            "known can be used only to complete a fact; specify an incomplete fact, or leave out known", "known"
         )
     if skip and facts is None:
         raise InputError(
-            "the option unknown can be used only with a file of facts; specify the file, or leave out unknown",
+            "unknown can be used only together with a file of facts; specify a file, or leave out unknown",
             "unknown",
         )
     if why and unseen is not None:
         raise InputError(
-            "the option why cannot be combined with unseen, because predictions for new pairs cannot be explained",
+            "why cannot be combined with unseen, because predictions for new pairs cannot be explained",
             "why",
             "unseen",
         )
     if rules is not None and not why:
-        raise InputError("the option rules can be used only with why; set why, or leave out rules", "rules", "why")
+        raise InputError("rules can be used only together with why; set both, or leave out rules", "rules", "why")
 
 
 @TASK.verb(
@@ -317,7 +317,7 @@ def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, An
     Parameters
     ----------
     predicate
-        Predicate in the training data to compare with.
+        Predicate whose most similar predicates are listed; it must occur in the training data.
     top
         Number of predicates to list.
     """
@@ -480,7 +480,7 @@ def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> 
 
     if add and facts is None:
         raise InputError(
-            "the option add can be used only with facts; set facts, or leave out add",
+            "add can be used only together with facts; set both, or leave out add",
             "add",
             "facts",
         )
@@ -603,7 +603,7 @@ def _predicates(model: Any, path: Path, top: int) -> Table:
     from polyadic.relations.schema import read_schema
 
     if _is_of_triples(model):
-        raise InputError("the option unseen requires a universal schema; this is a link prediction model", "unseen")
+        raise InputError("unseen requires a universal schema, but this is a link prediction model", "unseen")
     new = read_schema(path)
     rows: list[tuple[Any, ...]] = []
     for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):

@@ -246,7 +246,7 @@ def find_filters(
     """
     C = np.asarray(C, float)
     if C.ndim != 4 or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
-        raise InputError(f"tensors must be finite and of shape (K, n, n, n); got {C.shape}")
+        raise InputError(f"tensors must have finite values and shape (K, n, n, n); got shape {C.shape}")
     n = C.shape[1]
     check_int("number", number, low=1, high=max(n - 1, 1))
     support = n if support is None else check_int("support", support, low=1, high=n)

@@ -82,7 +82,9 @@ def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[A
     H = (table.H.multiply(left[:, None])).multiply(right).tocsr()
     if not H.nnz:
         raise InputError(
-            "no prefix of the Hankel matrix is followed by one of its suffixes; raise basis or max_length", "max_length"
+            "the Hankel matrix has no positive entries, because no selected prefix is followed by a selected suffix in"
+            " the sequences; increase basis or max_length",
+            "max_length",
         )
     if rank < min(H.shape):
         U, s, V = truncated_svd(H, rank, tol=1e-6, seed=0)

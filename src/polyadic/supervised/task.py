@@ -176,7 +176,7 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
     refuse_unused(methods, solver, given, by="solver")
     if groups is not None and solver != "mcmc":
         raise InputError(
-            f"the option groups is supported only by solver mcmc; leave out groups for solver {solver}",
+            f"groups can be used only with solver mcmc; leave out groups for solver {solver}",
             "groups",
             "solver",
         )
@@ -269,7 +269,7 @@ def predict(
     from polyadic.interface import output
 
     if names is not None and not why:
-        raise InputError("the option names can be used only with why; set both, or leave out names", "names", "why")
+        raise InputError("names can be used only together with why; set both, or leave out names", "names", "why")
     machine: Any = model
     X, _, _, skipped = _read(file, machine.n_features_in_, unknown)
     predicted = machine.predict(X).tolist()

@@ -136,7 +136,8 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
     for at, row in enumerate(rows, start):
         if row[0].isdecimal() and len(row) != width:
             raise InputError(
-                f"{path}, line {at} must have {width} columns, like the first word of its sentence; got {len(row)}"
+                f"{path}, line {at}: all words of a sentence must have the same number of columns; got {len(row)}"
+                f" instead of {width}"
             )
     words = [(at, row[COLUMNS:]) for at, row in enumerate(rows, start) if row[0].isdecimal()]
     tails = tuple("".join(f"\t{cell}" for cell in row[COLUMNS:]) for row in rows if not row[0].isdecimal())

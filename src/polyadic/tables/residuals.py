@@ -245,7 +245,7 @@ def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.f
     if K.shape not in ((n,), (n, n)):
         raise InputError(f"the {side} kernel must have shape {(n,)} or {(n, n)}; got {K.shape}")
     if not np.isfinite(K).all() or (K.ndim == 2 and not np.allclose(K, K.T)):
-        raise InputError(f"the {side} kernel must be finite and symmetric")
+        raise InputError(f"the {side} kernel must contain only finite values, and a kernel matrix must be symmetric")
     w, Q = (K, None) if K.ndim == 1 else np.linalg.eigh(K)
     if w.min() < -1e-9 * max(np.abs(w).max(), 1e-300):
         raise InputError(f"the {side} kernel must have no negative eigenvalue; the smallest is {w.min():.3g}")

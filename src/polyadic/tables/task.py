@@ -98,7 +98,7 @@ def table(
     top
         Number of rows and columns to print, starting with the largest contributions to the first two axes.
     why
-        Row and column of a cell to explain, together with the most similar rows and columns.
+        Row and column of the cell to explain; the most similar rows and columns are also printed.
     csv
         CSV file to write, with the coordinates and statistics of all rows and columns.
     page

@@ -157,7 +157,10 @@ class CorrespondenceVectors(Model):
             return {}
         words = tuple(self.words or ())
         if len(words) != shape[0]:
-            raise InputError(f"words must contain the {shape[0]:,} words of the table; got {len(words):,}", "words")
+            raise InputError(
+                f"words must contain one word for each of the {shape[0]:,} rows of the table; got {len(words):,} words",
+                "words",
+            )
         places = shape[1] // shape[0]
         if self.scores is not None:
             T = csr_array(self.score_weight * _matrix(self.scores, words))

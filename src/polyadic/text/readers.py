@@ -141,7 +141,7 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
 
 
 def with_documents_by_line(source: str, reading: Reading) -> Reading:
-    """Return reading settings with one document per line if the source is a single plain-text file."""
+    """Return the reader settings, in which a single plain-text file has one document per line by default."""
     suffixes = {suffix.lower() for suffix in Path(without_query(source)).suffixes}
     plain_text = find_files(source) == [source] and not suffixes & {*SUFFIXES, *OTHERS}
     if plain_text and reading.format == "auto" and reading.field is None:

@@ -59,7 +59,7 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "spectral": (SpectralLDA, {}),
     "rlsi": (RLSI, {}),
 }
-"""Model class of each method, and its fixed settings."""
+"""Model class and fixed settings of each method."""
 N_COMPONENTS = 5, 10, 20, 40, 80, 160
 """Numbers of topics that model selection compares."""
 Measure = Literal["perplexity", "coherence", "stability"]

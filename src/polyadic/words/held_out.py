@@ -128,7 +128,7 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
 def _unseen(
     seen: Entries, other: Entries, back: NDArray[np.int64], given: NDArray[np.int64], words: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return whether the given words and each candidate word form a tuple that is absent from both corpora."""
+    """Return a mask of the candidates for which the completed tuple occurs in neither training nor held-out text."""
     n, m = words.shape
     rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
     new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)
@@ -201,7 +201,8 @@ def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[PhraseCase]:
             cases.append(PhraseCase(title, mine, tuple(others)))
     if not cases:
         raise InputError(
-            "no held-out article has a title of two known words that shares a word with another title; use more text"
+            "no phrase test could be generated: a held-out article must have a title of two known words, one of which"
+            " occurs in another title; use more text"
         )
     return cases
 

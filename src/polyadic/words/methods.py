@@ -46,7 +46,7 @@ class WordMethod:
 
     @property
     def cls(self) -> Any:
-        """Model class of this method."""
+        """Python class of the model that this training method fits."""
         return getattr(words if self.model in words.HOMES else tables, self.model)
 
     @property

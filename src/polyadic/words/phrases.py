@@ -53,8 +53,9 @@ def phrase_vectors(
     names = embedding.words if words is None else words
     if triples.order != 3 or not triples.symmetric or triples.shape[0] != len(names):
         raise InputError(
-            f"phrase vectors require symmetric triples of {len(names):,} words; got order {triples.order} and shape"
-            f" {triples.shape}"
+            f"triples must be a symmetric tensor of shape {(len(names),) * 3} for {len(names):,} words; got a"
+            f" {'symmetric' if triples.symmetric else 'non-symmetric'} tensor of shape {triples.shape}",
+            "triples",
         )
     check_number("blend", blend)
     index = {word: row for row, word in enumerate(names)}

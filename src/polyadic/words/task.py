@@ -301,7 +301,9 @@ def components(
     from polyadic.embedding import components_of, read_vectors
 
     if corpus is not None and not lines:
-        raise InputError("the option corpus requires the option lines; set lines, or omit corpus", "corpus", "lines")
+        raise InputError(
+            "corpus can be used only together with lines; set both, or leave out corpus", "corpus", "lines"
+        )
     embedding = read_vectors(vectors)
     text = text_of(embedding, corpus).lines if lines else None
     if words:

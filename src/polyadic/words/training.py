@@ -434,5 +434,5 @@ def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: WordMe
         raise InputError("keep has no effect if the source is counts, because this method cannot be resumed", "keep")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):
         raise InputError(
-            "keep has no effect if the source is a corpus and contexts are one-sided or positional", "keep"
+            "keep has no effect on training from a corpus with one-sided or positional contexts; leave out keep", "keep"
         )

@@ -606,19 +606,26 @@ def enlarged(
 ) -> tuple[Array | None, int]:
     """Add new entities of a type that occur in new cells, and return all names and the number of entities."""
     if names is not None and any(n not in (None, size) for _, n in columns):
-        raise InputError(f"new entities of type {entity} must have names, as in fit; got indices")
+        raise InputError(
+            f"entities of type {entity} must have names, because the model was fitted with names; got indices"
+        )
     if names is None:
         if any(column.dtype.kind == "U" for column, _ in columns):
             raise InputError(
-                f"new entities of type {entity} must have indices ({size} or higher) instead of names, as in fit"
+                f"entities of type {entity} must have indices, because the model was fitted with indices; got names:"
+                f" use indices from {size} for new entities"
             )
         if any(n is not None and n < size for _, n in columns):
-            raise InputError(f"new tables must have at least {size:,} entities of type {entity}, as in fit")
+            raise InputError(
+                f"new tables must have at least {size:,} entities of type {entity}, the number in the fitted model"
+            )
         return None, max(size, *(int(column.max(initial=-1)) + 1 if n is None else n for column, n in columns))
     named = [column for column, n in columns if n is None]
     kind = "text" if names.dtype.kind == "U" else "numbers"
     if any((column.dtype.kind == "U") != (names.dtype.kind == "U") for column in named):
-        raise InputError(f"names of new entities of type {entity} must be {kind}, as in fit")
+        raise InputError(
+            f"names of entities of type {entity} must be {kind}, because the model was fitted with {kind} as names"
+        )
     new = np.setdiff1d(np.concatenate([names[:0], *named]), names)
     return np.concatenate([names, new]), size + len(new)
 

@@ -187,7 +187,7 @@ def predict(
     from polyadic.interface import output
 
     if by is not None and not why:
-        raise InputError("the option by can be used only with why; set both, or leave out by", "by", "why")
+        raise InputError("by can be used only together with why; set both, or leave out by", "by", "why")
     asked = _columns(model, relation, cells)
     predicted = model.predict_distribution(relation, asked)
     headings = [*asked, "prediction", *([] if np.isnan(predicted.std).all() else ["std"])]

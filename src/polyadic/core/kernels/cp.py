@@ -169,8 +169,10 @@ def _fitting(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Validate indices, values and factors, because kernels do not check bounds; return contiguous arrays."""
     order = len(factors)
-    if order < 2 or not 0 <= mode < order:
-        raise ValueError(f"mode must be the index of one of at least two factors; got {mode} for {order} factors")
+    if order < 2:
+        raise ValueError(f"factors must contain at least two matrices; got {order}")
+    if not 0 <= mode < order:
+        raise ValueError(f"mode must be from 0 to {order - 1}; got {mode}")
     if indices.ndim != 2 or indices.shape[1] != order:
         raise ValueError(f"indices must have one column for each of {order} factors; got shape {indices.shape}")
     if len({(u.dtype, u.shape[1:]) for u in factors}) > 1 or factors[0].ndim != 2:

@@ -89,7 +89,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
-    """Numba kernel: coordinate descent for non-negative lasso; return the number of rows that have not converged.
+    """Numba kernel: solve non-negative lasso by coordinate descent; return the number of rows that have not converged.
 
     Minimizes ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows of ``A``.
     """

@@ -228,7 +228,7 @@ def _hals(G, B, l1, signed, passes, first, last, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, last, U):
-    """Numba kernel: coordinate descent on the observed entries of non-negative rows; return the initial loss.
+    """Numba kernel: update the rows of a non-negative factor by coordinate descent; return the initial loss.
 
     Minimizes ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)`` over ``u >= 0``.
     """
@@ -286,7 +286,7 @@ def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, la
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _divergence_rows(starts, columns, c, y, V, base, beta, power, floor, l1, passes, tol, first, last, U):
-    """Numba kernel: multiplicative updates of non-negative rows; return the initial divergence.
+    """Numba kernel: apply multiplicative updates to the rows of a non-negative factor; return the initial divergence.
 
     Multiplies rows by ``(sum y m^(beta-2) v / (base + l1 + sum c m^(beta-1) v))^power``.
     """

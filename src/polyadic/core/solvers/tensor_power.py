@@ -85,7 +85,7 @@ def _of_array(T: Array) -> tuple[Product, int]:
     if T.ndim != 3 or len({*T.shape}) > 1:
         raise InputError(f"the tensor must have order 3 and modes of equal length; got shape {T.shape}")
     if not np.isfinite(T).all():
-        raise InputError("the tensor must be finite")
+        raise InputError("the tensor must not contain infinite or NaN values")
     k = len(T)
     rows = T.reshape(k, k * k)
     return lambda V: rows @ (V[:, None, :] * V[None, :, :]).reshape(k * k, -1), k

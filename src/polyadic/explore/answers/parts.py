@@ -129,7 +129,10 @@ def contrast(
 
 
 def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> list[Answer]:
-    """Return the relative frequency of each sense in two parts of the text, among the clustered occurrences."""
+    """Return the count and relative frequency of each sense of a word in two parts of the text.
+
+    Only occurrences that are assigned to a sense are counted.
+    """
     counts = np.array(
         [
             [np.count_nonzero(part[workspace.occurrences.documents(sense.positions)]) for part in parts]

@@ -153,7 +153,7 @@ def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natu
 
 
 def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_000) -> Answer:
-    """Return the map positions, counts and strongest non-negative components of the most frequent words."""
+    """Return the map coordinates, the count and the dominant component of each of the most frequent words."""
     vectors = workspace.vectors
     number = min(top, len(workspace.places))
     at = np.asarray(workspace.places[:number], float)

@@ -147,7 +147,10 @@ def _automaton_values(symbols, edges, start, stop, A, values, logs):
 
 @njit(cache=True, nogil=True)
 def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
-    """Write the state before each symbol and before the end of each string, normalized to mass 1."""
+    """Compute the normalized state vector before each symbol and at the end of each string.
+
+    In a normalized state vector, the total weight of all continuations is 1.
+    """
     size = len(start)
     row = 0
     for s in range(len(edges) - 1):

@@ -66,7 +66,7 @@ def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[An
 def score_arc_labels(
     table: NDArray[np.int32], heads: NDArray[Any], weights: NDArray[np.float32], *, pairs: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return the scores of all relations between each word and its head, an array of shape (n, relations).
+    """Return the scores of all dependency relations for the arc between each word and its head, shape (n, relations).
 
     ``table`` of shape (n + 1, columns) holds the feature ids of the root and of each word, -1 for a missing feature;
     ``weights`` has the shape (a power of two, relations), and ``pairs`` are columns of head and dependent features.
@@ -249,7 +249,7 @@ def _add_rows(weights, rows, count, total):
 
 @njit(cache=True, nogil=True)
 def _arc_label_scores(table, pairs, heads, weights, scores):
-    """Write the score of each relation between each word and its head."""
+    """Compute the scores of all dependency relations for the arc between each word and its head."""
     rows = np.empty(2 * len(pairs), np.int64)
     for m in range(1, len(table)):
         count = _rows(table, pairs, heads[m - 1], m, np.uint64(len(weights) - 1), rows)

@@ -459,7 +459,7 @@ def _larger(array):
 
 @njit(cache=True, nogil=True)
 def _edges(symbol, i, j, layer, binary, unary, block, first, base, values):
-    """Return the rule, split point and value of each way to build a chart item from its best child derivations."""
+    """Return the rule, split point and score of each derivation of a chart item from its highest-scoring children."""
     p_start, p_rule, left, right, weight = binary
     u_start, u_rule, child, u_weight = unary
     rules, splits, scores = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 OF_COLUMNS = "polyadic.sequences.sequence_tagger:SequenceTagger"
 OF_TREEBANKS = "polyadic.syntax.text_tagger:TextTagger"
 TASK = Task("tag", "Tag words with parts of speech, morphology, lemmas or chunks.", model=(OF_COLUMNS, OF_TREEBANKS))
-WITH_TAGS = "because the tagger was trained with parts of speech"
 Sentences = Annotated[
     Path, Metavar("SENTENCES"), Help("File of sentences in CoNLL-U or column format; - reads standard input.")
 ]
@@ -191,7 +190,10 @@ def _features_and_tags(
     if sentences and len(sentences[0]) < 2:
         raise InputError(f"{path} must have at least two columns, one of words and one of tags")
     if sentences and len(sentences[0]) < 3 and tagger is not None and need_tags(tagger.features_):
-        raise InputError(f"{path} must have a column of parts of speech between words and tags, {WITH_TAGS}")
+        raise InputError(
+            f"{path} must have a column of parts of speech between the columns of words and tags, because the tagger"
+            " was trained with parts of speech"
+        )
     X = [tag_features(columns[0], columns[1] if len(columns) > 2 else None) for columns in sentences]
     return X, [columns[-1] for columns in sentences]
 
@@ -204,6 +206,9 @@ def _tagged_columns(tagger: SequenceTagger, path: Path) -> Iterator[str]:
     tags = need_tags(tagger.features_)
     for columns in read_columns(path):
         if tags and len(columns) < 2:
-            raise InputError(f"{path} must have a column of parts of speech after the words, {WITH_TAGS}")
+            raise InputError(
+                f"{path} must have a column of parts of speech after the column of words, because the tagger was"
+                " trained with parts of speech"
+            )
         [predicted] = tagger.predict([tag_features(columns[0], columns[1] if tags else None)])
         yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, predicted, strict=True)) + "\n"

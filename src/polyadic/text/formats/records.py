@@ -163,8 +163,8 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
             sizes[name] += len(str(value or ""))
     fullest = max(sizes, key=sizes.__getitem__)
     raise InputError(
-        f"field must be the name of the text column of {file.name}, such as {fullest!r}; the columns are"
-        f" {named(names)}",
+        f"field must name the column of {file.name} that contains the text, which is probably {fullest!r}; the columns"
+        f" are {named(names)}",
         "field",
     )
 
