@@ -49,9 +49,10 @@ def train(
 ) -> Saved:
     """Fit a completion model to the known cells of a table.
 
-    Settings that are not given are selected on held-out cells. With --hold-out, the prediction error on other held-out
-    cells is reported together with the error of a model of biases only (for implicit: ranking metrics, together with
-    the metrics of recommending the most popular columns); the saved model is then fitted to all cells.
+    Settings that are not given are selected on held-out cells. With --hold-out, a first model is selected and fitted
+    without a random part of the cells, and its error on these cells is reported together with the error of a model of
+    biases only (for implicit: ranking metrics, together with the metrics of recommending the most popular columns). The
+    saved model is then selected and fitted again on all cells.
 
     Parameters
     ----------

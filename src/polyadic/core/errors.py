@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
 
 MAX_LENGTH = 300
@@ -88,6 +89,17 @@ def unreadable(path: object, error: Exception, kind: str = "file") -> InputError
     if isinstance(error, UnicodeDecodeError):
         reason = f"it is not text in {error.encoding} (byte {error.start:,})"
     return InputError(f"{path} cannot be read: {reason}")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return a suggestion of the most similar known name for the end of a message, or an empty string.
+
+    >>> meant("Virus", ["virus", "animal"])
+    "; did you mean 'virus'?"
+    """
+    names = {each.lower(): each for each in known}
+    alike = difflib.get_close_matches(name.lower(), names, n=1)
+    return f"; did you mean {names[alike[0]]!r}?" if alike else ""
 
 
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:

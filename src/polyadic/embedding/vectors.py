@@ -588,7 +588,10 @@ class Embedding:
         trained = self.meta.get("trained", {})
         source = trained.get("stop_words")
         if str(word).lower() in stop_list(str(trained.get("detected_language") if source == "language" else source)):
-            return InputError(f"{word!r} is a stop word, and stop words have no vector")
+            return InputError(
+                f"{word!r} is a stop word, and stop words have no vector; train with stop_words=none to include them",
+                "stop_words",
+            )
         close = [repr(w) for w in _close_spellings(str(word), self.words, self.index)]
         hint = f"; close spellings: {', '.join(close)}" if close else ""
         return InputError(f"{word!r} is not in the vocabulary of {len(self):,} words{hint}")

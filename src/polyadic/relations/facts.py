@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_choice
+from polyadic.core.errors import InputError, check_choice, meant
 from polyadic.text.formats.records import read_fields
 
 if TYPE_CHECKING:
@@ -283,5 +283,7 @@ def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> ND
     order = np.argsort(known, kind="stable")
     numbers = order[np.minimum(np.searchsorted(known, names, sorter=order), size - 1)]
     if len(names) and (wrong := np.flatnonzero(known[numbers] != names)).size:
-        raise InputError(f"there is no {entity} {names[wrong[0]].item()!r}")
+        name = names[wrong[0]].item()
+        hint = meant(name, known.tolist()) if isinstance(name, str) else ""
+        raise InputError(f"there is no {entity} {name!r}{hint}")
     return np.asarray(numbers, np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_number
+from polyadic.core.errors import InputError, check_number, meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -173,9 +172,9 @@ def check_predicates(rules: Iterable[Rule], predicates: Collection[str]) -> None
     known = set(predicates)
     for atom in (atom for rule in rules for atom in rule.atoms):
         if atom.predicate not in known:
-            alike = difflib.get_close_matches(atom.predicate, sorted(known), n=1)
-            meant = f"; did you mean {alike[0]!r}?" if alike else ""
-            raise InputError(f"{_at(atom)}there is no predicate {atom.predicate!r}{meant}")
+            raise InputError(
+                f"{_at(atom)}there is no predicate {atom.predicate!r}{meant(atom.predicate, sorted(known))}"
+            )
 
 
 def atoms_of(formula: Formula) -> tuple[Atom, ...]:

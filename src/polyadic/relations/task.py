@@ -94,6 +94,10 @@ def train(
         Time limit in seconds for the selection of settings (default: 600).
     max_iter
         Maximum number of training epochs (default: tensor methods 50; universal 100).
+    rank
+        Dimension of the entity vectors; for complex, the number of complex elements (default: selected).
+    strength
+        Regularization strength (default: selected).
     """
     from polyadic.core.methods import refuse_unused
     from polyadic.core.settings import BUDGET
@@ -269,6 +273,8 @@ def predict(
             result.remarks.append("there is no answer")
         if known_ones and not known:
             result.remarks.append(f"known facts left out of the answers: {known_ones:,}; --known includes them")
+        if lines and "probability" not in headings:
+            result.remarks.append("scores are not probabilities; train with --validation to predict probabilities")
     return result
 
 
