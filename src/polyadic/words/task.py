@@ -394,10 +394,10 @@ def _print_senses(result: dict[str, Any]) -> None:
     numbered = [(word, k, each, one) for word, each in words.items() for k, one in enumerate(each["senses"], 1)]
     rows = [[word, k, one["share"], each["agreement"], " ".join(one["words"])] for word, k, each, one in numbered]
     output.table(["word", "sense", "share", "agreement", "substitutes"], rows)
-    lines = [(word, k, line["text"]) for word, k, _, one in numbered for line in one["lines"]]
+    lines = [(word, k, output.document_of(line), line["text"]) for word, k, _, one in numbered for line in one["lines"]]
     if lines:
         typer.echo()
-        output.table(["word", "sense", "line"], lines)
+        output.table(["word", "sense", "document", "line"], lines)
 
 
 @TASK.verb(example="polyadic senses vectors case", show=_print_senses)
