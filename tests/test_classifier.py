@@ -269,5 +269,5 @@ def test_a_line_of_plain_text_is_a_document(table, tmp_path):
 def test_what_is_missing_is_told(table, tmp_path):
     how = [table, "--out", tmp_path / "model", "--field", "text"]
     assert "no column 'stars' beside their text; they have 'class'" in run("train", *how, "--label", "stars").output
-    assert "with --label" in run("train", *how).output
+    assert "set --label" in run("train", *how).output
     assert not (tmp_path / "model").exists()

@@ -521,7 +521,7 @@ def test_names_that_pairs_cannot_tell():
             [Gap(("a", "b"), "c", "d", "e", 1.0), Gap(("a",), "c", "d", "e", 1.0)],
             "the same number of given words",
         ),
-        (completion, [Gap((), "c", "d", "e", 1.0)] * 2, "at least one"),
+        (completion, [Gap((), "c", "d", "e", 1.0)] * 2, "at least 1"),
         (completion, [Gap(("a", "b"), "c", "d", "e", math.nan)] * 2, "of every case must be a finite number"),
         (completion, [Gap(("a", "b"), "c", "d", "e", math.inf)] * 2, "of every case must be a finite number"),
         (multiwords, [Candidate(("a", "b"), True), Candidate(("a",), False)], "the same number of words"),

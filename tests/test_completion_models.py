@@ -144,7 +144,7 @@ def test_kinds_of_matrices():
             "each cell only once; merge the duplicates of row 0, column 1",
         ),
         (np.array([[1.0, np.inf]]), "must have finite values"),
-        (Entries.collect([[0, 1]], [1.0], 2), "not symmetric"),
+        (Entries.collect([[0, 1]], [1.0], 2), "must not be marked as symmetric"),
     ],
 )
 @pytest.mark.parametrize("model", [MatrixFactorization(1), BayesianMatrixFactorization(1)])

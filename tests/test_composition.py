@@ -127,7 +127,7 @@ def test_viterbi_finds_the_best_path(seed):
 def test_viterbi_refuses_what_does_not_fit():
     """The door checks what the loop would read."""
     scores = HiddenChain(np.zeros(3), np.zeros((3, 3)), np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="below 2; got 0 to 2"):
+    with pytest.raises(ValueError, match="below 2, the number of rows of emit; got 0 to 2"):
         viterbi_states(np.array([0, 2]), np.array([0, 2]), scores)
     with pytest.raises(ValueError, match="edges must increase"):
         viterbi_states(np.array([0, 1]), np.array([0, 1]), scores)

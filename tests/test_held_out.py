@@ -256,7 +256,7 @@ def test_articles_need_titles(articles, tmp_path):
     with pytest.raises(InputError, match="the documents of this corpus have no titles"):
         names(plain)
     lone = wiki(tmp_path / "lone.txt", [article("Lone Title", 1), article("Another One", 2)])
-    with pytest.raises(InputError, match="shares a word with another title"):
+    with pytest.raises(InputError, match="occurs in another title"):
         phrases(lone, lone)
 
 

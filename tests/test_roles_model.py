@@ -472,7 +472,7 @@ def test_the_command_line(tmp_path):
     assert call("apply", tmp_path / "model", bare, "--find") == out.read_text()
     narrow = CliRunner(charset="ascii").invoke(app, ["roles", "apply", str(tmp_path / "model"), str(odd), "--find"])
     assert "\tnø\t".encode() in narrow.stdout_bytes
-    assert "use --find to predict them" in refused("apply", tmp_path / "model", bare)
+    assert "set --find to predict the predicates" in refused("apply", tmp_path / "model", bare)
     found = in_json("roles", "evaluate", tmp_path / "model", gold, "--tables")
     assert found["f1"] == found["complete"] == 1
     assert {row["name"] for row in found["role"]} == {"ARG0", "ARG1", "ARGM-TMP"}

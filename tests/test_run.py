@@ -92,7 +92,7 @@ def test_damaged_checkpoints_are_refused(damage, tmp_path):
         edit_meta(path, **dict.fromkeys(meta.keys() - {"kind", "version"}))
     with pytest.raises(InputError, match="reached"):
         load_checkpoint(path)
-    told = "with rank none instead of 3" if damage == "key" else "delete .*reached to start the fit again"
+    told = "rank none instead of 3" if damage == "key" else "delete .*reached to start the fit again"
     with pytest.raises(InputError, match=told):
         Checkpoint(path, made_of={"rank": 3})
 

@@ -56,7 +56,7 @@ def test_short_documents_are_left_out():
     more = np.vstack([counts, [[1, 1, 0], [0, 0, 0]]])
     one, other = (WordMoments(csr_array(c, dtype=float), 1.0) @ np.eye(3) for c in (counts, more))
     np.testing.assert_allclose(one, other)
-    with pytest.raises(InputError, match="no document has three words"):
+    with pytest.raises(InputError, match="must have three or more words"):
         SpectralLDA(1).fit([[1, 1], [0, 2]])
 
 

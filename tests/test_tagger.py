@@ -237,7 +237,7 @@ def test_full_rank_is_no_rank():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"columns": np.array([12], np.int32)}, "columns must be row indices"),
+        ({"columns": np.array([12], np.int32)}, "columns must contain feature ids"),
         ({"edges": np.array([0, 3, 2, 10])}, "edges must increase"),
         ({"starts": np.array([0, 5])}, "starts must increase"),
     ],

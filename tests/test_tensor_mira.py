@@ -513,7 +513,7 @@ def test_linear_learners_start_from_zero():
     assert first.objective == pytest.approx(groups.cost(groups.starts[:-1]))
 
 
-@pytest.mark.parametrize(("sizes", "words"), [((3, 3), "at least 24 cells"), ((3, 3, 3), "2 modes")])
+@pytest.mark.parametrize(("sizes", "words"), [((3, 3), "must be at least 24"), ((3, 3, 3), "2 modes")])
 def test_sizes_must_hold_the_features(sizes, words):
     """And be one for each mode."""
     with pytest.raises(InputError, match=words):

@@ -144,7 +144,7 @@ def test_parts(workspace):
     assert bank["cosine"] < 0.5
     assert answers.contrast(workspace, "loan", "kind", "river")["cosine"] is None
     faults = {"no document has kind 'sea'": ("kind", "sea"), "no document has 'year'": ("year", "1")}
-    faults |= {"both are 'river'": ("kind", "river", "river")}
+    faults |= {"both have 'river'": ("kind", "river", "river")}
     for fault, asked in faults.items():
         with pytest.raises(InputError, match=fault):
             answers.keywords(workspace, *asked[:2], against=asked[2] if asked[2:] else None)
