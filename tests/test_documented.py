@@ -8,6 +8,7 @@ of a page share one namespace. ``...`` stands for any text, and amounts of white
 import doctest
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import typer
 
 import polyadic
+from polyadic.cli import app
 from polyadic.datasets.examples import write_examples
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -160,6 +163,34 @@ def examples(tmp_path_factory):
     folder = tmp_path_factory.mktemp("documented") / "example"
     write_examples(folder)
     return folder
+
+
+MENTIONED = re.compile(r"^ *(?:\$ )?(polyadic [^\n]*)|(?<!})`(polyadic [^`\n]+)`", re.MULTILINE)
+"""Commands of any block, and those in the text."""
+
+
+def unknown_words(command):
+    """Return the subcommands and options of a command that do not exist."""
+    here, wrong = typer.main.get_command(app), []
+    for word in shlex.split(command, comments=True)[1:]:
+        if not word.startswith("-") and hasattr(here, "commands"):
+            if word not in here.commands:  # such as COMMAND, where any may be meant
+                return [] if word.isupper() else [*wrong, word]
+            here = here.commands[word]
+        elif word.startswith("--"):
+            flags = {flag for option in here.params for flag in (*option.opts, *option.secondary_opts)}
+            wrong += {word.partition("=")[0]} - flags - {"--help"}
+    return wrong
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))], ids=lambda page: page.name)
+def test_mentioned_commands_exist(page):
+    """Where a page names a command, be it run or not, its subcommands and options exist."""
+    if page.name in ("renamed.md", "changes.md"):
+        return
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    found = {block or inline for block, inline in MENTIONED.findall(text)}
+    assert {command: wrong for command in found if (wrong := unknown_words(command))} == {}
 
 
 @pytest.mark.parametrize("page", [slow(page) for page in PAGES], ids=lambda page: str(page.relative_to(ROOT)))
