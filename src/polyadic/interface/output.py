@@ -312,13 +312,6 @@ def line(found: Any) -> dict[str, Any]:
     return with_fields({"document": found.document, "text": found.text}, found.fields)
 
 
-def document_of(record: Mapping[str, Any]) -> str:
-    """Return the title or file of the document of a concordance record, or the number of the document."""
-    from polyadic.text.readers import name_of_document
-
-    return name_of_document(record) or str(record["document"] + 1)
-
-
 def neighbours(lists: Mapping[str, Sequence[tuple[str, float]]]) -> None:
     """Print the nearest words of each query: side by side on a terminal, one per line when piped."""
     if not sys.stdout.isatty():

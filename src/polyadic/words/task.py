@@ -380,6 +380,8 @@ def convert(
 
 def _print_senses(result: dict[str, Any]) -> None:
     """Print one row for each sense of each word, or for each line that was assigned a sense."""
+    from polyadic.text.readers import name_of_document
+
     if "lines" in result:
         named = [" ".join(sense["words"][:4]) for sense in result["senses"]]
         cells = [(k, named[k - 1] if k else None, text) for k, text in (each.values() for each in result["lines"])]
@@ -394,7 +396,8 @@ def _print_senses(result: dict[str, Any]) -> None:
     numbered = [(word, k, each, one) for word, each in words.items() for k, one in enumerate(each["senses"], 1)]
     rows = [[word, k, one["share"], each["agreement"], " ".join(one["words"])] for word, k, each, one in numbered]
     output.table(["word", "sense", "share", "agreement", "substitutes"], rows)
-    lines = [(word, k, output.document_of(line), line["text"]) for word, k, _, one in numbered for line in one["lines"]]
+    shown = [(word, k, line) for word, k, _, one in numbered for line in one["lines"]]
+    lines = [(word, k, name_of_document(line) or str(line["document"] + 1), line["text"]) for word, k, line in shown]
     if lines:
         typer.echo()
         output.table(["word", "sense", "document", "line"], lines)
