@@ -225,7 +225,7 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     assert done.exit_code == 0, done.output
     table, lines = (part.splitlines() for part in done.stdout.split("\n\n"))
     assert [row.split("\t")[:2] for row in table[1:]] == [["bank", "1"], ["bank", "2"], ["violin", "1"]]
-    assert all(row.split("\t")[0] in row.split("\t")[2] for row in lines[1:])
+    assert all(row.split("\t")[0] in row.split("\t")[3] for row in lines[1:])
     found = json.loads(run("bank", "banc", "--json").stdout)
     assert [len(sense["lines"]) for sense in found["senses"]["bank"]["senses"]] == [2, 2]
     assert list(found["refused"]) == ["banc"]
