@@ -497,7 +497,7 @@ def test_stop_words_have_no_vector(text, tmp_path):
 
 
 def test_missing_folders_and_fields_are_named(tmp_path):
-    """What is not there is named in one sentence, and fields with those that there are."""
+    """A missing file or folder is reported in one sentence, and an unknown field with the fields that exist."""
     done = invoke("neighbours", tmp_path / "none", "x")
     assert sentence(done).endswith(f"there is no file or folder {tmp_path / 'none'}")
     table = tmp_path / "table.csv"
@@ -1174,7 +1174,7 @@ def test_what_is_kept_lies_elsewhere(text, tmp_path):
 
 
 def test_a_product_of_nothing_is_told(tmp_path):
-    """Of words that share no component only the sum is left; the reader is told so on standard error."""
+    """Words without a common component are combined by their sum, and a note on standard error says so."""
     Embedding(["sun", "law", "sea"], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).save(tmp_path / "vectors")
     done = invoke("phrase", tmp_path / "vectors", "sun", "law")
     assert done.exit_code == 0
