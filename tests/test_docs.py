@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import pkgutil
 import re
 import textwrap
 from pathlib import Path
@@ -81,3 +82,17 @@ def test_examples_of_the_gallery_are_short():
     assert {
         script.name: lines for script in scripts if (lines := len(script.read_text("utf-8").splitlines())) > 40
     } == {}
+
+
+def test_targets_of_the_map_exist():
+    """The map of the publications names classes, functions and tests that exist, or says why there is none."""
+    page = (ROOT / "docs" / "results" / "documents.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("|") and not line.startswith(("|--", "| section", "| eq"))]
+    for row in rows:
+        names, tests = re.findall(r"`((?:polyadic|experiments)\.[\w.]+)`", row), re.findall(r"`(tests/[\w./:]+)`", row)
+        for name in names:
+            pkgutil.resolve_name(name)
+        for test in tests:
+            path, _, function = test.partition("::")
+            assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8"), test
+        assert (names and tests) or "named only; " in row or "numpy" in row or row.startswith("| part"), row

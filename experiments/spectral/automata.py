@@ -128,10 +128,13 @@ def _fit(automaton: WeightedAutomaton, held: Coded, nothing: NGrams) -> float:
     return SmoothedAutomaton(automaton, nothing, 1.0).tuned(held)[1]
 
 
-def next_tag_figures(
+def tag_surprise(
     train: Sequence[Sequence[str]], test: Sequence[Sequence[str]], *, rank: Sequence[int] = (20, 40), seed: int = 0
-) -> dict[str, dict[str, float]]:
+) -> dict[str, NDArray[np.float64]]:
     """Predict each next tag of sentences, and where they end, from all tags before.
+
+    Returns of each predictor an array of shape (test sentences, 3): surprise in nats, number of tags and ends, and how
+    many were the likeliest.
 
     ``train``, ``test``: Such as the ``upos`` of the trees of :func:`~experiments.data.annotated.web_treebank`.
     """
@@ -140,13 +143,21 @@ def next_tag_figures(
     data, tests = coded(train, number), coded(test, number)
     model = SpectralAutomaton(list(rank), alphabet=tags, seed=seed).fit(train)
     models: dict[str, Any] = {"automaton": model.model_, **_ngrams(data, len(tags), 0.1, seed)}
-    figures = {}
+    came, strings = next_symbols(tests, len(tags))
+    rows = {}
     for name, predictor in models.items():
         p = predictor.along(tests) if isinstance(predictor, NGrams) else predictor.next_probabilities(tests)
-        came, _ = next_symbols(tests, len(tags))
-        said = np.log(p[np.arange(len(p)), came])
-        figures[name] = {
-            "accuracy": float((p.argmax(axis=1) == came).mean()),
-            "perplexity": float(np.exp(-said.mean())),
-        }
-    return figures
+        facts = -np.log(p[np.arange(len(p)), came]), np.ones(len(p)), p.argmax(axis=1) == came
+        rows[name] = np.stack([np.bincount(strings, fact, len(test)) for fact in facts], axis=1)
+    return rows
+
+
+def next_tag_figures(
+    train: Sequence[Sequence[str]], test: Sequence[Sequence[str]], *, rank: Sequence[int] = (20, 40), seed: int = 0
+) -> dict[str, dict[str, float]]:
+    """Return the accuracy and the perplexity of the predictors of :func:`tag_surprise`."""
+    sums = {name: rows.sum(axis=0) for name, rows in tag_surprise(train, test, rank=rank, seed=seed).items()}
+    return {
+        name: {"accuracy": float(right / tags), "perplexity": float(np.exp(nats / tags))}
+        for name, (nats, tags, right) in sums.items()
+    }

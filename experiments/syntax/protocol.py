@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated
 
 from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Stages, table_stage
-from experiments.syntax import higher_order, parsing, roles, tagging
+from experiments.syntax import higher_order, languages, parsing, roles, tagging
 from experiments.syntax.report import draw, report
 from polyadic.core.settings import Count, Within
 
@@ -62,6 +62,16 @@ def _roles_by_parser(run: Run[Settings]) -> Stages:
         yield table_stage(f"{seed}", {"shares": list(run.settings.shares)}, make)
 
 
+def _treebanks(run: Run[Settings]) -> Stages:
+    for name in languages.names("treebanks", run.root):
+        yield table_stage(name, {}, partial(languages.parsed, name, seed=0, root=run.root))
+
+
+def _propositions(run: Run[Settings]) -> Stages:
+    for name in languages.names("propositions", run.root):
+        yield table_stage(name, {}, partial(languages.labelled, name, seed=0, root=run.root))
+
+
 STAGES: Parts[Settings] = {
     "parsing": _parsing,
     "orders": _orders,
@@ -69,5 +79,7 @@ STAGES: Parts[Settings] = {
     "tagging": _tagging,
     "roles": _roles,
     "roles-by-parser": _roles_by_parser,
+    "treebanks": _treebanks,
+    "propositions": _propositions,
 }
 EXPERIMENT = Experiment(Settings, STAGES, report, draw)

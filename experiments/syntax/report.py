@@ -149,6 +149,33 @@ def _roles_by_parser(stages: Facts) -> list[str]:
     )
 
 
+def _treebanks(stages: Facts) -> list[str]:
+    rows = [
+        {**row, "with": row["with"]["test"], "without": row["without"]["test"], "uas": row["worth"]["UAS"]}
+        for row in _rows(stages)
+    ]
+    columns: list[Column] = [("treebank", "treebank"), ("training sentences", "sentences", ",")]
+    columns += [
+        (f"{name}, {measure} ↑", partial(_nested, side, at), certain)
+        for side, name in SIDES.items()
+        for at, measure in enumerate(("UAS", "LAS"))
+    ]
+    return tabulate([*columns, ("difference in UAS", "uas", certain)], rows)
+
+
+def _propositions(stages: Facts) -> list[str]:
+    rows = [
+        {**row, **{side: row[side]["figures"][2] for side in ("tensor", "sparse", "regression")}}
+        | {f"minus {side}": row["worth"][side]["F1"] for side in ("sparse", "regression")}
+        for row in _rows(stages)
+    ]
+    columns: list[Column] = [("propositions", "propositions"), ("training sentences", "sentences", ",")]
+    columns += [(f"{side}, F1 ↑", side, certain) for side in ("tensor", "sparse", "regression")]
+    return tabulate(
+        [*columns, *((f"tensor minus {side}", f"minus {side}", certain) for side in ("sparse", "regression"))], rows
+    )
+
+
 SECTIONS: dict[str, Section] = {
     "parsing": ("Parsing with and without a low-rank tensor", _parsing),
     "orders": ("Higher-order parts", _orders),
@@ -156,5 +183,7 @@ SECTIONS: dict[str, Section] = {
     "tagging": ("Chunks and parts of speech", _tagging),
     "roles": ("Semantic roles", _roles),
     "roles-by-parser": ("Semantic roles of parsed sentences", _roles_by_parser),
+    "treebanks": ("Treebanks of other languages", _treebanks),
+    "propositions": ("Semantic roles in other languages", _propositions),
 }
 report = partial(sections, "Syntax", "", SECTIONS)
