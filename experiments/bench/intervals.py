@@ -103,4 +103,18 @@ def tags(*, rank: tuple[int, ...] = (20, 40), seed: int = 0) -> None:
         row(name, f"{found.value:.4f} ({found.low:.4f} to {found.high:.4f})")
 
 
-COMMANDS = planted, completion, schools, types, tags
+def rules(*, seeds: int = 5) -> None:
+    """Mean average precision of joint training with rules minus other regimes, without facts of the relations."""
+    from experiments.relations import logic
+
+    heading("data", "joint minus", f"mean over {seeds} seeds (95 % interval)")
+    for name in ("planted", "newswire"):
+        runs = []
+        for seed in range(seeds):
+            found = logic.on_planted(share=0.0, seed=seed) if name == "planted" else logic.on_newswire(seed=seed)
+            runs.append({each["name"]: each["map"] for each in found})
+        for other in ("mf", "premise", "inference", "post", "pre"):
+            row(name, other, student([run["joint"] - run[other] for run in runs]))
+
+
+COMMANDS = planted, completion, schools, types, tags, rules

@@ -237,4 +237,6 @@ def published_rescal(*, seed: int, root: Root = None) -> Facts:
             [precision_recall(truth.reshape(-1)[held], array.reshape(-1)[held]).trapezoid for array in (scores, scaled)]
         )
     raw, normalised = np.mean(areas, axis=0).tolist()
-    return {"name": "RESCAL", "raw": raw, "normalised": normalised, "fold_seconds": float(np.median(seconds))}
+    spread = np.std(areas, axis=0, ddof=1).tolist()
+    figures: Facts = {"name": "RESCAL", "raw": raw, "normalised": normalised, "spread": spread}
+    return figures | {"fold_seconds": float(np.median(seconds))}
