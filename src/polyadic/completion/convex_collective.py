@@ -48,11 +48,11 @@ class ConvexCollective(Model):
               + \lambda \|Z\|_*
 
     By default Z is positive semidefinite, and its trace norm is its trace. This is the convex relaxation of
-    :math:`Z = U U^\top` with the penalty :math:`\lambda \|U\|_F^2`, that is of one factor matrix for each entity type, as
-    in :class:`~polyadic.completion.coupled.collective.CollectiveFactorization`. With ``relaxation="symmetric"`` Z may
-    have negative eigenvalues, so that the minimum is at most as large. The predictions are the same if the entity types
-    can be divided into two groups such that every relation is between the groups. They differ in general for three
-    types with a relation between each two, and for relations within a type.
+    :math:`Z = U U^\top` with the penalty :math:`\lambda \|U\|_F^2`: one factor matrix for each entity type, as in
+    :class:`~polyadic.completion.coupled.collective.CollectiveFactorization`. With ``relaxation="symmetric"`` Z may have
+    negative eigenvalues, so that the minimum is at most as large. The two are equivalent if the entity types can be
+    divided into two groups such that every relation is between the groups. They differ in general for three types with
+    a relation between each two, and for relations within a type.
 
     Blocks without a relation, such as those on the diagonal, are not observed. With a single relation between two types
     the trace norm of Z is twice that of the block, so the result is that of

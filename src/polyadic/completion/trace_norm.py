@@ -133,9 +133,10 @@ class TraceNormCompletion(Transformer, CompletionModel):
 
     With ``outlier_penalty``, the matrix is a sum of a low-rank and a sparse matrix,
 
-    .. math:: \min_{M, S} \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij} + s_{ij}) + \lambda \|M\|_* + \kappa \|S\|_1
+    .. math:: \min_{M, S} \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij} + s_{ij})
+              + \lambda \|M\|_* + \kappa \|S\|_1
 
-    S is eliminated in closed form (:class:`~polyadic.core.losses.WithOutliers`), so all methods and the duality gap apply.
+    S is eliminated in closed form (:class:`~polyadic.core.losses.WithOutliers`), so that all methods can be used.
     Predictions do not include S. :class:`~polyadic.completion.robust_pca.RobustPCA` has an equality instead of a loss.
 
     Parameters
@@ -154,7 +155,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
     outlier_penalty : float, optional
         L1 penalty :math:`\kappa` on the outliers S. A cell is an outlier if the derivative of its loss exceeds
         :math:`\kappa`: for the squared loss, if its residual does; for the logistic loss with labels 0 and 1, if the
-        label has a probability below :math:`1 - \kappa`.
+        label has a probability below :math:`1 - \kappa`. No cell is an outlier if :math:`\kappa \ge \lambda`.
     offsets : {"mean", "biases", "none"}
         Offsets fitted before M: a mean, or also biases of rows and columns.
     bias_ridge : float
@@ -331,7 +332,9 @@ class TraceNormCompletion(Transformer, CompletionModel):
         pairs(cells.rows, cells.columns, (cells.shape[0], len(self.matrix_.V)))
         o = self.offsets_.mean + self.offsets_.columns[cells.columns]
         V = self.start_.V * np.sqrt(self.start_.s)
-        return rows_given_columns(cells, V, loss=self.cell_loss, offsets=o, ridge=self.multiplier_, threads=self._threads)
+        return rows_given_columns(
+            cells, V, loss=self.cell_loss, offsets=o, ridge=self.multiplier_, threads=self._threads
+        )
 
     def _problem(self, cells: ObservedEntries) -> tuple[Problem | Ball, Offsets]:
         offsets = fit_offsets(cells, self.cell_loss, self.offsets, ridge=self.bias_ridge)

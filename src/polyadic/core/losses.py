@@ -209,13 +209,17 @@ class WithOutliers:
         """Lipschitz constant of the derivative, that of the loss."""
         return self.loss.curvature
 
+    def outlier(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Return the outlier of each entry, zero where the derivative is not clipped."""
+        y, s = self.grad(x, m), np.zeros_like(m)
+        at = self.loss.grad(x, m) != y
+        s[at] = self.loss.inverse(x[at], y[at]) - m[at]
+        return s
+
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Return the loss of each entry, by the equality of Fenchel and Young where the derivative is clipped."""
-        slope, y = self.loss.grad(x, m), self.grad(x, m)
-        clipped = slope != y
-        values = self.loss.value(x, m)
-        values[clipped] = y[clipped] * m[clipped] - self.loss.conjugate(x[clipped], y[clipped])
-        return values
+        """Return the loss of each entry."""
+        s = self.outlier(x, m)
+        return self.loss.value(x, m + s) + self.penalty * np.abs(s)
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Return the derivative of the loss of each entry with respect to the prediction."""
@@ -225,13 +229,9 @@ class WithOutliers:
         """Return the convex conjugate of the loss of each entry; infinite where ``abs(y)`` exceeds the penalty."""
         return np.where(np.abs(y) <= self.penalty, self.loss.conjugate(x, y), np.inf)
 
-    def outlier(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Return the outlier of each entry, zero where the derivative is not clipped."""
-        y = self.grad(x, m)
-        s = np.zeros_like(m)
-        clipped = self.loss.grad(x, m) != y
-        s[clipped] = self.loss.inverse(x[clipped], y[clipped]) - m[clipped]
-        return s
+    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Return a prediction at which the derivative is ``y``, without an outlier."""
+        return self.loss.inverse(x, y)
 
 
 @dataclass(frozen=True)

@@ -113,8 +113,8 @@ def soft_threshold_symmetric(
 ) -> Spectral:
     """Soft-threshold the eigenvalues of a symmetric matrix, without checking its symmetry.
 
-    Columns of U are plus or minus those of V. With ``positive``, negative eigenvalues become zero, which is the proximal
-    operator of the trace on positive semidefinite matrices. Parameters are those of :func:`soft_threshold`.
+    Columns of U are plus or minus those of V. With ``positive``, negative eigenvalues become zero: the proximal
+    operator of the trace of positive semidefinite matrices. Parameters are those of :func:`soft_threshold`.
     """
     check_number("threshold", threshold)
     n = operator.shape[0]
