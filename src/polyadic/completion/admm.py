@@ -120,11 +120,8 @@ def _iterates(
         before, copies = copies, [M.toarray() for M in Z]
         x = _scatter(norms, copies) if latent else x
         primal = sum(float(((M - copy) ** 2).sum()) for M, copy in zip(wanted, copies, strict=True))
-        dual = (
-            (LATENT if latent else 1.0) ** 2
-            * rho**2
-            * sum(float(((copy - old) ** 2).sum()) for copy, old in zip(copies, before, strict=True))
-        )
+        moves = sum(float(((copy - old) ** 2).sum()) for copy, old in zip(copies, before, strict=True))
+        dual = (rho * LATENT if latent else rho) ** 2 * moves
         change = FACTOR if primal > IMBALANCE**2 * dual else 1 / FACTOR if dual > IMBALANCE**2 * primal else 1.0
         U = [(u + M - copy) / change for u, M, copy in zip(U, wanted, copies, strict=True)]
         rho *= change
