@@ -119,7 +119,7 @@ def test_convex_models(monkeypatch):
     assert all(row["precision"][0] > 0.9 and row["recall"][0] > 0.7 for row in outliers)
     plain, robust = convex.corrupted_ratings(films()[1], share=0.1, seed=0)
     assert "gain" not in plain
-    assert robust["recall"] > 0.3
+    assert robust["precision"] > 0.2  # of a tenth
     rows = convex.tensors(share=0.6, seed=0, runs=1)
     assert [row["gain"]["value"] == 0 for row in rows] == [True, False, False, False]
     views = [{"hidden": 0.0, "name": "convex CCA", "shares": [0.9], "gain": None}]

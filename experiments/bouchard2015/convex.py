@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.cross_decomposition import CCA
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-RELAXED = "positive", "symmetric"
+Relaxation = Literal["positive", "symmetric"]
+RELAXED: tuple[Relaxation, ...] = ("positive", "symmetric")
 CYCLE = [("a", "b"), ("b", "c"), ("c", "a")]
 SIZES = {"a": 24, "b": 20, "c": 16}
 PENALTIES = 0.1, 0.3, 1.0, 3.0
@@ -63,8 +64,7 @@ def cycle(*, seed: int, runs: int) -> Facts:
     return {"by_hand": by_hand, "planted": planted}
 
 
-
-def _cycle_error(relaxation: str, truth: str, seed: int) -> float:
+def _cycle_error(relaxation: Relaxation, truth: str, seed: int) -> float:
     rng = np.random.default_rng(seed)
     factors = {kind: rng.standard_normal((size, 3)) for kind, size in SIZES.items()}
     relations, hidden = [], []

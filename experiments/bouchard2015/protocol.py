@@ -117,7 +117,7 @@ def _convex(run: Run[Settings]) -> Stages:
 def _tensors(run: Run[Settings]) -> Stages:
     rows = []
     for share in convex.SHARES:
-        how = {"share": share, "seed": run.settings.seed, "runs": min(5, run.settings.runs)}
+        how: Facts = {"share": share, "seed": run.settings.seed, "runs": min(5, run.settings.runs)}
         rows += (yield table_stage(f"{share:g}", how, partial(convex.tensors, **how)))["rows"]
     return rows
 
@@ -125,7 +125,7 @@ def _tensors(run: Run[Settings]) -> Stages:
 def _corrupted(run: Run[Settings]) -> Stages:
     shares = {}
     for share in (0.0, 0.05, 0.1):
-        how = {"share": share, "seed": run.settings.seed}
+        how: Facts = {"share": share, "seed": run.settings.seed}
         fold = data.movielens_fold("u1", root=run.root)
         stage = yield methods_stage(f"{share:g}", how, partial(convex.corrupted_ratings, fold, **how))
         shares[f"{share:g}"] = stage["methods"]
