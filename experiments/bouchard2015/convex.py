@@ -57,7 +57,7 @@ def cycle(*, seed: int, runs: int) -> Facts:
         by_hand.append({"relaxation": relaxation, "objective": model.history_[-1], "lowest": float(ends[0])})
     planted = []
     for truth in ("shared", "signs"):
-        errors = {
+        errors: dict[str, list[float]] = {
             relaxation: [_cycle_error(relaxation, truth, seed + k) for k in range(runs)] for relaxation in RELAXED
         }
         planted.append({"truth": truth, **errors, "gain": _gain(errors["symmetric"], errors["positive"])})
