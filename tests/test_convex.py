@@ -12,6 +12,7 @@ from polyadic import InputError
 from polyadic.completion.cells import cells_of
 from polyadic.completion.convex_collective import ConvexCollective, RelationMatrix
 from polyadic.completion.robust_pca import RobustPCA
+from polyadic.completion.table_completion import TableCompletion
 from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty, fit_offsets, penalty_path
 from polyadic.completion.transductive import TransductiveCompletion
 from polyadic.core.linalg import (
@@ -559,6 +560,23 @@ def test_the_penalty_of_outliers_has_limits():
     both = [TraceNormCompletion(1.0, outlier_penalty=penalty, **options).fit(known) for penalty in (0.4, 1.0)]
     np.testing.assert_allclose(both[0].matrix_.toarray(), huber.matrix_.toarray(), atol=1e-6)
     assert both[0].outliers_.nnz > 0 == both[1].outliers_.nnz
+
+
+def test_a_table_lists_its_outliers():
+    """A planted error is the largest outlier, by name; other methods have none, and its error does not spread."""
+    rng = np.random.default_rng(0)
+    x = np.add.outer(rng.standard_normal(12), rng.standard_normal(10)) + 0.1 * rng.standard_normal((12, 10))
+    table = [(f"r{i}", f"c{j}", x[i, j] + 7.0 * (i == 3 and j == 4)) for i in range(12) for j in range(10)]
+    model = TableCompletion("trace-norm", ridge=3, outlier_penalty=1, choose=False).fit(table)
+    (row, column, size), *_ = model.outliers()
+    assert (row, column) == ("r3", "c4")
+    assert size == pytest.approx(6, abs=1)
+    assert model.facts()["outliers"] == len(model.outliers())
+    plain = TableCompletion("trace-norm", ridge=3, choose=False).fit(table)
+    assert plain.outliers() == []
+    assert abs(model.predict(["r3"], ["c5"])[0] - x[3, 5]) < abs(plain.predict(["r3"], ["c5"])[0] - x[3, 5])
+    with pytest.raises(InputError, match="outlier_penalty is not used by method als, only by trace-norm"):
+        TableCompletion("als", outlier_penalty=1).fit(table)
 
 
 # ---- ADMM: robust PCA
