@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from experiments.bouchard2015 import databases, demonstrations, labels, ratings, topics
+from experiments.bouchard2015 import convex, databases, demonstrations, labels, ratings, topics
 from experiments.bouchard2015.report import report
 from experiments.data.multilabel import Labelling
 from experiments.data.ratings import Film, Fold, MovieLens, Viewer
@@ -104,6 +104,29 @@ def test_labels():
     assert gain["low"] < gain["value"] < gain["high"]
     assert "gain" not in regression
     assert completion["chosen"][0] in (20.0, 10.0)
+
+
+def test_convex_models(monkeypatch):
+    """Each part on one small case: outliers are found, and tables have a row for each method."""
+    monkeypatch.setattr(convex, "SIZES", {"a": 6, "b": 5, "c": 4})
+    monkeypatch.setattr(convex, "PENALTIES", (0.3, 1.0))
+    monkeypatch.setattr(convex, "SHAPE", (6, 5, 4))
+    monkeypatch.setattr(convex, "OUTLIER_PENALTIES", (1.0,))
+    monkeypatch.setattr(convex, "METHODS", {k: (f, s[:2]) for k, (f, s) in convex.METHODS.items() if "Tucker" not in k})
+    cycle = convex.cycle(seed=0, runs=1)
+    assert [round(row["objective"], 5) for row in cycle["by_hand"]] == [0.585, 0.29625]
+    outliers = convex.planted_outliers(seed=0, runs=1)
+    assert all(row["precision"][0] > 0.9 and row["recall"][0] > 0.7 for row in outliers)
+    plain, robust = convex.corrupted_ratings(films()[1], share=0.1, seed=0)
+    assert "gain" not in plain
+    assert robust["precision"] > 0.2  # of a tenth
+    rows = convex.tensors(share=0.6, seed=0, runs=1)
+    assert [row["gain"]["value"] == 0 for row in rows] == [True, False, False, False]
+    views = [{"hidden": 0.0, "name": "convex CCA", "shares": [0.9], "gain": None}]
+    stages = {"cycle": cycle, "outliers": {"rows": outliers}, "views": {"rows": views}}
+    text = report({"convex": stages, "tensors": rows, "corrupted": {"0.1": [plain, robust]}})
+    assert "| positive | 0.58500 | -0.00 |" in text.replace("| 0.00 |", "| -0.00 |")
+    assert "| 0.6 | latent trace norms |" in text
 
 
 @pytest.fixture(scope="module")

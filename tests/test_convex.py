@@ -12,6 +12,7 @@ from polyadic import InputError
 from polyadic.completion.cells import cells_of
 from polyadic.completion.convex_collective import ConvexCollective, RelationMatrix
 from polyadic.completion.robust_pca import RobustPCA
+from polyadic.completion.table_completion import TableCompletion
 from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty, fit_offsets, penalty_path
 from polyadic.completion.transductive import TransductiveCompletion
 from polyadic.core.linalg import (
@@ -21,7 +22,7 @@ from polyadic.core.linalg import (
     spectral,
     top_singular_pair,
 )
-from polyadic.core.losses import Huber, Logistic, Poisson, Squared
+from polyadic.core.losses import Huber, Logistic, Poisson, Squared, WithOutliers
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient, onto_simplex
 from polyadic.core.solvers.run import NotConvergedWarning, run
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
@@ -55,7 +56,10 @@ def trace_norm(A):
 # ---- losses
 
 
-@given(st.sampled_from(LOSSES), st.floats(0, 1), st.floats(-6, 6), st.floats(-6, 6))
+OUTLYING = [WithOutliers(loss, 0.3) for loss in LOSSES]
+
+
+@given(st.sampled_from([*LOSSES, *OUTLYING]), st.floats(0, 1), st.floats(-6, 6), st.floats(-6, 6))
 def test_conjugates_bound_and_touch(loss, x, m, other):
     """The inequality of Fenchel and Young holds, with equality at the slope; slopes grow no faster than said."""
     x, m, other = (np.array([number]) for number in (x, m, other))
@@ -64,6 +68,18 @@ def test_conjugates_bound_and_touch(loss, x, m, other):
     assert abs(touching[0]) < 1e-9
     assert (loss.value(x, other) + loss.conjugate(x, y) - other * y)[0] > -1e-9
     assert abs((loss.grad(x, other) - y)[0]) <= loss.curvature * abs((other - m)[0]) + 1e-12
+
+
+@given(st.sampled_from(OUTLYING), st.floats(0, 1), st.floats(-6, 6), st.floats(-9, 9))
+def test_an_outlier_minimizes_loss_and_penalty(loss, x, m, other):
+    """No other outlier has a lower sum of loss and penalty, which is the value; with squares it is Huber's loss."""
+    x, m, other = (np.array([number]) for number in (x, m, other))
+    value = loss.value(x, m)
+    s = loss.outlier(x, m)
+    assert loss.loss.value(x, m + s) + 0.3 * abs(s) == pytest.approx(value, abs=1e-12)
+    assert loss.loss.value(x, m + other) + 0.3 * abs(other) >= value - 1e-12
+    if isinstance(loss.loss, Squared):
+        assert value == pytest.approx(Huber(0.3).value(x, m))
 
 
 # ---- shrinking
@@ -470,7 +486,100 @@ def test_what_is_refused():
     refuses("shape", TraceNormCompletion().fit, known, start=spectral.zero(3, 3))
 
 
-# ---- ADMM: blocks, outliers
+@pytest.mark.parametrize("n", [30, 260])
+def test_positive_shrinking_is_the_proximal_step(n):
+    """A - M has no eigenvalue above the threshold, and the threshold itself where M is not zero."""
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((n, n))
+    A = (A + A.T) / 2
+    threshold = float(np.linalg.eigvalsh(A)[-5:-3].mean())
+    M = soft_threshold_symmetric(A, threshold, near=spectral.zero(n, n), tol=1e-9, positive=True)
+    assert M.rank == 4
+    left = A - M.toarray()
+    assert np.linalg.eigvalsh(left)[-1] <= threshold * (1 + 1e-7)
+    np.testing.assert_allclose(left @ M.V, threshold * M.V, atol=1e-6 * threshold)
+    top = np.linalg.eigvalsh(A)[-1]
+    assert top * (1 - 1e-12) <= spectral.largest_eigenvalue(A, tol=1e-6) <= top * (1 + 1e-5)
+
+
+# ---- outliers
+
+
+@pytest.mark.parametrize(("loss", "penalty"), [(Squared(), 0.5), (Huber(1.0), 0.5), (Logistic(), 0.25)])
+def test_outliers_against_a_modelling_language(loss, penalty):
+    """A general solver for cones, which has the outliers as variables, finds the same matrix and outliers."""
+    cp = pytest.importorskip("cvxpy")
+    known = planted(10, 9, share=0.8)[1]
+    known[2, :2], known[5, 5] = 9.0, -9.0
+    known = signs(known) if isinstance(loss, Logistic) else known
+    i, j = np.nonzero(~np.isnan(known))
+    x, M, S = known[i, j], cp.Variable(known.shape), cp.Variable(len(i))
+    m = M[i, j] + S
+    losses = {
+        Squared: lambda: cp.sum_squares(m - x) / 2,
+        Huber: lambda: cp.sum(cp.huber(m - x, 1.0)) / 2,
+        Logistic: lambda: cp.sum(cp.logistic(m) - cp.multiply(x, m)),
+    }
+    other = cp.Problem(cp.Minimize(losses[type(loss)]() + 0.7 * cp.normNuc(M) + penalty * cp.norm1(S)))
+    other.solve(solver="CLARABEL")
+    options = {"loss": loss, "outlier_penalty": penalty, "offsets": "none", "tol": 1e-8, "max_iter": 5000}
+    for method in ("fista", "admm"):
+        model = TraceNormCompletion(0.7, method=method, **options).fit(known)
+        assert model.history_[-1] == pytest.approx(other.value, rel=1e-7)
+        np.testing.assert_allclose(model.matrix_.toarray(), M.value, atol=1e-3)
+        np.testing.assert_allclose(model.outliers_.toarray()[i, j], S.value, atol=1e-3)
+        assert model.outliers_.nnz > 0
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=lambda loss: type(loss).__name__)
+def test_planted_outliers_are_found_in_noise(loss):
+    """Gross errors, or labels that were flipped, are the outliers; the others are predicted as without errors."""
+    rng = np.random.default_rng(0)
+    x = 2 * rng.standard_normal((60, 2)) @ rng.standard_normal((2, 50))
+    wrong = rng.random(x.shape) < 0.03
+    wrong &= np.abs(x) > 2
+    values = x + 0.2 * rng.standard_normal(x.shape) + wrong * rng.choice([-8, 8], x.shape)
+    if isinstance(loss, Logistic):
+        values = ((x > 0) ^ wrong).astype(float)
+    known = np.where(rng.random(x.shape) < 0.8, values, np.nan)
+    penalties = (2.0, 0.9) if isinstance(loss, Squared) else (3.0, 0.7)
+    model = TraceNormCompletion(penalties[0], loss=loss, outlier_penalty=penalties[1]).fit(known)
+    planted_, found = wrong & ~np.isnan(known), model.outliers_.toarray() != 0
+    assert (found & planted_).sum() >= 0.9 * planted_.sum()
+    assert (found & planted_).sum() >= 0.9 * found.sum()
+    i, j = np.nonzero(np.isnan(known))
+    plain = TraceNormCompletion(penalties[0], loss=loss).fit(known)
+    assert np.corrcoef(model.predict(i, j), x[i, j])[0, 1] > np.corrcoef(plain.predict(i, j), x[i, j])[0, 1]
+
+
+def test_the_penalty_of_outliers_has_limits():
+    """With squares it is the parameter of Huber's loss; from the penalty of the matrix on there are no outliers."""
+    _, known = planted()
+    options = {"offsets": "none", "tol": 1e-9, "max_iter": 5000}
+    huber = TraceNormCompletion(1.0, loss=Huber(0.4), **options).fit(known)
+    both = [TraceNormCompletion(1.0, outlier_penalty=penalty, **options).fit(known) for penalty in (0.4, 1.0)]
+    np.testing.assert_allclose(both[0].matrix_.toarray(), huber.matrix_.toarray(), atol=1e-6)
+    assert both[0].outliers_.nnz > 0 == both[1].outliers_.nnz
+
+
+def test_a_table_lists_its_outliers():
+    """A planted error is the largest outlier, by name; other methods have none, and its error does not spread."""
+    rng = np.random.default_rng(0)
+    x = np.add.outer(rng.standard_normal(12), rng.standard_normal(10)) + 0.1 * rng.standard_normal((12, 10))
+    table = [(f"r{i}", f"c{j}", x[i, j] + 7.0 * (i == 3 and j == 4)) for i in range(12) for j in range(10)]
+    model = TableCompletion("trace-norm", ridge=3, outlier_penalty=1, choose=False).fit(table)
+    (row, column, size), *_ = model.outliers()
+    assert (row, column) == ("r3", "c4")
+    assert size == pytest.approx(6, abs=1)
+    assert model.facts()["outliers"] == len(model.outliers())
+    plain = TableCompletion("trace-norm", ridge=3, choose=False).fit(table)
+    assert plain.outliers() == []
+    assert abs(model.predict(["r3"], ["c5"])[0] - x[3, 5]) < abs(plain.predict(["r3"], ["c5"])[0] - x[3, 5])
+    with pytest.raises(InputError, match="outlier_penalty is not used by method als, only by trace-norm"):
+        TableCompletion("als", outlier_penalty=1).fit(table)
+
+
+# ---- ADMM: robust PCA
 
 
 @pytest.mark.parametrize("share", [1.0, 0.8])
@@ -550,6 +659,59 @@ def test_shared_kinds_help():
     apart = min(error([first], penalty) for penalty in (0.1, 0.5, 1.0))
     together = min(error([first, second], penalty) for penalty in (0.1, 0.5, 1.0))
     assert together < 0.8 * apart
+
+
+CYCLE = [("a", "b"), ("b", "c"), ("c", "a")]
+
+
+def test_a_cycle_worked_by_hand():
+    """Three types, two entities each, and relations that no signs of one factor matrix for each type can reproduce.
+
+    With t times the given blocks, the symmetric matrix has one eigenvalue -6 t, and the positive one has two of 6 t.
+    """
+    x = np.array([[-1.0, 1.0], [1.0, -1.0]])
+    for relaxation, objective, ends in (("symmetric", 0.29625, (-5.85, 0)), ("positive", 0.585, (0, 5.7))):
+        model = ConvexCollective(0.05, relaxation=relaxation, tol=1e-9, max_iter=20000)
+        model.fit([RelationMatrix(*kinds, x) for kinds in CYCLE])
+        assert model.history_[-1] == pytest.approx(objective, abs=1e-7)
+        np.testing.assert_allclose(np.linalg.eigvalsh(model.matrix_.toarray())[[0, -1]], ends, atol=1e-3)
+
+
+@pytest.mark.parametrize("relaxation", ["positive", "symmetric"])
+def test_a_cycle_against_a_modelling_language(relaxation):
+    """A general solver for cones finds the same matrix, also where cells are unknown and a loss is logistic."""
+    cp = pytest.importorskip("cvxpy")
+    rng, sizes = np.random.default_rng(0), {"a": 6, "b": 5, "c": 4}
+    relations_ = []
+    for (r, c), loss in zip(CYCLE, (Squared(), Squared(), Logistic()), strict=True):
+        x = rng.standard_normal((sizes[r], sizes[c]))
+        x = (x > 0).astype(float) if isinstance(loss, Logistic) else x
+        relations_.append(RelationMatrix(r, c, np.where(rng.random(x.shape) < 0.8, x, np.nan), loss))
+    model = ConvexCollective(0.3, relaxation=relaxation, tol=1e-8, max_iter=20000).fit(relations_)
+    Z = cp.Variable((15, 15), PSD=True) if relaxation == "positive" else cp.Variable((15, 15), symmetric=True)
+    total = 0.3 * (cp.trace(Z) if relaxation == "positive" else cp.normNuc(Z))
+    for (r, c, x, loss, _), mean in zip(relations_, model.means_, strict=True):
+        i, j = np.nonzero(~np.isnan(x))
+        m = Z[model.places_[r].start + i, model.places_[c].start + j] + mean
+        squares = cp.sum_squares(m - x[i, j]) / 2
+        total += squares if isinstance(loss, Squared) else cp.sum(cp.logistic(m) - cp.multiply(x[i, j], m))
+    other = cp.Problem(cp.Minimize(total))
+    other.solve(solver="CLARABEL")
+    assert model.history_[-1] == pytest.approx(other.value, rel=1e-6)
+    np.testing.assert_allclose(model.matrix_.toarray(), Z.value, atol=2e-3)
+
+
+def test_without_a_cycle_both_relaxations_agree():
+    """Users, films and words in a chain: signs of every second type make any symmetric matrix positive."""
+    _, _, known, other = relations(n=(12, 10, 8))
+    given_ = [RelationMatrix("user", "film", known), RelationMatrix("film", "word", other)]
+    both = [
+        ConvexCollective(0.5, relaxation=relaxation, tol=1e-8, max_iter=20000).fit(given_)
+        for relaxation in ("positive", "symmetric")
+    ]
+    assert both[0].history_[-1] == pytest.approx(both[1].history_[-1], rel=1e-6)
+    i, j = np.indices(known.shape).reshape(2, -1)
+    np.testing.assert_allclose(both[0].predict(0, i, j), both[1].predict(0, i, j), atol=1e-2)
 
 
 def test_relations_that_do_not_fit_are_refused():

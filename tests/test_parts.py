@@ -9,10 +9,10 @@ from scipy.special import expit
 import reference
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
-from polyadic.core.losses import Huber, Logistic, Poisson, Squared
+from polyadic.core.losses import Huber, Logistic, Poisson, Squared, WithOutliers
 from polyadic.core.penalties import L1, L2, NonNegative, PositiveL1
 
-LOSSES = [Squared(), Poisson(), Logistic(), Huber(), Huber(0.3)]
+LOSSES = [Squared(), Poisson(), Logistic(), Huber(), Huber(0.3), WithOutliers(Squared(), 0.4)]
 PENALTIES = [L2(), L2(0.7), L1(), L1(0.7), NonNegative(), NonNegative(0.7)]
 numbers = st.integers(-5000, 5000).map(lambda n: n / 1000)  # differences need room between a number and zero
 values = st.sampled_from([0.0, 0.7, -0.7]) | numbers

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from experiments import data
-from experiments.bouchard2015 import databases, demonstrations, labels, ratings, topics
+from experiments.bouchard2015 import convex, databases, demonstrations, labels, ratings, topics
 from experiments.bouchard2015.report import draw, report
 from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages, table_stage
 from polyadic.core.settings import Count, Share, Within
@@ -38,6 +38,7 @@ class Settings(ExperimentSettings):
     topics: Annotated[Count, Option("Number of topics.")] = 20
     hidden: tuple[Share, ...] = (0.0, 0.5)
     """Shares of the features that are hidden from those that tell labels."""
+    runs: Annotated[Count, Option("Planted cases of convex methods.")] = 20
     seed: Seed = 0
 
 
@@ -106,12 +107,40 @@ def _labels(run: Run[Settings], *, collection: str, penalties: tuple[float, ...]
     return shares
 
 
+def _convex(run: Run[Settings]) -> Stages:
+    how = {"seed": run.settings.seed, "runs": run.settings.runs}
+    yield Stage("cycle", how, partial(convex.cycle, **how))
+    yield table_stage("outliers", how, partial(convex.planted_outliers, **how))
+    yield table_stage("views", how, partial(convex.views, **how))
+
+
+def _tensors(run: Run[Settings]) -> Stages:
+    rows = []
+    for share in convex.SHARES:
+        how: Facts = {"share": share, "seed": run.settings.seed, "runs": min(5, run.settings.runs)}
+        rows += (yield table_stage(f"{share:g}", how, partial(convex.tensors, **how)))["rows"]
+    return rows
+
+
+def _corrupted(run: Run[Settings]) -> Stages:
+    shares = {}
+    for share in (0.0, 0.05, 0.1):
+        how: Facts = {"share": share, "seed": run.settings.seed}
+        fold = data.movielens_fold("u1", root=run.root)
+        stage = yield methods_stage(f"{share:g}", how, partial(convex.corrupted_ratings, fold, **how))
+        shares[f"{share:g}"] = stage["methods"]
+    return shares
+
+
 def _named(run: Run[Settings]) -> Facts:
     return {"rank": run.settings.named_rank, "seed": run.settings.seed}
 
 
 STAGES: Parts[Settings] = {
     "demonstrations": _demonstrations,
+    "convex": _convex,
+    "tensors": _tensors,
+    "corrupted": _corrupted,
     "ratings": _ratings,
     "listens": _listens,
     "lastfm": _lastfm,

@@ -12,6 +12,7 @@ from polyadic.metrics.figures import Figure, difference
 from polyadic.plots import descent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from polyadic.core.stage_cache import Facts
@@ -73,6 +74,47 @@ def _labels(shares: Facts) -> list[str]:
     return tabulate(LABELS, [{"hidden": hidden, **row} for hidden, methods in shares.items() for row in methods])
 
 
+def _convex(stages: Facts) -> list[str]:
+    cycle = stages["cycle"]
+    rows = [[row["relaxation"], f"{row['objective']:.5f}", f"{row['lowest']:.2f}"] for row in cycle["by_hand"]]
+    lines = ["A cycle worked by hand:", "", *table(["relaxation", "objective", "smallest eigenvalue"], rows)]
+    lines += ["", "Planted cycles:", "", *tabulate(CYCLES, cycle["planted"])]
+    lines += ["", "Planted outliers:", "", *tabulate(OUTLIERS, stages["outliers"]["rows"])]
+    return [*lines, "", "Two views:", "", *tabulate(VIEWS, stages["views"]["rows"])]
+
+
+def _corrupted(shares: Facts) -> list[str]:
+    rows = [{"share": share, **row} for share, methods in shares.items() for row in methods]
+    return tabulate(CORRUPTED, rows)
+
+
+def _mean(key: str) -> Callable[[Facts], float]:
+    return lambda row: float(np.mean(row[key]))
+
+
+CYCLES: list[Column] = [
+    *(("planted factors", "truth"), ("error, positive ↓", _mean("positive"), share)),
+    *(("error, symmetric ↓", _mean("symmetric"), share), ("difference (95 % interval)", "gain", certain)),
+]
+OUTLIERS: list[Column] = [
+    *(("loss", "loss"), ("precision ↑", _mean("precision"), share), ("recall ↑", _mean("recall"), share)),
+    *(("correlation, with outliers ↑", _mean("with outliers"), share), ("without ↑", _mean("without"), share)),
+    ("gain (95 % interval)", "gain", certain),
+]
+VIEWS: list[Column] = [
+    *(("cells hidden", "hidden"), ("method", "name"), ("share of variance ↑", _mean("shares"), share)),
+    ("difference from convex CCA (95 % interval)", "gain", certain),
+]
+TENSORS: list[Column] = [
+    *(("elements known", "share"), ("method", "name"), ("error ↓", _mean("errors"), share)),
+    ("difference from overlapped norms (95 % interval)", "gain", certain),
+]
+CORRUPTED: list[Column] = [
+    *(("share reversed", "share"), ("model", "name"), ("RMSE ↓", "rmse", ".4f"), ("rank", "rank")),
+    *(("outliers", lambda row: row.get("found", "")), ("reversed among them", lambda row: row.get("precision"), share)),
+    *(("found of reversed", lambda row: row.get("recall"), share),),
+    ("difference in squared error (95 % interval)", lambda row: row.get("gain"), certain),
+]
 TOPICS: list[Column] = [
     *(("model", "name"), ("NPMI ↑", "npmi", share), ("C_V ↑", "c_v", share), ("diversity ↑", "diversity", share)),
     *(("perplexity ↓", "perplexity", ".0f"), ("zeros, words", "zeros_of_words", share)),
@@ -86,6 +128,9 @@ LABELS: list[Column] = [
 ]
 SECTIONS: dict[str, Section] = {
     "demonstrations": ("Stochastic gradients and the truncated SVD", _demonstrations),
+    "convex": ("Convex models on planted data", _convex),
+    "tensors": ("Planted tensors of shape 20 x 18 x 16", lambda rows: tabulate(TENSORS, rows)),
+    "corrupted": ("MovieLens 100K, first fold, with reversed training ratings", _corrupted),
     "ratings": ("MovieLens 100K: RMSE, predictions clipped to 1 to 5", _errors),
     "listens": ("Last.fm: RMSE of logarithms of listening counts, a fifth held out", _errors),
     "lastfm": ("Last.fm: recommended artists, a fifth of the cells held out", _recommended),

@@ -13,6 +13,7 @@ from polyadic.completion.pairwise_ranking import PairwiseRanking
 from polyadic.completion.robust_pca import RobustPCA
 from polyadic.completion.table_completion import TableCompletion
 from polyadic.completion.trace_norm import TraceNormCompletion
+from polyadic.completion.trace_norm_sums import ConvexCCA, TraceNormSum
 from polyadic.completion.transductive import TransductiveCompletion
 from polyadic.core.losses import Logistic
 
@@ -75,6 +76,16 @@ EXAMPLES = [
         make=lambda: TraceNormCompletion(0.5, offsets="biases", debias=True, max_iter=20, threads=1),
         fit=lambda model: model.fit(KNOWN),
         ask=lambda model: [predicted(model), model.transform(KNOWN), model.gap_, model.largest_penalty(KNOWN)],
+    ),
+    Example(
+        make=lambda: TraceNormSum(0.5, form="latent", max_iter=20),
+        fit=lambda model: model.fit(KNOWN),
+        ask=lambda model: [predicted(model), model.ranks_, model.gap_],
+    ),
+    Example(
+        make=lambda: ConvexCCA(0.5, max_iter=20),
+        fit=lambda model: model.fit([KNOWN[:, :4], KNOWN[:, 4:]]),
+        ask=lambda model: [model.transform([X[:3, :4], X[:3, 4:]]), *model.predict([KNOWN[:3, :4], X[:3, 4:]])],
     ),
     Example(
         make=lambda: ConvexCollective(0.5, max_iter=20, threads=1),

@@ -4,6 +4,7 @@ from polyadic.core.lazy import attach
 
 HOMES = {
     "BayesianMatrixFactorization": "polyadic.completion.bayesian",
+    "ConvexCCA": "polyadic.completion.trace_norm_sums",
     "ConvexCollective": "polyadic.completion.convex_collective",
     "GeneralizedPCA": "polyadic.completion.generalized_pca",
     "ImplicitFactorization": "polyadic.completion.implicit",
@@ -14,6 +15,7 @@ HOMES = {
     "StochasticMatrixFactorization": "polyadic.completion.factorization",
     "TableCompletion": "polyadic.completion.table_completion",
     "TraceNormCompletion": "polyadic.completion.trace_norm",
+    "TraceNormSum": "polyadic.completion.trace_norm_sums",
     "TransductiveCompletion": "polyadic.completion.transductive",
 }
 __all__ = sorted(HOMES)  # noqa: PLE0605 # the names are strings

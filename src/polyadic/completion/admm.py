@@ -1,20 +1,26 @@
-r"""Alternating direction method of multipliers (ADMM) for trace norm minimisation and robust PCA.
+r"""Alternating direction method of multipliers (ADMM) for sums of trace norms and robust PCA.
 
-.. math:: \min_M f(P M) + \lambda \|M\|_*, \qquad \min_{L + S = X} \|L\|_* + \lambda \|S\|_1
+.. math:: \min_x f(P x) + \sum_k \lambda_k \|A_k x\|_*, \qquad \min_{L + S = X} \|L\|_* + \lambda \|S\|_1
 
-A copy :math:`Z = M` is shrunk, M is fitted to the observed cells and the copy, and multipliers U enforce their
-agreement. Dense matrices are stored and decomposed, so this is for some thousand rows or columns.
+:math:`A_k` arranges elements of x as a matrix: a block of a matrix, or an unfolding of a tensor. Copies
+:math:`Z_k = A_k x` are shrunk, x is fitted to the observed cells and the copies, and multipliers enforce their
+agreement. In the latent form each norm has a matrix of its own, and the observed cells are those of their sum:
+
+.. math:: \min_Z f(P \textstyle\sum_k A_k^\top Z_k) + \sum_k \lambda_k \|Z_k\|_*
+
+Dense matrices are stored and decomposed, so this is for some thousand rows or columns.
 
 References
 ----------
 Boyd, Parikh, Chu, Peleato, Eckstein (2011), Distributed optimization and statistical learning via the alternating
 direction method of multipliers, sections 3 and 7.
+Tomioka, Hayashi, Kashima (2010), Estimation of low-rank tensors via convex optimization, section 3.
 Candes, Li, Ma, Wright (2011), Robust principal component analysis?, algorithm 1.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +30,7 @@ from polyadic.core.linalg.spectral import MAX_DENSE, Spectral
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,6 +41,8 @@ if TYPE_CHECKING:
 
 IMBALANCE, FACTOR = 10.0, 2.0
 """If one residual exceeds the other by this factor, the penalty parameter changes by the second (Boyd, eq. 3.13)."""
+LATENT = 10.0
+"""Weight of the dual residual in the latent form, which saved two thirds of the steps."""
 COPIES = 12
 """Number of dense matrices held at once, including those of a singular value decomposition."""
 MAX_INNER_STEPS, REL_TOL = 100, 1e-12
@@ -46,25 +54,92 @@ def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
 
     The factors are those of :func:`~polyadic.core.solvers.trace_norm.proximal_gradient`.
     """
-    check_size(problem.pattern.shape)
-    smooth: Any = problem.smooth
-    known = problem.pattern.rows, problem.pattern.columns
-    U, rho = np.zeros(problem.pattern.shape), smooth.curvature
-    Z = _shrunk_whole(U, 1.0)
-    copy = Z.toarray()
-    while True:
+    pattern = problem.pattern
+    norm = NormTerm(np.arange(pattern.shape[0] * pattern.shape[1]).reshape(pattern.shape), problem.penalty)
+    known = norm.cells[pattern.rows, pattern.columns]
+    for _, (Z,), _ in _iterates(problem.smooth, known, [norm], latent=False):
         yield Sweep([*Z], problem.objective(Z))
-        M = copy - U
-        M[known] = _nearest(smooth, M[known], rho)
-        Z, before = _shrunk_whole(M + U, problem.penalty / rho), copy
-        copy = Z.toarray()
-        primal, dual = float(((M - copy) ** 2).sum()), rho**2 * float(((copy - before) ** 2).sum())
+
+
+class NormTerm(NamedTuple):
+    """Trace norm of the matrix ``x[cells]`` of elements of a flat array x, each at most once, times a penalty."""
+
+    cells: NDArray[np.int64]
+    penalty: float
+
+
+def trace_norm_sum(
+    smooth: Any, known: NDArray[np.int64], norms: Sequence[NormTerm], *, latent: bool, tol: float
+) -> Iterator[Sweep]:
+    """Minimize a loss of known elements, each in one matrix at least, plus trace norms of matrices of elements.
+
+    Yields the array, a lower bound of the objective, and the factors of the shrunk matrices. Ends when the relative
+    duality gap is at most ``tol``.
+    """
+    count, bound = np.maximum(_scatter(norms, [np.ones(term.cells.shape) for term in norms]), 1), -np.inf
+    for x, Z, W in _iterates(smooth, known, norms, latent=latent):
+        y, G = smooth.gradient(x[known]), np.zeros_like(x)
+        G[known] = y
+        if latent:
+            sizes, W = [M.norm for M in Z], [-G[term.cells] for term in norms]  # noqa: PLW2901
+        else:  # multipliers that add up to the gradient, with its sign changed
+            sizes = [float(np.linalg.norm(x[term.cells], "nuc")) for term in norms]
+            excess = (_scatter(norms, W) + G) / count
+            W = [w - excess[term.cells] for w, term in zip(W, norms, strict=True)]  # noqa: PLW2901
+        shares = (term.penalty / (float(np.linalg.norm(w, 2)) or np.inf) for w, term in zip(W, norms, strict=True))
+        bound = max(bound, -smooth.conjugate(y * min(1.0, *shares)))
+        objective = smooth.value(x[known]) + sum(t.penalty * size for t, size in zip(norms, sizes, strict=True))
+        yield Sweep([x, np.array(bound), *(array for M in Z for array in M)], objective)
+        if objective - bound <= tol * abs(objective):
+            return
+
+
+def _iterates(
+    smooth: Any, known: NDArray[np.int64], norms: Sequence[NormTerm], *, latent: bool
+) -> Iterator[tuple[Array, list[Spectral], list[Array]]]:
+    """Yield the array, the shrunk matrices and their multipliers of each step of ADMM."""
+    for term in norms:
+        check_size(term.cells.shape)
+    count, rho = np.maximum(_scatter(norms, [np.ones(term.cells.shape) for term in norms]), 1), smooth.curvature
+    U: list[Array] = [np.zeros(term.cells.shape) for term in norms]
+    Z, x = [_shrunk_whole(u, 1.0) for u in U], np.zeros(len(count))
+    copies = [M.toarray() for M in Z]
+    while True:
+        yield x, Z, [rho * u for u in U]
+        targets = [copy - u for copy, u in zip(copies, U, strict=True)]
+        x = _scatter(norms, targets)
+        if latent:  # elements of all summands move by the same amount
+            moved = np.zeros_like(x)
+            moved[known] = (_nearest(smooth, x[known], rho / count[known]) - x[known]) / count[known]
+            wanted = [M + moved[term.cells] for M, term in zip(targets, norms, strict=True)]
+        else:
+            x /= count
+            x[known] = _nearest(smooth, x[known], rho * count[known])
+            wanted = [x[term.cells] for term in norms]
+        Z = [_shrunk_whole(M + u, term.penalty / rho) for M, u, term in zip(wanted, U, norms, strict=True)]
+        before, copies = copies, [M.toarray() for M in Z]
+        x = _scatter(norms, copies) if latent else x
+        primal = sum(float(((M - copy) ** 2).sum()) for M, copy in zip(wanted, copies, strict=True))
+        moves = sum(float(((copy - old) ** 2).sum()) for copy, old in zip(copies, before, strict=True))
+        dual = (rho * LATENT if latent else rho) ** 2 * moves
         change = FACTOR if primal > IMBALANCE**2 * dual else 1 / FACTOR if dual > IMBALANCE**2 * primal else 1.0
-        U, rho = (U + M - copy) / change, rho * change
+        U = [(u + M - copy) / change for u, M, copy in zip(U, wanted, copies, strict=True)]
+        rho *= change
 
 
-def _nearest(smooth: CellLosses, v: Array, rho: float) -> Array:
-    r"""Evaluate the proximal operator of the loss for each cell, :math:`\arg\min_m f(m) + \tfrac\rho2 \|m - v\|^2`."""
+def _scatter(norms: Sequence[NormTerm], matrices: Sequence[Array]) -> Array:
+    """Return the flat array to whose elements matrices of elements add up."""
+    x = np.zeros(1 + max(int(term.cells.max()) for term in norms))
+    for term, M in zip(norms, matrices, strict=True):
+        x[term.cells] += M
+    return x
+
+
+def _nearest(smooth: CellLosses, v: Array, rho: Any) -> Array:
+    r"""Evaluate the proximal operator of the loss for each cell, :math:`\arg\min_m f(m) + \tfrac\rho2 \|m - v\|^2`.
+
+    ``rho`` may differ between cells.
+    """
     m = v
     curvature = smooth.loss.curvature * (1.0 if smooth.weights is None else smooth.weights)
     for _ in range(MAX_INNER_STEPS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -47,21 +47,30 @@ class ConvexCollective(Model):
     .. math:: \min_{Z = Z^\top} \sum_t w_t \sum_{(i, j)\ \mathrm{known}} \ell_t(x^{(t)}_{ij}, \mu_t + z_{r_t(i) c_t(j)})
               + \lambda \|Z\|_*
 
-    Blocks without a relation, such as those on the diagonal, are unconstrained. With a single relation the trace norm
-    of Z is twice that of the block, so the result is that of
+    By default Z is positive semidefinite, and its trace norm is its trace. This is the convex relaxation of
+    :math:`Z = U U^\top` with the penalty :math:`\lambda \|U\|_F^2`: one factor matrix for each entity type, as in
+    :class:`~polyadic.completion.coupled.collective.CollectiveFactorization`. With ``relaxation="symmetric"`` Z may have
+    negative eigenvalues, so that the minimum is at most as large. The two are equivalent if the entity types can be
+    divided into two groups such that every relation is between the groups. They differ in general for three types with
+    a relation between each two, and for relations within a type.
+
+    Blocks without a relation, such as those on the diagonal, are not observed. With a single relation between two types
+    the trace norm of Z is twice that of the block, so the result is that of
     :class:`~polyadic.completion.trace_norm.TraceNormCompletion` with twice the penalty.
 
     Parameters
     ----------
     penalty : float
         Penalty :math:`\lambda` on the trace norm.
+    relaxation : {"positive", "symmetric"}
+        Whether Z is positive semidefinite or any symmetric matrix.
     tol : float
         Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
     matrix_ : Spectral
-        Z. Columns of U are those of V or their negatives.
+        Z. Columns of U are those of V, or their negatives for negative eigenvalues.
     rank_ : int
         Rank of Z.
     gap_ : float
@@ -89,6 +98,7 @@ class ConvexCollective(Model):
 
     penalty: Positive = 1.0
     _: KW_ONLY
+    relaxation: Literal["positive", "symmetric"] = "positive"
     max_iter: Count = 1000
     tol: Amount = 1e-3
     threads: Threads = None
@@ -125,7 +135,7 @@ class ConvexCollective(Model):
         spot = np.argsort(order)
         ends = np.cumsum([len(part.x) for part in losses])
         smooth = SeparableSum([(spot[e - len(part.x) : e], part) for e, part in zip(ends, losses, strict=True)])
-        problem = Problem(pattern, smooth, float(self.penalty))
+        problem = Problem(pattern, smooth, float(self.penalty), positive=self.relaxation == "positive")
         sweeps = proximal_gradient(problem)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self._keep(answer.result)

@@ -25,7 +25,7 @@ from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.methods import Method, refuse_unused
-from polyadic.core.model import Amount, Model, Natural, Seed, Threads, Within
+from polyadic.core.model import Amount, Model, Natural, Positive, Seed, Threads, Within
 from polyadic.core.selection import Selection, select
 from polyadic.core.settings import BUDGET
 from polyadic.metrics.figures import conformal_radius
@@ -83,6 +83,9 @@ class TableCompletion(Model):
         cells).
     alpha : float, optional
         Confidence added to a cell with the mean count (method implicit) (default: selected on held-out cells).
+    outlier_penalty : float, optional
+        Penalty on outliers, in units of the values (method trace-norm): a cell whose residual exceeds it is an outlier,
+        which has a bounded effect on the predictions (default: no outliers). It must be less than the ridge.
     choose : bool
         Use held-out cells to select the settings that are not given. Tables of less than 100 cells use the defaults of
         the method.
@@ -133,6 +136,7 @@ class TableCompletion(Model):
     rank: Natural | None = None
     ridge: Amount | None = None
     alpha: Amount | None = None
+    outlier_penalty: Positive | None = None
     choose: bool = True
     budget: Amount | None = BUDGET
     hold_out: Annotated[float, Within(0, 0.9)] = 0.0
@@ -485,11 +489,33 @@ class TableCompletion(Model):
             for value, some in zip(values.tolist(), parts.tolist(), strict=True)
         ]
 
+    def outliers(self) -> list[tuple[Any, Any, float]]:
+        """Return the row, the column and the outlier of each outlying cell, the largest first.
+
+        The outlier is the part of the value that the model takes to be an error. There is none without
+        ``outlier_penalty``.
+
+        Examples
+        --------
+        >>> table = [(i, j, i + j + 9.0 * (i == j == 2)) for i in range(8) for j in range(8)]
+        >>> model = TableCompletion("trace-norm", ridge=5, outlier_penalty=1, choose=False).fit(table)
+        >>> [(row, column) for row, column, _ in model.outliers()]
+        [(2, 2)]
+        """
+        check_is_fitted(self)
+        if self.outlier_penalty is None:
+            return []
+        S = self.model_.outliers_.tocoo()
+        order = np.argsort(-np.abs(S.data), kind="stable")
+        named = ([names[k] for k in at[order]] for names, at in ((self.rows_, S.row), (self.columns_, S.col)))
+        return list(zip(*named, S.data[order].tolist(), strict=True))
+
     def facts(self) -> dict[str, Any]:
         """Summarize the size of the table, the connected components, and the error on held-out cells."""
         check_is_fitted(self)
         (rows, columns), cells = self.known_.shape, len(self.known_.values)
         facts: dict[str, Any] = {"method": self.method, "rows": rows, "columns": columns, "cells": cells}
+        facts |= {"outliers": len(self.outliers())} if self.outlier_penalty is not None else {}
         facts |= {"share_known": cells / (rows * columns), "parts": len(self.parts_), "largest_part": [*self.parts_[0]]}
         return facts | ({"held_out": self.hold_out, **self.held_out_} if self.held_out_ else {})
 

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +19,7 @@ from polyadic.completion.cells import cells_of, pairs
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
-from polyadic.core.losses import Convex, Logistic, Squared
+from polyadic.core.losses import Convex, Logistic, Squared, WithOutliers
 from polyadic.core.model import Amount, Callback, Count, Positive, Threads, Transformer
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
@@ -112,7 +113,8 @@ def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
     """Raise InputError if a loss is not supported or if values are invalid for the loss."""
     if not (hasattr(loss, "conjugate") and hasattr(loss, "curvature")):
         raise InputError(f"loss must be Squared(), Huber() or Logistic() of polyadic.core.losses; got {loss!r}", "loss")
-    if isinstance(loss, Logistic) and len(x) and not 0 <= x.min() <= x.max() <= 1:
+    plain = loss.loss if isinstance(loss, WithOutliers) else loss
+    if isinstance(plain, Logistic) and len(x) and not 0 <= x.min() <= x.max() <= 1:
         raise InputError("values must be from 0 to 1 for the logistic loss; rescale them, or use another loss")
 
 
@@ -129,6 +131,14 @@ class TraceNormCompletion(Transformer, CompletionModel):
     result of the fit. The problem is convex, and the fit ends when the duality gap shows that the objective is within
     ``tol`` of its minimum, or when rounding prevents further progress.
 
+    With ``outlier_penalty``, the matrix is a sum of a low-rank and a sparse matrix,
+
+    .. math:: \min_{M, S} \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij} + s_{ij})
+              + \lambda \|M\|_* + \kappa \|S\|_1
+
+    S is eliminated in closed form (:class:`~polyadic.core.losses.WithOutliers`), so that all methods can be used.
+    Predictions do not include S. :class:`~polyadic.completion.robust_pca.RobustPCA` has an equality instead of a loss.
+
     Parameters
     ----------
     penalty : float
@@ -142,6 +152,10 @@ class TraceNormCompletion(Transformer, CompletionModel):
     loss : Convex
         Loss of a cell: :class:`~polyadic.core.losses.Squared`, :class:`~polyadic.core.losses.Huber`, or
         :class:`~polyadic.core.losses.Logistic` for values from 0 to 1, with log-odds as predictions.
+    outlier_penalty : float, optional
+        L1 penalty :math:`\kappa` on the outliers S. A cell is an outlier if the derivative of its loss exceeds
+        :math:`\kappa`: for the squared loss, if its residual does; for the logistic loss with labels 0 and 1, if the
+        label has a probability below :math:`1 - \kappa`. No cell is an outlier if :math:`\kappa \ge \lambda`.
     offsets : {"mean", "biases", "none"}
         Offsets fitted before M: a mean, or also biases of rows and columns.
     bias_ridge : float
@@ -164,11 +178,15 @@ class TraceNormCompletion(Transformer, CompletionModel):
         sweep.
     offsets_ : Offsets
         Fitted offsets.
+    outliers_ : csr_array of shape (rows, columns)
+        S, if ``outlier_penalty`` is set.
 
     References
     ----------
     Mazumder, Hastie, Tibshirani (2010), Spectral regularization algorithms for learning large incomplete matrices.
     Jaggi, Sulovsky (2010), A simple algorithm for nuclear norm regularized problems.
+    Bouchard, Naradowsky, Riedel, Rocktäschel, Vlachos (2015), Matrix and tensor factorization methods for natural
+    language processing, ACL tutorial, slide "Combining regularizations", for outliers.
 
     Examples
     --------
@@ -186,6 +204,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
     method: Literal["fista", "soft-impute", "frank-wolfe", "admm"] = "fista"
     radius: Positive | None = None
     loss: Convex = Squared()
+    outlier_penalty: Positive | None = None
     offsets: Kind = "mean"
     bias_ridge: Amount = 1.0
     debias: bool = False
@@ -225,7 +244,8 @@ class TraceNormCompletion(Transformer, CompletionModel):
         """
         del y
         self.check()
-        problem, offsets = self._problem(cells_of(X))
+        cells = cells_of(X)
+        problem, offsets = self._problem(cells)
         sweeps = self._sweeps(problem, start)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self._keep(answer.result)
@@ -235,6 +255,10 @@ class TraceNormCompletion(Transformer, CompletionModel):
         self.gaps_, self.rank_ = answer.gaps, self.start_.rank
         self.multiplier_ = problem.penalty if isinstance(problem, Problem) else problem.multiplier(answer.M)
         self.matrix_ = refit(self.start_, problem.pattern, problem.smooth) if self.debias else self.start_
+        if isinstance(self.cell_loss, WithOutliers):
+            s = self.cell_loss.outlier(cells.values, self._predict(cells.rows, cells.columns))
+            at = np.flatnonzero(s)
+            self.outliers_ = csr_array((s[at], (cells.rows[at], cells.columns[at])), shape=cells.shape)
         return self
 
     def update(self, X: Any) -> Self:
@@ -275,6 +299,11 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return self._problem(cells_of(X))[0].largest_penalty()
 
     @property
+    def cell_loss(self) -> Convex:
+        """Loss of a cell, minimized over its outlier if ``outlier_penalty`` is set."""
+        return self.loss if self.outlier_penalty is None else WithOutliers(self.loss, float(self.outlier_penalty))
+
+    @property
     def _shape(self) -> tuple[int, int]:
         return len(self.matrix_.U), len(self.matrix_.V)
 
@@ -303,12 +332,14 @@ class TraceNormCompletion(Transformer, CompletionModel):
         pairs(cells.rows, cells.columns, (cells.shape[0], len(self.matrix_.V)))
         o = self.offsets_.mean + self.offsets_.columns[cells.columns]
         V = self.start_.V * np.sqrt(self.start_.s)
-        return rows_given_columns(cells, V, loss=self.loss, offsets=o, ridge=self.multiplier_, threads=self._threads)
+        return rows_given_columns(
+            cells, V, loss=self.cell_loss, offsets=o, ridge=self.multiplier_, threads=self._threads
+        )
 
     def _problem(self, cells: ObservedEntries) -> tuple[Problem | Ball, Offsets]:
-        offsets = fit_offsets(cells, self.loss, self.offsets, ridge=self.bias_ridge)
+        offsets = fit_offsets(cells, self.cell_loss, self.offsets, ridge=self.bias_ridge)
         pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads)
-        smooth = CellLosses(cells.values, self.loss, offsets=offsets.at(cells.rows, cells.columns))
+        smooth = CellLosses(cells.values, self.cell_loss, offsets=offsets.at(cells.rows, cells.columns))
         if self.radius is not None:
             return Ball(pattern, smooth, self.radius), offsets
         return Problem(pattern, smooth, float(self.penalty)), offsets
@@ -420,7 +451,7 @@ def choose_penalty(model: TraceNormCompletion, X: Any, *, seed: int = 0) -> Pena
         if fitted.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
         predicted = fitted.predict(cells.rows[out], cells.columns[out])
-        losses.append(float(model.loss.value(cells.values[out], predicted).mean()))
+        losses.append(float(model.cell_loss.value(cells.values[out], predicted).mean()))
         ranks.append(fitted.rank_)
         if len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE:
             break

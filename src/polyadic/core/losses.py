@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from scipy.special import entr, expit, xlogy
+from scipy.special import entr, expit, logit, xlogy
 
 from polyadic.core.errors import check_number
 
@@ -44,6 +44,9 @@ class Convex(Loss, Protocol):
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         r"""Return the convex conjugate :math:`\sup_m y m - f(x, m)` of the loss of each entry."""
 
+    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Return a prediction at which the derivative is ``y``."""
+
 
 @dataclass(frozen=True)
 class Squared:
@@ -70,6 +73,10 @@ class Squared:
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return the convex conjugate of the loss of each entry."""
         return y * (x + 0.5 * y)
+
+    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Return the prediction at which the derivative is ``y``."""
+        return x + y
 
 
 @dataclass(frozen=True)
@@ -135,6 +142,10 @@ class Logistic:
         """Return the convex conjugate of the loss of each entry; infinite unless ``x + y`` is between 0 and 1."""
         return -entr(x + y) - entr(1 - x - y)
 
+    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Return the prediction at which the derivative is ``y``; ``x + y`` is between 0 and 1."""
+        return logit(x + y)
+
 
 @dataclass(frozen=True)
 class Huber:
@@ -165,6 +176,62 @@ class Huber:
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return the convex conjugate of the loss of each entry; infinite where ``abs(y)`` exceeds ``delta``."""
         return np.where(np.abs(y) <= self.delta, y * (x + 0.5 * y), np.inf)
+
+    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Return a prediction at which the derivative is ``y``, the one nearest to x."""
+        return x + y
+
+
+@dataclass(frozen=True)
+class WithOutliers:
+    r"""Loss minimized over an outlier s of each entry, with an L1 penalty: :math:`\min_s \ell(x, m + s) + \lambda |s|`.
+
+    Its derivative is that of :math:`\ell`, clipped to :math:`\pm\lambda`, so it is :math:`\ell` up to that slope and
+    linear beyond. With the squared loss it is the Huber loss with :math:`\delta = \lambda`.
+
+    Examples
+    --------
+    >>> x, m = np.array([0.0, 0.0]), np.array([1.0, 3.0])
+    >>> loss = WithOutliers(Squared(), 1.0)
+    >>> loss.value(x, m).tolist(), loss.outlier(x, m).tolist()
+    ([0.5, 2.5], [0.0, -2.0])
+    """
+
+    loss: Convex
+    penalty: float
+    zeros: ClassVar[Zeros | None] = None
+
+    def __post_init__(self) -> None:
+        check_number("penalty", self.penalty, above=True)
+
+    @property
+    def curvature(self) -> float:
+        """Lipschitz constant of the derivative, that of the loss."""
+        return self.loss.curvature
+
+    def outlier(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Return the outlier of each entry, zero where the derivative is not clipped."""
+        y, s = self.grad(x, m), np.zeros_like(m)
+        at = self.loss.grad(x, m) != y
+        s[at] = self.loss.inverse(x[at], y[at]) - m[at]
+        return s
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Return the loss of each entry."""
+        s = self.outlier(x, m)
+        return self.loss.value(x, m + s) + self.penalty * np.abs(s)
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Return the derivative of the loss of each entry with respect to the prediction."""
+        return np.clip(self.loss.grad(x, m), -self.penalty, self.penalty)
+
+    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Return the convex conjugate of the loss of each entry; infinite where ``abs(y)`` exceeds the penalty."""
+        return np.where(np.abs(y) <= self.penalty, self.loss.conjugate(x, y), np.inf)
+
+    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Return a prediction at which the derivative is ``y``, without an outlier."""
+        return self.loss.inverse(x, y)
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,13 @@ def soft_threshold(operator: Any, threshold: float, *, near: Spectral, tol: floa
     return Spectral(U[:, kept], s[kept] - threshold, np.ascontiguousarray(Vt[kept].T))
 
 
-def soft_threshold_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
+def soft_threshold_symmetric(
+    operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0, positive: bool = False
+) -> Spectral:
     """Soft-threshold the eigenvalues of a symmetric matrix, without checking its symmetry.
 
-    Columns of U are plus or minus those of V. Parameters are those of :func:`soft_threshold`.
+    Columns of U are plus or minus those of V. With ``positive``, negative eigenvalues become zero: the proximal
+    operator of the trace of positive semidefinite matrices. Parameters are those of :func:`soft_threshold`.
     """
     check_number("threshold", threshold)
     n = operator.shape[0]
@@ -120,9 +123,21 @@ def soft_threshold_symmetric(operator: Any, threshold: float, *, near: Spectral,
         _check_size(n)
         pairs = np.linalg.eigh(finite(_whole(operator)))
     w, V = pairs
-    falling = np.argsort(-np.abs(w), kind="stable")[: int((np.abs(w) > threshold).sum())]
-    w, V = w[falling], V[:, falling]
-    return Spectral(V * np.sign(w), np.abs(w) - threshold, V)
+    size = w if positive else np.abs(w)
+    falling = np.argsort(-size, kind="stable")[: int((size > threshold).sum())]
+    size, V = size[falling], V[:, falling]
+    return Spectral(V * np.sign(w[falling]), size - threshold, V)
+
+
+def largest_eigenvalue(operator: Any, *, tol: float, seed: int = 0) -> float:
+    """Return an upper bound on the largest eigenvalue of a symmetric matrix; ``tol`` is its relative accuracy."""
+    from scipy.sparse.linalg import eigsh
+
+    n = operator.shape[0]
+    if n <= DENSE_SIZE:
+        return float(np.linalg.eigvalsh(finite(_whole(operator)))[-1])
+    (w,), v = eigsh(operator, 1, which="LA", v0=np.random.default_rng(seed).standard_normal(n), tol=tol)
+    return float(w + np.linalg.norm(operator @ v - w * v))
 
 
 def top_singular_pair(

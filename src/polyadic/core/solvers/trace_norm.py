@@ -42,6 +42,7 @@ from polyadic.core.kernels import cp_predict
 from polyadic.core.linalg.spectral import (
     Spectral,
     distance,
+    largest_eigenvalue,
     plus_low_rank,
     soft_threshold,
     soft_threshold_symmetric,
@@ -129,11 +130,16 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    r"""Minimization of a convex loss :math:`f` of the known cells plus :math:`\lambda` times the trace norm."""
+    r"""Minimization of a convex loss :math:`f` of the known cells plus :math:`\lambda` times the trace norm.
+
+    With ``positive``, a symmetric M must be positive semidefinite, so that its trace norm is its trace. The dual
+    constraint is then that no eigenvalue of :math:`-P^\top y` exceeds :math:`\lambda`.
+    """
 
     pattern: Pattern
     smooth: Smooth
     penalty: float
+    positive: bool = False
 
     def __post_init__(self) -> None:
         check_number("penalty", self.penalty)
@@ -158,13 +164,18 @@ class Problem:
         The step along ``y`` starts from a combination of matrices.
         """
         operator = plus_low_rank(self.pattern.spread(-self.step * y), parts)
-        shrink = soft_threshold_symmetric if self.pattern.symmetric else soft_threshold
-        return shrink(operator, self.step * self.penalty, near=near, tol=tol)
+        if self.pattern.symmetric:
+            threshold = self.step * self.penalty
+            return soft_threshold_symmetric(operator, threshold, near=near, tol=tol, positive=self.positive)
+        return soft_threshold(operator, self.step * self.penalty, near=near, tol=tol)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
         """Return a lower bound on the minimum of the objective, which is tight at the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
-        _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
+        if self.positive:
+            norm = max(largest_eigenvalue(-self.pattern.spread(y), tol=tol), 0.0) if y.any() else 0.0
+        else:
+            _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
         return -self.smooth.conjugate(y * min(1.0, self.penalty / norm) if norm else y)
 
     def largest_penalty(self) -> float:
