@@ -31,7 +31,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import factorized
 
 from polyadic.core import resources
@@ -54,6 +54,10 @@ if TYPE_CHECKING:
 
 Statistic = Literal["string", "prefix", "factor"]
 Structure = Literal["constrained", "averaged"]
+RIDGE = 1e-9
+"""Added to the normal equations, as some values may be undetermined."""
+STEP = 50.0
+"""Step of ADMM relative to the penalty, for probabilities observed as sums."""
 EXACT, GAP = 1e-8, 1e-4
 """Residual of singular vectors, and duality gap at which the solver stops."""
 
@@ -224,14 +228,18 @@ def completed_hankel(
     return with_values(table, f[cells])
 
 
-def least_trace_norm(cells: Any, sums: Any, observed: Array, shape: tuple[int, int], penalty: float) -> Iterator[Sweep]:
+def least_trace_norm(
+    cells: Any, sums: Any, observed: Array, shape: tuple[int, int], penalty: float, *, step: float = 1.0
+) -> Iterator[Sweep]:
     r"""Fit values to sums of them, with a trace norm penalty on a matrix of other sums, by ADMM.
 
     .. math:: \min_f \tfrac12 \|B f - y\|^2 + \lambda \|\mathrm{mat}(C f)\|_*
 
-    ``cells`` is C, ``sums`` is B and ``observed`` is y. At the start, each sum is divided equally.
+    ``cells`` is C, ``sums`` is B and ``observed`` is y. At the start, each sum is divided equally. Singular values are
+    shrunk by ``penalty / step``.
     """
-    solve = factorized((cells.T @ cells + sums.T @ sums).tocsc())
+    normal = step * (cells.T @ cells) + sums.T @ sums
+    solve = factorized((normal + RIDGE * step * eye_array(normal.shape[0])).tocsc())
     data = sums.T @ observed
     f = data / np.maximum(sums.T @ sums.sum(axis=1), 1)
     U, near = np.zeros(shape), zero(*shape)
@@ -239,10 +247,10 @@ def least_trace_norm(cells: Any, sums: Any, observed: Array, shape: tuple[int, i
         H = (cells @ f).reshape(shape)
         norm = float(np.linalg.svd(H, compute_uv=False).sum())
         yield Sweep([f], 0.5 * float(((observed - sums @ f) ** 2).sum()) + penalty * norm)
-        near = soft_threshold(H + U, penalty, near=near, tol=EXACT)
+        near = soft_threshold(H + U, penalty / step, near=near, tol=EXACT)
         Z = near.toarray()
         U = U + H - Z
-        f = solve(data + cells.T @ (Z - U).ravel())
+        f = solve(data + step * (cells.T @ (Z - U).ravel()))
 
 
 def selection(which: NDArray[np.int64], size: int) -> Any:

@@ -33,6 +33,7 @@ from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RARE, hull_automaton, maximized, svd_automaton
 from polyadic.sequences.hankel import (
     GAP,
+    STEP,
     Hankel,
     Statistic,
     hankel,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
 EDIT_PASSES = 15
 """EM passes of the transducer with one state."""
-COMPLETION_STEPS = 3000
+COMPLETION_STEPS = 1000
 """Maximum number of iterations of the completion."""
 BLUR = 0.1
 """Weight of the transducer with one state before EM, which never changes zeros."""
@@ -162,20 +163,19 @@ class SpectralTransducer(Model):
             raise InputError("method='completion' is for pairs that are not aligned; set aligned=False", "aligned")
         read, written = map(_without_gaps, (inputs, outputs)) if self.aligned else (inputs, outputs)
         self.inputs_, self.outputs_ = known_symbols(read), known_symbols(written)
-        x, y = self._coded(read, written)
-        ids = np.arange((len(self.inputs_) + 1) * (len(self.outputs_) + 1))
-        ids[-1] = -1
-        ids = ids.reshape(len(self.inputs_) + 1, -1)
+        pairs = self._coded(read, written)
+        ids: Ids = np.arange((len(self.inputs_) + 1) * (len(self.outputs_) + 1)).reshape(len(self.inputs_) + 1, -1)
+        ids[-1, -1] = -1
         if self.method == "completion":
-            table, result = completed_pairs(x, y, ids, self.max_length, self.penalty, self.callback)
+            table, result = completed_pairs(*pairs, ids, self.max_length, self.penalty, self.callback)
             self._keep(result)
             automaton = svd_automaton(table, self.rank, scaling=0.0)
         else:
-            data = self._given(inputs, outputs, ids) if self.aligned else _edited(x, y, ids)
+            data = self._given(inputs, outputs, ids) if self.aligned else _edited(*pairs, ids)
             used = np.union1d(data.symbols, np.append(ids[:-1, -1], ids[-1, :-1]))
             ids = np.where(np.isin(ids, used), np.searchsorted(used, ids), -1)
             data = data._replace(symbols=np.searchsorted(used, data.symbols))
-            automaton = self._learned(data, len(used), x, y, ids)
+            automaton = self._learned(data, len(used), *pairs, ids)
         self.transducer_, self.rank_ = WeightedTransducer(automaton, ids), automaton.rank
         return self
 
@@ -346,12 +346,12 @@ def completed_pairs(
             places.append((numbers.setdefault(pair, len(numbers)), at))
     counts = np.zeros(len(numbers))
     for s, t in zip(x.split(x.symbols), y.split(y.symbols), strict=True):
-        if (at := numbers.get((tuple(s), tuple(t)))) is not None:
-            counts[at] += 1 / n
+        if (tuple(s), tuple(t)) in numbers:
+            counts[numbers[tuple(s), tuple(t)]] += 1 / n
     C, B = (
         selection(which, len(aligned)),
         csr_array((np.ones(len(places)), np.array(places).T), shape=(len(numbers), len(aligned))),
     )
-    steps = least_trace_norm(C, B, counts, which.shape, penalty)
+    steps = least_trace_norm(C, B, counts, which.shape, penalty, step=STEP * penalty)
     result = run(steps, max_iter=COMPLETION_STEPS, tol=GAP, callback=callback)
     return with_values(table, result.factors[0][which]), result

@@ -111,7 +111,8 @@ class WeightedTransducer:
         G, ahead = self._written, [self.automaton.alpha_inf]  # weights of the rest of the input
         for a in x[::-1]:
             ahead.append(self._read(self.ids[a]).sum(axis=0) @ (G @ ahead[-1]))
-        now, log = {(): self.automaton.alpha0}, 0.0
+        now: States = {(): self.automaton.alpha0}
+        log = 0.0
         for i, rest in enumerate(ahead[::-1]):
             lengths = list(map(len, now)) or [0]
             for length in range(min(lengths), max(lengths) + MAX_INSERTED):

@@ -22,7 +22,8 @@ def pair_values(x: Coded, y: Coded, ids: NDArray[Any], *, start: Array, A: Array
 
     ``ids[a, b]`` is the symbol of the automaton that reads a and writes b, or -1; the last row and column are gaps.
     """
-    return _summed(x, y, ids, start, A, stop, count=False)[:2]
+    values, logs, *_ = _summed(x, y, ids, start, A, stop, count=False)
+    return values, logs
 
 
 def pair_counts(
