@@ -65,7 +65,7 @@ def recovery(many: int, *, states: int = 2, symbols: int = 2, seed: int = 0) -> 
     train, held = (drawn_strings(true, n, rng) for n in (many, max(many // 2, 1)))
     strings = [s for n in range(1, 8) for s in product(range(symbols), repeat=n)]
     truth, shares = np.array([true(s) for s in strings]), frequencies(held, strings)
-    found = {f"grammar, rank {rank}": best_grammar(train, strings, shares, (rank,))[1] for rank in (1, states)}
+    found = {f"grammar, rank {rank}": best_grammar(train, strings, shares, (rank,))[1] for rank in (states, 1)}
     model = SpectralAutomaton((1, 2, 4, 8), alphabet=range(symbols), seed=seed).fit(train)
     found["automaton and trigrams"] = np.exp(model.log_likelihoods(strings))
     found["frequencies"] = frequencies(train, strings)
@@ -113,18 +113,19 @@ def _inside(phrase: Phrase, start: int = 0) -> Iterator[tuple[int, int]]:
             start += len(child.words())
 
 
-def phrases(*, ranks: Sequence[int] = (4, 8), longest: int = 10, root: Path | None = None) -> Facts:
+def phrases(*, ranks: Sequence[int] = (2, 4, 6, 8), longest: int = 10, root: Path | None = None) -> Facts:
     """Learn a grammar from the noun phrases of the training part of the Penn Treebank sample, without their trees.
 
     Rank and penalty are selected on the development part. Errors are sums over strings of up to 6 classes; F is of the
     phrases inside noun phrases of up to ``longest`` classes, all but the whole, that have any.
     """
     train, dev, test = map(noun_phrases, penn_parts(root=root))
-    strings = [s for n in range(1, 7) for s in product("ADNPX", repeat=n)]
+    classes = sorted({a for s, _ in train for a in s})
+    strings = [s for n in range(1, 7) for s in product(classes, repeat=n)]
     shares = {name: frequencies([s for s, _ in part], strings) for name, part in (("dev", dev), ("test", test))}
     plain = [s for s, _ in train]
     model, p = best_grammar(plain, strings, shares["dev"], ranks)
-    automaton = SpectralAutomaton((2, 4, 8, 16), alphabet="ADNPX", seed=0).fit(plain)
+    automaton = SpectralAutomaton((2, 4, 8, 16), alphabet=classes, seed=0).fit(plain)
     found = {
         f"grammar, rank {model.rank_}": p,
         "automaton and trigrams": np.exp(automaton.log_likelihoods(strings)),
