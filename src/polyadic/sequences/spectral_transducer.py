@@ -160,7 +160,9 @@ class SpectralTransducer(Model):
         if len(inputs) != len(outputs):
             raise InputError(f"each input must have an output; got {len(inputs)} inputs and {len(outputs)} outputs")
         if self.aligned and self.method == "completion":
-            raise InputError("method='completion' is for pairs that are not aligned; set aligned=False", "aligned")
+            raise InputError(
+                "method='completion' is for pairs that are not aligned; set aligned=False", "method", "aligned"
+            )
         read, written = map(_without_gaps, (inputs, outputs)) if self.aligned else (inputs, outputs)
         self.inputs_, self.outputs_ = known_symbols(read), known_symbols(written)
         pairs = self._coded(read, written)
