@@ -112,6 +112,7 @@ def test_an_estimator_learns_nested_strings():
             lambda: SpectralGrammar(2).fit([range(30)]),
             "30 symbols have too many trees of up to 4 symbols",
         ),
+        (lambda: SpectralGrammar(2).fit(["abcde"]), "must have 1 to 4 symbols; increase context"),
         (lambda: SpectralGrammar(2).brackets(["a"]), "not fitted yet; call fit first"),
         (lambda: SpectralGrammar(2, penalty=0).fit(["ab"]), "penalty must be a finite number greater than 0"),
     ],

@@ -90,7 +90,8 @@ class SpectralTransducer(Model):
         vectors for the same alignments. "completion" uses singular vectors of the Hankel matrix of smallest trace norm
         that agrees with the pairs; it requires small alphabets, and ignores longer pairs than its strings.
     aligned : bool
-        Whether the inputs and outputs are aligned: of equal length, with None for a gap.
+        Whether the inputs and outputs are aligned: of equal length, with None for a gap. EM passes start from the given
+        alignments, but sum over all.
     statistic, basis, scaling : {"factor", "prefix", "string"}, int or None, float
         See :class:`~polyadic.sequences.spectral_automaton.SpectralAutomaton`. "completion" uses all whole strings.
     max_length : int
@@ -117,7 +118,8 @@ class SpectralTransducer(Model):
     References
     ----------
     Balle, Quattoni, Carreras (2011), A spectral learning algorithm for finite state transducers.
-    Bailly, Carreras, Quattoni (2013), Unsupervised spectral learning of finite state transducers.
+    Bailly, Carreras, Quattoni (2013), Unsupervised spectral learning of finite state transducers (dated 2014 on the
+    tutorial's slide "Some Pointers to Convex Factorization").
 
     Examples
     --------

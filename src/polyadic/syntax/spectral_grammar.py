@@ -206,6 +206,8 @@ class SpectralGrammar(Model):
             counts[tuple(s)] = counts.get(tuple(s), 0) + 1 / len(strings)
         table = inside_outside(k, self.context, self.max_length)
         shares = np.array([counts.get(s, 0.0) for s in table.strings])
+        if not shares.any():
+            raise InputError(f"at least one sequence must have 1 to {deep} symbols; increase context", "context")
         probabilities = table.cells, table.sums, shares, table.shape
         steps = least_trace_norm(*probabilities, self.penalty, step=STEP * self.penalty)
         f = self._keep(run(steps, max_iter=self.max_iter, tol=GAP, callback=self.callback))[0]
