@@ -83,14 +83,20 @@ def recovery(many: int, *, states: int = 2, seed: int = 0) -> Facts:
     return errors
 
 
-def sounds(language: str, *, rank: int = 20, place: Path | None = None, root: Path | None = None) -> Facts:
-    """Predict the sounds of the test words of a language, by method; words with unknown letters count as wrong."""
+def sounds(
+    language: str, *, rank: int = 10, words: int = 1000, place: Path | None = None, root: Path | None = None
+) -> Facts:
+    """Predict the sounds of the test words of a language, by method; words with unknown letters count as wrong.
+
+    ``words``: Training words, the first of a random order.
+    """
     train, test = (pronunciations(language, part, place=place, root=root) for part in ("train", "test"))
+    order = np.random.default_rng(0).permutation(len(train.letters))[:words].tolist()
     figures: dict[str, dict[str, Figure]] = {}
     facts: dict[str, Any] = {"rows": [], "over": []}
     for name, how in SOUNDS.items():
         began = time.process_time()
-        model = SpectralTransducer(**{"rank": rank, **how}).fit(*train)
+        model = SpectralTransducer(**{"rank": rank, **how}).fit(*([part[at] for at in order] for part in train))
         fitted = time.process_time()
         known = [all(a in model.inputs_ for a in word) for word in test.letters]
         found = iter(model.predict([word for word, ok in zip(test.letters, known, strict=True) if ok]))
