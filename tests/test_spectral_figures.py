@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.bouchard2015.topics import Collection
-from experiments.spectral import grammars, hidden, topics
+from experiments.spectral import grammars, hidden, string_grammars, topics, transducers
 from polyadic.syntax.brackets import parse_phrase
 from polyadic.syntax.grammar import Parse
 from polyadic.syntax.latent_pcfg import LatentPCFG
@@ -75,3 +75,41 @@ def test_lists_are_judged(monkeypatch):
     assert whole["marginals"]["singular vectors"]["f1"] == 1
     assert whole["marginals"]["split and merged"]["f1"] == 1
     assert whole["marginals"]["split and merged"]["over_other"]["value"] == 0
+
+
+def test_pronunciations_are_judged(monkeypatch, tmp_path):
+    """Words of one sound for each letter are learned without error; a word with an unknown letter counts as wrong."""
+    words = ["ab", "ba", "aab", "bb", "a", "b"] * 5
+    for part, more in (("train", []), ("test", ["c"])):
+        (tmp_path / part).mkdir()
+        rows = [f"{word}\t{' '.join(word.upper())}" for word in words + more]
+        (tmp_path / part / f"xx_{part}.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    facts = transducers.sounds("xx", rank=2, place=tmp_path)
+    first = facts["rows"][0]
+    assert (first["method"], first["words"]["used"]) == ("EM", 31)
+    assert first["words"]["value"] == pytest.approx(1 / 31)
+    assert first["sounds"]["value"] == pytest.approx(1 / 56)
+    assert facts["over"][-1]["value"] <= 0
+
+
+def test_phrases_without_trees_are_judged(monkeypatch):
+    """Branches to the right are all that right-branching noun phrases have."""
+    trees = [
+        parse_phrase("(S (NP (DT a) (NX (JJ old) (NN dog))) (VP (VBZ barks)))"),
+        parse_phrase("(S (NP (NN dogs)) (VP (VBP see) (NP (DT a) (NN cat))))"),
+    ] * 10
+    monkeypatch.setattr(string_grammars, "penn_parts", lambda **_: (trees, trees, trees))
+    monkeypatch.setattr(string_grammars, "PENALTIES", (1e-3,))
+    facts = string_grammars.phrases(ranks=(2,))
+    assert facts["phrases"] == {"train": 30, "test": 30, "bracketed": 10}
+    assert facts["brackets"]["right-branching"]["value"] == 1
+    assert facts["brackets"]["left-branching"]["value"] == 0
+    assert facts["errors"]["training frequencies"] == 0
+
+
+@pytest.mark.parametrize("module", [transducers, string_grammars])
+def test_planted_errors_are_measured(module):
+    """With more data the error is smaller."""
+    few, many = (module.recovery(n, seed=0) for n in (50, 1000))
+    name = next(iter(few)) if module is transducers else "grammar, rank 2"
+    assert 0 < many[name] < few[name]

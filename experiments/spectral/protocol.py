@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from experiments.data.annotated import web_treebank
 from experiments.data.pautomac import pautomac_problem
 from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages
-from experiments.spectral import automata, grammars, hidden, topics
+from experiments.spectral import automata, grammars, hidden, string_grammars, topics, transducers
 from experiments.spectral.report import report
 from polyadic.core.settings import Count
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from polyadic.core.stage_cache import Facts
 
@@ -30,6 +31,8 @@ LARGE: dict[int, tuple[dict[str, Any], ...]] = {1: ({"rank": (20, 40)},), 3: ({"
 """Settings of problems whose automata have many states and take long."""
 STRINGS = (25, 50, 100, 200, 1000)
 PENALTIES = (0.003, 0.01, 0.03, 0.1)
+PAIRS = (200, 1000, 5000)
+"""Pairs drawn from planted transducers, and strings drawn from planted grammars."""
 SIZES = (1000, 4000, 16_000, 64_000)
 COLUMNS: dict[str, dict[str, Any]] = {
     "upos": {"states": (10, 14, 18), "seeds": 2},
@@ -50,6 +53,13 @@ class Settings(ExperimentSettings):
         42,
     )
     planted: Annotated[Count, Option("Automata whose Hankel matrices are completed.")] = 20
+    languages: Annotated[tuple[str, ...], Option("Of SIGMORPHON 2020 task 1, whose pronunciations are predicted.")] = (
+        "ady",
+        "gre",
+    )
+    pronunciations: Annotated[
+        str, Option("Folder with their files.", shown="sequences/sigmorphon2020 in POLYADIC_DATA")
+    ] = ""
     starts: Annotated[Count, Option("Random starts of Baum-Welch beside those that are estimated.")] = 20
     seed: Seed = 0
 
@@ -124,6 +134,29 @@ def _grammars(run: Run[Settings]) -> Stages:
     yield Stage("penn", {"seed": run.settings.seed}, partial(grammars.grammars, root=run.root))
 
 
+def _transducers(run: Run[Settings]) -> Stages:
+    settings = run.settings
+    made_of = {"seed": settings.seed, "planted": settings.planted}
+    seeds = range(settings.seed, settings.seed + settings.planted)
+    for many in PAIRS:
+        yield Stage(f"planted {many}", made_of, partial(_each_seed, transducers.recovery, many, seeds))
+    place = Path(settings.pronunciations) if settings.pronunciations else None
+    for language in settings.languages:
+        yield Stage(language, {}, partial(transducers.sounds, language, place=place, root=run.root))
+
+
+def _each_seed(recovery: Callable[..., Facts], many: int, seeds: range) -> Facts:
+    return {"many": many, "rows": [recovery(many, seed=seed) for seed in seeds]}
+
+
+def _strings(run: Run[Settings]) -> Stages:
+    made_of = {"seed": run.settings.seed, "planted": run.settings.planted}
+    seeds = range(run.settings.seed, run.settings.seed + run.settings.planted)
+    for many in PAIRS:
+        yield Stage(f"planted {many}", made_of, partial(_each_seed, string_grammars.recovery, many, seeds))
+    yield Stage("noun phrases", {}, partial(string_grammars.phrases, root=run.root))
+
+
 STAGES: Parts[Settings] = {
     "pautomac": _pautomac,
     "completion": _completion,
@@ -131,5 +164,7 @@ STAGES: Parts[Settings] = {
     "hidden": _hidden,
     "topics": _topics,
     "grammars": _grammars,
+    "transducers": _transducers,
+    "strings": _strings,
 }
 EXPERIMENT = Experiment(Settings, STAGES, report)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.markdown import Column, Section, certain, sections, share, table, tabulate
+from polyadic.metrics.figures import Figure, difference
 from polyadic.sequences.hidden_markov import ESTIMATED
 
 if TYPE_CHECKING:
@@ -109,6 +110,50 @@ def _grammars(facts: Facts) -> list[str]:
     return lines
 
 
+def _planted(facts: Facts, by: str) -> list[str]:
+    """Return the lines of a table of mean errors, and of the paired differences from the first method."""
+    lines = []
+    parts = [part for name, part in facts.items() if name.startswith("planted")]
+    cells, over = [], []
+    for part in parts:
+        names = list(part["rows"][0])
+        figures = [_mean(name, [row[name] for row in part["rows"]]) for name in names]
+        cells.append([f"{part['many']:,}", *(certain(figure.as_dict()) for figure in figures)])
+        gaps = [difference(figure, figures[0])._asdict() for figure in figures[1:]]
+        over.append([f"{part['many']:,}", *map(certain, gaps)])
+    if parts:
+        lines += [*table([by, *(f"{name} ↓" for name in names)], cells), ""]
+        lines += [*table([by, *(f"{name} - {names[0]}" for name in names[1:])], over), ""]
+    return lines
+
+
+def _mean(name: str, values: list[float]) -> Figure:
+    return Figure(name, np.array([[value, 1.0] for value in values]), len(values), len(values))
+
+
+def _transducers(facts: Facts) -> list[str]:
+    lines = _planted(facts, "pairs")
+    cells, over = [], []
+    for language, part in facts.items():
+        if "over" in part:
+            for row in part["rows"]:
+                seconds = (f"{row[name]:.0f}" for name in ("training", "prediction"))
+                cells.append([language, row["method"], certain(row["words"]), certain(row["sounds"]), *seconds])
+            over += [[language, row["method"], certain(row)] for row in part["over"]]
+    heads = ["language", "method", "word error ↓", "sound error ↓", "training, s ↓", "prediction, s ↓"]
+    return [*lines, *table(heads, cells), "", *table(["language", "methods", "difference in word error"], over)]
+
+
+def _strings(facts: Facts) -> list[str]:
+    lines = _planted(facts, "strings")
+    if "noun phrases" in facts:
+        part = facts["noun phrases"]
+        lines += [*table(["method", "error ↓"], [[name, share(error)] for name, error in part["errors"].items()]), ""]
+        rows = [[name, certain(row), certain(part["over"].get(name))] for name, row in part["brackets"].items()]
+        lines += table(["method", "F1 of phrases ↑", "grammar - method"], rows)
+    return lines
+
+
 def _settings(facts: Facts) -> str:
     names = ("states", "cycles", "smoothing", "weight", "cost")
     return ", ".join(f"{name} {facts[name]:g}" for name in names if name in facts)
@@ -121,5 +166,7 @@ SECTIONS: dict[str, Section] = {
     "hidden": ("Hidden Markov models", _hidden),
     "topics": ("Topics", _topics),
     "grammars": ("Grammars with hidden states", _grammars),
+    "transducers": ("Transducers", _transducers),
+    "strings": ("Grammars from strings without trees", _strings),
 }
 report = partial(sections, "Spectral learning", "", SECTIONS)

@@ -3,7 +3,14 @@
 import numpy as np
 
 from examples import Example
-from polyadic import HiddenMarkov, ObservableOperators, SequenceTagger, SpectralAutomaton, TextTagger
+from polyadic import (
+    HiddenMarkov,
+    ObservableOperators,
+    SequenceTagger,
+    SpectralAutomaton,
+    SpectralTransducer,
+    TextTagger,
+)
 from polyadic.sequences.ngrams import NGrams
 from polyadic.sequences.symbols import Coded, coded
 from polyadic.syntax.trees import Tree
@@ -47,6 +54,20 @@ def of_strings(make, variant=""):
     )
 
 
+def of_pairs(method):
+    return Example(
+        make=lambda: SpectralTransducer(2, method=method, max_length=1, penalty=1e-4, passes=3, beam=5),
+        fit=lambda model: model.fit(["a", "b", "ab", "", "b"], ["A", "B", "A", "", "A"]),
+        ask=lambda model: [
+            model.log_likelihoods(["ab", ""], ["AB", "A"], given_input=True),
+            model.score(["a"], ["A"]),
+            model.predict(["ab"]),
+            model.k_best(["ba", ""], k=2),
+        ],
+        variant=method,
+    )
+
+
 EXAMPLES = [
     of_tags(lambda: SequenceTagger(1, max_iter=3, seed=0)),
     of_tags(
@@ -82,6 +103,7 @@ EXAMPLES = [
             model.tried_,
         ],
     ),
+    *(of_pairs(method) for method in ("hull", "completion")),
     Example(
         make=lambda: NGrams(2),
         fit=lambda model: model.fit(SHARED, 2),

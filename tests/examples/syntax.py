@@ -11,6 +11,7 @@ from polyadic.syntax.latent_pcfg import LatentPCFG
 from polyadic.syntax.predicates import PredicateFinder
 from polyadic.syntax.propositions import Argument, Proposition, Sentence
 from polyadic.syntax.role_regression import RoleRegression
+from polyadic.syntax.spectral_grammar import SpectralGrammar
 from polyadic.syntax.split_merge import SplitMergePCFG
 from polyadic.syntax.trees import Tree
 
@@ -104,6 +105,11 @@ EXAMPLES = [
         ],
     ),
     Example(make=lambda: PlainPCFG(threshold=0.0), fit=lambda model: model.fit(PHRASES), ask=parses),
+    Example(
+        make=lambda: SpectralGrammar(2, context=1, max_length=1, penalty=1e-4),
+        fit=lambda model: model.fit(["ab", "aabb", "a", ""] * 3),
+        ask=lambda model: [model.probabilities(["ab", "", "b"]), model.brackets(["aabb", "a", ""])],
+    ),
     Example(
         make=lambda: LatentPCFG(2, rare=1),
         fit=lambda model: model.fit(PHRASES),

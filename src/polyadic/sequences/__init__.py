@@ -8,8 +8,10 @@ HOMES = {
     "ObservableOperators": "polyadic.sequences.observable_operators",
     "SequenceTagger": "polyadic.sequences.sequence_tagger",
     "SpectralAutomaton": "polyadic.sequences.spectral_automaton",
+    "SpectralTransducer": "polyadic.sequences.spectral_transducer",
     "TextTagger": "polyadic.syntax.text_tagger",
     "WeightedAutomaton": "polyadic.sequences.automata",
+    "WeightedTransducer": "polyadic.sequences.transducers",
     "read_columns": "polyadic.syntax.columns",
     "tag_features": "polyadic.syntax.tag_features",
 }

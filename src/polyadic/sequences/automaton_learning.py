@@ -46,7 +46,7 @@ from polyadic.sequences.kernels.automata import listed_transitions, transition_c
 from polyadic.sequences.substrings import AT_START, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Weights = tuple[Array, Array, Array]
+    Expected = tuple[float, Array, Array, Array]
 
 MIN_SINGULAR_VALUE = 1e-10
 """Singular values below this share of the largest are rounding errors."""
@@ -167,22 +168,34 @@ def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Swe
     The objective is the mean negative log-likelihood of a string before the pass. It decreases, except for the removal
     of rare transitions.
     """
-    if min(part.min(initial=0) for part in (automaton.alpha0, automaton.A, automaton.alpha_inf)) < 0:
-        raise InputError("EM requires an automaton without negative weights; use method='hull'", "method")
     if not prefixes.strings:
         raise InputError("EM requires at least one string")
     resources.check_memory(
         16.0 * len(prefixes) * automaton.rank, "states before each prefix", "lower the rank, or take fewer strings"
     )
     passing, ending = prefixes.counts[:, AT_START], prefixes.counts[:, WHOLE]
+
+    def expected(start: Array, A: Array, stop: Array) -> Expected:
+        lists = listed_transitions(A, above=RARE)
+        return transition_counts(
+            prefixes.parent, prefixes.last, passing, ending=ending, start=start, stop=stop, transitions=lists
+        )
+
+    return maximized(automaton, expected, prefixes.strings)
+
+
+def maximized(automaton: WeightedAutomaton, expected: Callable[..., Expected], strings: int) -> Iterator[Sweep]:
+    """Run EM with a function that returns the log-likelihood and the expected counts of weights.
+
+    Transitions are counted in the order of those above ``RARE``.
+    """
+    if min(part.min(initial=0) for part in (automaton.alpha0, automaton.A, automaton.alpha_inf)) < 0:
+        raise InputError("EM requires an automaton without negative weights; use method='hull'", "method")
     now: Weights = (automaton.alpha0, automaton.A, automaton.alpha_inf)
     safe, best, stretch = now, np.inf, 1.0
     while True:
-        lists = listed_transitions(now[1], above=RARE)
-        fit, *counts = transition_counts(
-            prefixes.parent, prefixes.last, passing, ending=ending, start=now[0], stop=now[2], transitions=lists
-        )
-        loss = -fit / prefixes.strings
+        fit, *counts = expected(*now)
+        loss = -fit / strings
         if loss > best and stretch > 1:
             now, stretch = safe, 1.0  # undo the extrapolation
             continue

@@ -31,7 +31,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
+from scipy.sparse.linalg import factorized
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
@@ -53,6 +54,10 @@ if TYPE_CHECKING:
 
 Statistic = Literal["string", "prefix", "factor"]
 Structure = Literal["constrained", "averaged"]
+RIDGE = 1e-9
+"""Added to the normal equations, as some values may be undetermined."""
+STEP = 50.0
+"""Step of ADMM relative to the penalty, for probabilities observed as sums."""
 EXACT, GAP = 1e-8, 1e-4
 """Residual of singular vectors, and duality gap at which the solver stops."""
 
@@ -213,34 +218,48 @@ def completed_hankel(
     if not known.any():
         raise InputError(f"no string of the basis occurs at least {min_count} times; lower min_count", "min_count")
     if structure == "constrained":
-        f = run(_constrained(dense, known, cells, penalty), max_iter=max_iter, tol=GAP).factors[0]
+        C, B = (selection(which, int(cells.max()) + 1) for which in (cells, cells[known]))
+        f = run(least_trace_norm(C, B, dense[known], dense.shape, penalty), max_iter=max_iter, tol=GAP).factors[0]
     else:
         rows, columns = np.nonzero(known)
         problem = Problem(Pattern(rows, columns, dense.shape), CellLosses(dense[known], Squared()), penalty)
         M = solve(problem, proximal_gradient(problem), max_iter=max_iter, tol=GAP).M.toarray()
         f = np.bincount(cells.ravel(), M.ravel()) / np.bincount(cells.ravel())
-    return _filled(table, f[cells])
+    return with_values(table, f[cells])
 
 
-def _constrained(dense: Array, known: NDArray[np.bool_], cells: NDArray[np.int64], penalty: float) -> Iterator[Sweep]:
-    """Complete a Hankel matrix with a trace norm penalty by ADMM, and yield the string values of each iteration."""
-    flat, where = cells.ravel(), known.ravel()
-    times = np.bincount(flat)
-    seen = np.bincount(flat, where)
-    data = np.bincount(flat, np.where(where, dense.ravel(), 0.0))
-    f = np.where(seen > 0, data / np.maximum(seen, 1), 0.0)
-    U, near = np.zeros_like(dense), zero(*dense.shape)
+def least_trace_norm(
+    cells: Any, sums: Any, observed: Array, shape: tuple[int, int], penalty: float, *, step: float = 1.0
+) -> Iterator[Sweep]:
+    r"""Fit values to sums of them, with a trace norm penalty on a matrix of other sums, by ADMM.
+
+    .. math:: \min_f \tfrac12 \|B f - y\|^2 + \lambda \|\mathrm{mat}(C f)\|_*
+
+    ``cells`` is C, ``sums`` is B and ``observed`` is y. At the start, each sum is divided equally. Singular values are
+    shrunk by ``penalty / step``.
+    """
+    normal = step * (cells.T @ cells) + sums.T @ sums
+    solve = factorized((normal + RIDGE * step * eye_array(normal.shape[0])).tocsc())
+    data = sums.T @ observed
+    f = data / np.maximum(sums.T @ sums.sum(axis=1), 1)
+    U, near = np.zeros(shape), zero(*shape)
     while True:
-        H = f[cells]
+        H = (cells @ f).reshape(shape)
         norm = float(np.linalg.svd(H, compute_uv=False).sum())
-        yield Sweep([f], 0.5 * float(((dense - H)[known] ** 2).sum()) + penalty * norm)
-        near = soft_threshold(H + U, penalty, near=near, tol=EXACT)
+        yield Sweep([f], 0.5 * float(((observed - sums @ f) ** 2).sum()) + penalty * norm)
+        near = soft_threshold(H + U, penalty / step, near=near, tol=EXACT)
         Z = near.toarray()
         U = U + H - Z
-        f = (data + np.bincount(flat, (Z - U).ravel())) / (seen + times)
+        f = solve(data + step * (cells.T @ (Z - U).ravel()))
 
 
-def _filled(table: Hankel, dense: Array) -> Hankel:
+def selection(which: NDArray[np.int64], size: int) -> Any:
+    """Return the sparse matrix that selects the values with the given indices among ``size`` values."""
+    return csr_array((np.ones(which.size), (np.arange(which.size), which.ravel())), shape=(which.size, size))
+
+
+def with_values(table: Hankel, dense: Array) -> Hankel:
+    """Return a Hankel matrix with other entries, of shape ((k + 1) P, S)."""
     P = len(table.prefixes)
     begins, shifted_begins, ends = table.begins, table.shifted_begins, table.ends
     if table.statistic == "string" and () in table.prefixes:

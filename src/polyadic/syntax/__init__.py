@@ -12,6 +12,7 @@ HOMES = {
     "PredicateFinder": "polyadic.syntax.predicates",
     "RoleRegression": "polyadic.syntax.role_regression",
     "SemanticRoles": "polyadic.syntax.semantic_roles",
+    "SpectralGrammar": "polyadic.syntax.spectral_grammar",
     "SplitMergePCFG": "polyadic.syntax.split_merge",
     "read_phrases": "polyadic.syntax.brackets",
     "read_propositions": "polyadic.syntax.propositions",
