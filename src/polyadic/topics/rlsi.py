@@ -68,8 +68,8 @@ class RLSI(Topics):
 
     The paper proposes sparse topics and dense documents, the default, and compares all four pairs of norms. With two L2
     penalties :math:`W H` is the singular value decomposition with singular values reduced by
-    :math:`\sqrt{\lambda_H \lambda_W}`. Starting from singular vectors, a factor with an L2 penalty is solved exactly and
-    a factor with an L1 penalty is updated by coordinate descent; no sweep increases the objective. In the paper
+    :math:`\sqrt{\lambda_H \lambda_W}`. Starting from singular vectors, a factor with an L2 penalty is solved exactly,
+    and a factor with an L1 penalty is updated by coordinate descent; no sweep increases the objective. In the paper
     documents are columns: its :math:`U` is :math:`H^\top`, its :math:`V` is :math:`W^\top`.
 
     Parameters
