@@ -40,6 +40,7 @@ class Settings(ExperimentSettings):
     hidden: tuple[Share, ...] = (0.0, 0.5)
     """Shares of the features that are hidden from those that tell labels."""
     retrieval_topics: Annotated[Count, Option("Number of topics for retrieval.")] = 50
+    labelled: Annotated[tuple[Count, ...], Option("Numbers of labelled documents per label.")] = (1, 2, 5, 10)
     draws: Annotated[Count, Option("Random sets of labelled documents.")] = 10
     collections: Annotated[str, Option("Folder with med, cisi and cran, test collections for retrieval.")] = ""
     newsgroups: Annotated[str, Option("Folder with 20news-bydate-train and 20news-bydate-test.")] = ""
@@ -128,7 +129,7 @@ def _triangle(run: Run[Settings], *, collection: str) -> Stages:
     bbc = collection == "bbc"
     data = triangle.news(run.root) if bbc else triangle.newsgroups(Path(run.settings.newsgroups))
     rows: list[Facts] = []
-    for number in triangle.DOCUMENTS:
+    for number in run.settings.labelled:
         for seed in range(run.settings.seed, run.settings.seed + run.settings.draws):
             how = {"per_label": number, "rank": triangle.RANK, "seed": seed}
             rows.append((yield Stage(f"{number} documents, draw {seed}", how, partial(triangle.evaluate, data, **how))))

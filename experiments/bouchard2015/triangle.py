@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 
     from polyadic.core.stage_cache import Facts
 
-LEAST = {"bbc": 5, "newsgroups": 20}
+LEAST = {"bbc": 5, "newsgroups": 5}
 """Minimum frequency of a word."""
-DOCUMENTS, RANK = (1, 2, 5, 10), 20
-"""Labelled documents per label; components of the collective factorization."""
+RANK = 20
+"""Components of the collective factorization."""
+MESSAGES = {"train": 200, "test": 100}
+"""Messages that are drawn from each newsgroup."""
 LABELLED_WORDS = 10
 """Labelled words per label, those with the highest mutual information with it in the training part."""
-TABLES = {"documents x labels": 3.0, "words x labels": 1.0}
+TABLES = {"documents x labels": 0.003, "words x labels": 0.003}
 """Weights relative to documents x words."""
-RIDGE, SWEEPS = 0.1, 15
+RIDGE, SWEEPS = 0.1, 10
 
 
 class Labelled(NamedTuple):
@@ -54,13 +56,13 @@ def news(root: Path | None = None, *, seed: int = 0) -> Labelled:
     return _labelled([a.text for a in articles], [a.label for a in articles], test, LEAST["bbc"])
 
 
-def newsgroups(folder: Path) -> Labelled:
-    """Read 20 newsgroups by date, without headers."""
-    files = [
-        (part == "test", file)
-        for part in ("train", "test")
-        for file in sorted((folder / f"20news-bydate-{part}").glob("*/[0-9]*"))
-    ]
+def newsgroups(folder: Path, *, seed: int = 0) -> Labelled:
+    """Read some messages of 20 newsgroups by date, without their headers."""
+    rng, files = np.random.default_rng(seed), []
+    for part, number in MESSAGES.items():
+        for group in sorted((folder / f"20news-bydate-{part}").glob("*.*/")):
+            some = sorted(group.glob("[0-9]*"))
+            files += [(part == "test", some[k]) for k in sorted(rng.choice(len(some), number, replace=False))]
     texts = [text(file, encoding="latin-1").partition("\n\n")[2] for _, file in files]
     return _labelled(texts, [f.parent.name for _, f in files], np.array([t for t, _ in files]), LEAST["newsgroups"])
 

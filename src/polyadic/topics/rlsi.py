@@ -148,8 +148,8 @@ class RLSI(Topics):
         G, B = H.T @ H, self._table(X, reset=False) @ H
         if self.document_norm == "l2":
             return ridge_rows(G, B, l2=self.document_penalty)
-        how = {"max_iter": self.max_iter, "tol": self.tol, "threads": self._threads}
-        return lasso_rows(G, B, l1=self.document_penalty, **how)
+        l1, max_iter, tol = self.document_penalty, self.max_iter, self.tol
+        return lasso_rows(G, B, l1=l1, max_iter=max_iter, tol=tol, threads=self._threads)
 
 
 def ridge_rows(G: Array, B: Array, *, l2: float) -> Array:
