@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from experiments.bouchard2015 import convex, databases, demonstrations, labels, ratings, topics
+from experiments.bouchard2015 import convex, databases, demonstrations, labels, ratings, retrieval, topics, triangle
 from experiments.bouchard2015.report import report
 from experiments.data.multilabel import Labelling
 from experiments.data.ratings import Film, Fold, MovieLens, Viewer
@@ -127,6 +127,89 @@ def test_convex_models(monkeypatch):
     text = report({"convex": stages, "tensors": rows, "corrupted": {"0.1": [plain, robust]}})
     assert "| positive | 0.58500 | -0.00 |" in text.replace("| 0.00 |", "| -0.00 |")
     assert "| 0.6 | latent trace norms |" in text
+
+
+RECORDS = """.I 1
+.T
+blood flow
+.W
+flow of blood in the heart . heart rate
+.I 2
+.W
+stars and planets , planets and moons
+.I 3
+.W
+the moons of planets
+.I 4
+.W
+heart and blood
+"""
+QUERIES = ".I 7\n.W\nheart blood\n.I 8\n.W\nsomething else\n.I 9\n.W\nplanets\n"
+
+
+def test_retrieval_files(tmp_path):
+    """Records are numbered in order, queries without a relevant abstract are left out, and grade 5 is not relevant."""
+    (tmp_path / "cran").mkdir()
+    for name, content in zip(retrieval.FILES["cran"], (RECORDS, QUERIES, "1 1 2\n1 4 1\n1 2 5\n3 3 4\n"), strict=True):
+        (tmp_path / "cran" / name).write_text(content)
+    found = retrieval.read(tmp_path, "cran")
+    assert {*found.words} == {"blood", "heart", "planets", "flow", "moons"}
+    assert found.relevant.tolist() == [[0, 0], [0, 3], [1, 2]]
+    assert found.queries.sum() == 3
+    scores = retrieval.bm25(found)
+    assert (scores[0, [0, 3]] > 0).all()
+    assert scores[0, [1, 2]].tolist() == [0, 0]
+    n, length = found.counts.toarray(), found.counts.sum(axis=1)
+    k = found.words.index("planets")
+    tf, idf = n[1, k], np.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
+    assert scores[1, 1] == pytest.approx(idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length[1] / length.mean())))
+
+
+@pytest.mark.parametrize("method", ["bm25", "lsi", "rlsi l2 l1"])
+def test_retrieval(method):
+    """Queries of one word find documents of their theme; topics find those without the word, terms alone do not."""
+    data = collection()
+    queries = csr_array(np.eye(20)[[0, 3, 7, 11, 14, 18]])
+    pairs = np.array([[q, d] for q in range(6) for d in range(40) if d % 2 == q // 3])
+    judged = retrieval.Judged(data.table, data.words, queries, pairs)
+    found = retrieval.evaluate(judged, method, rank=2, seed=0)
+    assert np.mean(found["alone"]) > 0.9
+    assert len(found["both"]) == 6
+    if method.startswith("rlsi"):
+        assert [row["penalty"] for row in found["settings"]] == [*retrieval.STRENGTHS]
+    assert f"| {method} |" in report({"med": [found]})
+
+
+def test_labelled_words_help():
+    """The words of a theme are found by their mutual information, and improve labels from one document each."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(90) % 3
+    rates = 0.3 + 2.0 * (np.arange(30) // 10 == np.arange(3)[:, None])
+    table, words = csr_array(rng.poisson(rates[labels])), tuple(f"w{k}" for k in range(30))
+    data = triangle.Labelled(table, labels, rng.random(90) < 0.5, words, ("a", "b", "c"))
+    chosen = triangle.labelled_words(data, per_label=4)
+    assert (chosen.sum(axis=0) == 4).all()
+    assert (np.nonzero(chosen)[0] // 10 == np.nonzero(chosen)[1]).all()
+    found = triangle.evaluate(data, per_label=1, rank=3, seed=0)["accuracy"]
+    assert found["collective, labelled words"] > 0.9
+    assert len(found) == 6
+    text = report({"labelled-words-bbc": [{"per_label": 1, "accuracy": found}] * 2})
+    assert "| 1 | collective, labelled words |" in text
+
+
+def test_newsgroups_are_read_without_headers(tmp_path, monkeypatch):
+    """Messages are drawn per group and part, and their headers are left out."""
+    monkeypatch.setattr(triangle, "MESSAGES", {"train": 6, "test": 2})
+    for part in ("train", "test"):
+        for group in ("sci.space", "rec.autos"):
+            folder = tmp_path / f"20news-bydate-{part}" / group
+            folder.mkdir(parents=True)
+            for k in range(8):
+                (folder / str(k)).write_text(f"Subject: header\n\n{group} engine\n", encoding="latin-1")
+    data = triangle.newsgroups(tmp_path)
+    assert (len(data.labels), data.test.sum(), data.names) == (16, 4, ("rec.autos", "sci.space"))
+    assert "engine" in data.words
+    assert "header" not in data.words
 
 
 @pytest.fixture(scope="module")

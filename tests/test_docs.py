@@ -87,7 +87,9 @@ def test_examples_of_the_gallery_are_short():
 def test_targets_of_the_map_exist():
     """The map of the publications names classes, functions and tests that exist, or says why there is none."""
     page = (ROOT / "docs" / "results" / "documents.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if line.startswith("|") and not line.startswith(("|--", "| section", "| eq"))]
+    rows = [
+        line for line in page.splitlines() if line.startswith("|") and not line.startswith(("|--", "| section", "| eq"))
+    ]
     for row in rows:
         names, tests = re.findall(r"`((?:polyadic|experiments)\.[\w.]+)`", row), re.findall(r"`(tests/[\w./:]+)`", row)
         for name in names:

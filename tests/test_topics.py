@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 from scipy.special import psi
-from sklearn import decomposition
+from sklearn import decomposition, linear_model
 from sklearn.base import clone
 
 from polyadic import InputError, load, plots
@@ -18,6 +18,7 @@ from polyadic.core.kernels import (
     divergence_rows,
     expected_rows,
     hals,
+    nnls_rows,
     nonnegative_lasso,
     nonnegative_rows,
     simplex_rows,
@@ -39,7 +40,7 @@ from polyadic.text.tokens import Tokenizer
 from polyadic.topics import lda
 from polyadic.topics.anchors import AnchorTopics, co_occurrence
 from polyadic.topics.lda import LDA
-from polyadic.topics.multiplicative import Divergence, cells_of
+from polyadic.topics.multiplicative import Divergence, cells_of, uniform
 from polyadic.topics.nmf import NMF
 from polyadic.topics.plsa import PLSA, Mixture
 from polyadic.topics.rlsi import RLSI
@@ -84,6 +85,49 @@ def test_no_sweep_raises_the_objective(seed, rank, loss, l1):
     assert min(W.min(), H.min()) >= 0
     total = divergence(x.astype(np.float32).astype(float), W @ H, loss) + l1 * (W.sum() + H.sum())
     assert model.history_[-1] == pytest.approx(total, rel=1e-4, abs=1e-4)
+
+
+@tries(10)
+@given(st.integers(0, 999), st.integers(1, 4), st.sampled_from(["mu", "anls"]), st.sampled_from([0.0, 0.1]))
+def test_other_solvers_never_raise_the_objective(seed, rank, solver, penalty):
+    """The same laws hold for multiplicative updates and exact alternating solutions; either start will do."""
+    x = table(9, 7, seed=seed, noise=0.1)
+    how = {
+        "init": ("random", "nndsvd")[seed % 2],
+        "l1_W": penalty,
+        "l2_H": penalty,
+        "max_iter": 30,
+        "tol": 0,
+        "seed": seed,
+    }
+    model = NMF(rank, solver=solver, threads=1, **how).fit(x)
+    assert (np.diff(model.history_) <= 1e-5 * abs(model.history_[0])).all()
+    W, H = model.row_factors_.astype(float), model.components_.astype(float)
+    assert min(W.min(), H.min()) >= 0
+    total = divergence(x.astype(np.float32), W @ H, "squared") + penalty * (W.sum() + (H**2).sum() / 2)
+    assert model.history_[-1] == pytest.approx(total, rel=1e-4, abs=1e-4)
+
+
+def test_multiplicative_sweeps_are_those_of_another_library():
+    """From the same factors, scikit-learn's multiplicative updates of the squared loss give the same factors."""
+    x = table(noise=0.2).astype(np.float32)
+    start = uniform(listed(x), 3, rng=np.random.default_rng(0))
+    W, H, _ = decomposition.non_negative_factorization(
+        x, W=start[0].copy(), H=start[1].T.copy(), init="custom", n_components=3, solver="mu", max_iter=20, tol=0
+    )
+    model = NMF(3, solver="mu", max_iter=20, tol=0, seed=0, threads=1).fit(x)
+    np.testing.assert_allclose(model.row_factors_ @ model.components_, W @ H, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["hals", "mu", "anls"])
+def test_solvers_end_at_the_same_conditions(solver):
+    """Gradients are zero where factors are positive; after exact sweeps they are not negative elsewhere, either."""
+    x = table(noise=0.2)
+    model = NMF(3, solver=solver, max_iter=2000, tol=1e-8, seed=0, threads=1).fit(x)
+    W, H = model.row_factors_.astype(float), model.components_.astype(float)
+    for factor, gradient in ((W, (W @ H - x) @ H.T), (H, W.T @ (W @ H - x))):
+        assert np.abs(gradient[factor > 1e-2]).max() < 0.01
+        assert gradient.min() > -0.02
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -147,6 +191,9 @@ def test_rows_are_transformed_alone(loss):
         ({}, np.zeros((3, 2)), "at least one non-zero value"),
         ({"loss": 0}, table(), "must contain only positive values"),
         ({"loss": "kl", "l2_W": 1.0}, table(), "require loss='squared'"),
+        ({"loss": "kl", "solver": "anls"}, table(), "solver='anls' requires loss='squared'"),
+        ({"solver": "mu", "zero_weight": 0.5}, table(), "requires that all cells have weight 1"),
+        ({"solver": "anls", "unobserved": "missing"}, table(), "requires that all cells have weight 1"),
         ({"loss": "kl"}, 1e-13 * table(), "too small for single precision"),
         ({}, 1e-33 * table(), "too small for single precision"),
     ],
@@ -235,6 +282,25 @@ def test_coordinates_of_many_rows_are_those_of_one(rank):
     np.testing.assert_allclose(together, alone, atol=1e-4)
     np.testing.assert_allclose(by_cell, alone, atol=1e-4)
     assert value == pytest.approx(float((start * (x @ V)).sum()), rel=1e-4)
+
+
+@pytest.mark.parametrize("rank", [1, 7, 30])
+def test_pivoting_solves_the_equations(rank):
+    """Rows are those of SciPy's non-negative least squares from any first guess; their gradients are not negative."""
+    rng = np.random.default_rng(rank)
+    x, V = rng.standard_normal((40, 35)), rng.random((35, rank)) * (rng.random((35, rank)) < 0.5)
+    V[:3] += 0.01
+    for start in (np.zeros((40, rank)), np.ones((40, rank)), rng.standard_normal((40, rank))):
+        A = start.astype(np.float32)
+        nnls_rows(V.T @ V, x @ V, A, threads=2)
+        np.testing.assert_allclose(A, [nnls(V, row)[0] for row in x], atol=1e-5)
+    slope = A.astype(float) @ (V.T @ V) - x @ V
+    assert slope.min() > -1e-3
+    assert np.abs(slope[A > 0]).max() < 1e-3
+    V[:, -1] = V[:, 0]  # equal components: the solution is not unique, its fit is
+    nnls_rows(V.T @ V, x @ V, A, threads=1)
+    fits = np.array([V @ nnls(V, row)[0] for row in x])
+    np.testing.assert_allclose(A @ V.T, fits, atol=1e-4)
 
 
 def test_many_passes_solve_the_equations():
@@ -397,21 +463,64 @@ def test_co_occurrence_is_unbiased():
     np.testing.assert_allclose(Q.toarray(), joint / joint.sum(axis=1, keepdims=True))
 
 
-@tries(15)
+PAIRS = [(words, documents) for words in ("l1", "l2") for documents in ("l1", "l2")]
+
+
+@tries(4)
+@pytest.mark.parametrize(("words", "documents"), PAIRS)
 @given(st.integers(0, 999), st.sampled_from([0.01, 0.3]), st.sampled_from([0.01, 1.0]))
-def test_rlsi_never_raises_its_objective(seed, l1, l2):
-    """What is reported falls and is the objective; documents are exact; topics cannot be better one by one."""
+def test_rlsi_never_raises_its_objective(words, documents, seed, on_words, on_documents):
+    """The objective falls and is that of the factors; neither factor can be improved given the other."""
     x = table(20, 15, noise=0.1, seed=seed)
-    model = RLSI(3, l1=l1, l2=l2, max_iter=1000, tol=1e-10, seed=0, threads=1).fit(x)
+    how = {"word_norm": words, "document_norm": documents, "word_penalty": on_words, "document_penalty": on_documents}
+    model = RLSI(3, **how, max_iter=1000, tol=1e-8, inner=3, seed=0, threads=1).fit(x)
     assert (np.diff(model.history_) <= 1e-6 * (x**2).sum()).all()
     assert model.history_[-1] < model.history_[0]
     W, H = model.row_factors_.astype(float), model.components_.astype(float)
-    total = ((x - W @ H) ** 2).sum() + l1 * np.abs(H).sum() + l2 * (W**2).sum()
+    total = ((x - W @ H) ** 2).sum()
+    for factor, norm, penalty in ((H, words, on_words), (W, documents, on_documents)):
+        total += penalty * (np.abs(factor).sum() if norm == "l1" else (factor**2).sum())
     assert model.history_[-1] == pytest.approx(total, rel=1e-4, abs=1e-4)
-    np.testing.assert_allclose(model.transform(x), W, atol=2e-3)
-    slope = 2 * W.T @ (W @ H - x)
-    assert np.abs(slope + l1 * np.sign(H))[H != 0].max(initial=0) < 0.05
-    assert np.abs(slope[H == 0]).max(initial=0) < l1 + 0.05
+    np.testing.assert_allclose(model.transform(x), W, atol=0.01)
+    for factor, slope, norm, penalty in (
+        (H, 2 * W.T @ (W @ H - x), words, on_words),
+        (W, 2 * (W @ H - x) @ H.T, documents, on_documents),
+    ):
+        if norm == "l1":
+            assert np.abs(slope + penalty * np.sign(factor))[factor != 0].max(initial=0) < 0.05
+            assert np.abs(slope[factor == 0]).max(initial=0) < penalty + 0.05
+        else:
+            assert np.abs(slope + 2 * penalty * factor).max() < 0.05
+
+
+@pytest.mark.parametrize(("words", "documents"), PAIRS)
+def test_rlsi_rows_are_lasso_or_ridge_regressions(words, documents):
+    """Rows of both factors, and of new documents, are those of scikit-learn's regressions on the other factor."""
+    x = table(25, 15, noise=0.1, seed=3)
+    how = {"word_norm": words, "document_norm": documents, "word_penalty": 0.2, "document_penalty": 0.3}
+    model = RLSI(3, **how, max_iter=3000, tol=1e-9, inner=5, seed=0, threads=1).fit(x)
+    W, H = model.row_factors_.astype(float), model.components_.astype(float)
+
+    def regressions(y, D, norm, penalty):
+        make = linear_model.Ridge(penalty, fit_intercept=False)
+        if norm == "l1":
+            make = linear_model.Lasso(penalty / 2 / len(D), fit_intercept=False, tol=1e-10, max_iter=100_000)
+        return np.array([make.fit(D, row).coef_ for row in y])
+
+    np.testing.assert_allclose(W, regressions(x, H.T, documents, 0.3), atol=0.01)
+    np.testing.assert_allclose(H.T, regressions(x.T, W, words, 0.2), atol=0.01)
+    new = table(6, 15, noise=0.3, seed=4)
+    np.testing.assert_allclose(model.transform(new), regressions(new, H.T, documents, 0.3), atol=1e-3)
+
+
+def test_rlsi_with_two_ridges_shrinks_singular_values():
+    """The product is the truncated decomposition whose values are reduced by the root of the penalties' product."""
+    x = table(25, 15, noise=0.5, seed=1)
+    how = {"word_penalty": 0.5, "document_penalty": 0.18, "tol": 1e-10, "seed": 0, "threads": 1}
+    model = RLSI(4, word_norm="l2", document_norm="l2", **how).fit(x)
+    U, s, V = np.linalg.svd(x, full_matrices=False)
+    expected = (U[:, :4] * np.maximum(s[:4] - 0.3, 0)) @ V[:4]
+    np.testing.assert_allclose(model.row_factors_ @ model.components_, expected, atol=1e-3)
 
 
 def test_lda_climbs_the_bound_of_another_library(monkeypatch):
@@ -576,7 +685,11 @@ def test_options_are_those_of_the_method(tmp_path):
     """A penalty reaches the model of the method, is kept with it, and no name is taken that means nothing there."""
     documents, _ = texts()
     how = {"n_components": 3, "min_count": 1, "seed": 0, "threads": 1}
-    assert TextTopics("rlsi", options={"l1": 0.5}, **how).fit(documents).model_.l1 == 0.5
+    assert TextTopics("rlsi", options={"word_penalty": 0.5}, **how).fit(documents).model_.word_penalty == 0.5
+    for norm in ("l1", "l2"):
+        assert TextTopics("rlsi", word_norm=norm, document_norm="l1", **how).fit(documents).model_.word_norm == norm
+    with pytest.raises(InputError, match="word_norm requires method='rlsi'"):
+        TextTopics("nmf", word_norm="l1", **how).fit(documents)
     model = TextTopics("anchors", options={"min_documents": 5}, **how).fit(documents)
     model.save(tmp_path / "m")
     assert load(tmp_path / "m").model_.min_documents == 5
@@ -584,9 +697,10 @@ def test_options_are_those_of_the_method(tmp_path):
     for options, fault in (
         (
             {"n_components": 2, "loss": "kl"},
-            r"unknown options of rlsi: loss, n_components; choose from inner, l1, l2, max_iter, tol",
+            r"unknown options of rlsi: loss, n_components; choose from document_norm, document_penalty, inner",
         ),
-        ({"l1": -1.0}, "l1 must be a finite number greater than 0"),
+        ({"word_penalty": -1.0}, "word_penalty must be a finite number greater than 0"),
+        ({"word_norm": "l3"}, "word_norm must be"),
     ):
         with pytest.raises(InputError, match=fault):
             TextTopics("rlsi", options=options, **how).fit(unread)

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from experiments import data
-from experiments.bouchard2015 import convex, databases, demonstrations, labels, ratings, topics
+from experiments.bouchard2015 import convex, databases, demonstrations, labels, ratings, retrieval, topics, triangle
 from experiments.bouchard2015.report import draw, report
 from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages, table_stage
 from polyadic.core.settings import Count, Share, Within
@@ -39,6 +40,11 @@ class Settings(ExperimentSettings):
     hidden: tuple[Share, ...] = (0.0, 0.5)
     """Shares of the features that are hidden from those that tell labels."""
     runs: Annotated[Count, Option("Planted cases of convex methods.")] = 20
+    retrieval_topics: Annotated[Count, Option("Number of topics for retrieval.")] = 50
+    labelled: Annotated[tuple[Count, ...], Option("Numbers of labelled documents per label.")] = (1, 2, 5, 10)
+    draws: Annotated[Count, Option("Random sets of labelled documents.")] = 10
+    collections: Annotated[str, Option("Folder with med, cisi and cran, test collections for retrieval.")] = ""
+    newsgroups: Annotated[str, Option("Folder with 20news-bydate-train and 20news-bydate-test.")] = ""
     seed: Seed = 0
 
 
@@ -132,6 +138,30 @@ def _corrupted(run: Run[Settings]) -> Stages:
     return shares
 
 
+def _retrieval(run: Run[Settings], *, collection: str) -> Stages:
+    if not run.settings.collections:
+        return None
+    judged, rows = retrieval.read(Path(run.settings.collections), collection), []
+    how = {"rank": run.settings.retrieval_topics, "seed": run.settings.seed}
+    for method in retrieval.METHODS:
+        row = yield Stage(method, how, partial(retrieval.evaluate, judged, method, **how))
+        rows.append(row)
+    return rows
+
+
+def _triangle(run: Run[Settings], *, collection: str) -> Stages:
+    if collection == "newsgroups" and not run.settings.newsgroups:
+        return None
+    bbc = collection == "bbc"
+    data = triangle.news(run.root) if bbc else triangle.newsgroups(Path(run.settings.newsgroups))
+    rows: list[Facts] = []
+    for number in run.settings.labelled:
+        for seed in range(run.settings.seed, run.settings.seed + run.settings.draws):
+            how = {"per_label": number, "rank": triangle.RANK, "seed": seed}
+            rows.append((yield Stage(f"{number} documents, draw {seed}", how, partial(triangle.evaluate, data, **how))))
+    return rows
+
+
 def _named(run: Run[Settings]) -> Facts:
     return {"rank": run.settings.named_rank, "seed": run.settings.seed}
 
@@ -147,6 +177,9 @@ STAGES: Parts[Settings] = {
     "citeulike": _citeulike,
     "bbc": partial(_topics, collection="bbc"),
     "kos": partial(_topics, collection="kos"),
+    **{name: partial(_retrieval, collection=name) for name in retrieval.FILES},
+    "labelled-words-bbc": partial(_triangle, collection="bbc"),
+    "labelled-words-newsgroups": partial(_triangle, collection="newsgroups"),
     "enron": partial(_labels, collection="enron"),
     "medical": partial(_labels, collection="medical"),
     "bibtex": partial(_labels, collection="bibtex", penalties=(40.0, 20.0)),

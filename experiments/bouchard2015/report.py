@@ -47,17 +47,13 @@ def _errors(folds: Facts) -> list[str]:
 
 
 def _recommended(methods: list[Facts]) -> list[str]:
-    def figure(row: Facts, key: str) -> Figure:
-        values = np.array(row[key])
-        return Figure(key, np.column_stack([values, np.ones(len(values))]), used=len(values), total=len(values))
-
     rows = []
     for row in methods:
         cells = []
         for key in ("recall", "ndcg"):
-            gain = difference(figure(row, key), figure(methods[0], key))
+            gain = difference(_figure(key, row[key]), _figure(key, methods[0][key]))
             more = f" ({share(gain.low)} to {share(gain.high)} more)" if row is not methods[0] else ""
-            cells.append(share(figure(row, key).value) + more)
+            cells.append(share(float(np.mean(row[key]))) + more)
         chosen = ", ".join(f"{key.replace('_', ' ')} {row[key]:g}" for key in ("zero_weight", "ridge", "weight"))
         rows.append([row["name"], *cells, chosen, f"{row['seconds']:.0f}"])
     return table(["tables", "recall@20 ↑", "NDCG@20 ↑", "selected settings", "time, s ↓"], rows)
@@ -115,11 +111,67 @@ CORRUPTED: list[Column] = [
     *(("found of reversed", lambda row: row.get("recall"), share),),
     ("difference in squared error (95 % interval)", lambda row: row.get("gain"), certain),
 ]
+
+
+def _figure(name: str, values: list[float]) -> Figure:
+    return Figure(name, np.column_stack([values, np.ones(len(values))]), used=len(values), total=len(values))
+
+
+def _retrieval(methods: list[Facts]) -> list[str]:
+    by_name = {row["name"]: row for row in methods}
+    rows, pairs = [], []
+    for row in methods:
+        beside = {
+            f"above {name}": difference(_figure("", row["both"]), _figure("", by_name[name]["both"]))._asdict()
+            for name in ("bm25", "rlsi l1 l2")
+            if name in by_name and name != row["name"]
+        }
+        chosen = row.get("chosen", {})
+        rows.append({**row, **chosen, **beside, "alone": np.mean(row["alone"]), "both": np.mean(row["both"])})
+        pairs += [
+            {"name": row["name"], **each, "npmi": _coherence(each["npmi"])}
+            for each in row.get("settings", [])
+            if each["penalty"] is not None and row["name"].startswith("rlsi")
+        ]
+    return [*tabulate(RETRIEVAL, rows), "", "Pairs of norms by penalty:", "", *tabulate(PAIRS, pairs)]
+
+
+def _coherence(values: list[float]) -> Facts | None:
+    """Return the mean NPMI with its interval over topics."""
+    if len(values) < 2:
+        return None
+    figure = _figure("NPMI", values)
+    return {"value": figure.value, **dict(zip(("low", "high"), figure.interval(), strict=True))}
+
+
+def _triangle(draws: list[Facts]) -> list[str]:
+    rows = []
+    for number in sorted({row["per_label"] for row in draws}):
+        some = [row["accuracy"] for row in draws if row["per_label"] == number]
+        for name in some[0]:
+            plain = name.removesuffix(", labelled words")
+            figures = [_figure(each, [one[each] for one in some]) for each in (name, plain, COLLECTIVE)]
+            gains = [difference(figures[0], other)._asdict() if other.name != name else None for other in figures[1:]]
+            rows.append([number, name, share(figures[0].value), *map(certain, gains)])
+    return table(["documents per label", "method", "accuracy ↑", "gain by labelled words", "above collective"], rows)
+
+
+COLLECTIVE = "collective, labelled words"
 TOPICS: list[Column] = [
     *(("model", "name"), ("NPMI ↑", "npmi", share), ("C_V ↑", "c_v", share), ("diversity ↑", "diversity", share)),
     *(("perplexity ↓", "perplexity", ".0f"), ("zeros, words", "zeros_of_words", share)),
     *(("zeros, documents", "zeros_of_documents", share), ("NMI with groups ↑", "nmi", share)),
     *(("selected settings", "chosen"), ("time, s ↓", "seconds", ".1f")),
+]
+RETRIEVAL: list[Column] = [
+    *(("method", "name"), ("NDCG@10, topics alone ↑", "alone", share), ("with BM25 ↑", "both", share)),
+    *(("above BM25", lambda row: row.get("above bm25"), certain), ("share of topics", lambda row: row.get("share"))),
+    *(("above RLSI l1 l2", lambda row: row.get("above rlsi l1 l2"), certain), ("penalty", "penalty")),
+]
+PAIRS: list[Column] = [
+    *(("words, documents", "name"), ("penalty", "penalty"), ("NPMI ↑", "npmi", certain)),
+    *(("zeros, words", "zeros_of_words", share), ("zeros, documents", "zeros_of_documents", share)),
+    *(("NDCG@10, topics alone ↑", "alone", share), ("with BM25 ↑", "both", share)),
 ]
 LABELS: list[Column] = [
     *(("features hidden", "hidden"), ("method", "name"), ("micro-F1 ↑", "f1", share), ("micro-AP ↑", "ap", share)),
@@ -137,6 +189,11 @@ SECTIONS: dict[str, Section] = {
     "citeulike": ("CiteULike-a: recommended articles, a fifth of the bookmarks held out", _recommended),
     "bbc": ("BBC news", _topics),
     "kos": ("KOS blog", _topics),
+    "med": ("MED: retrieval by topics and terms", _retrieval),
+    "cisi": ("CISI: retrieval by topics and terms", _retrieval),
+    "cran": ("CRAN: retrieval by topics and terms", _retrieval),
+    "labelled-words-bbc": ("BBC news: labels of documents with labelled words", _triangle),
+    "labelled-words-newsgroups": ("20 newsgroups: labels of documents with labelled words", _triangle),
     "enron": ("Enron: labels of messages", _labels),
     "medical": ("Medical: labels of reports", _labels),
     "bibtex": ("Bibtex: tags of bookmarks", _labels),

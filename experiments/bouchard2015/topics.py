@@ -98,7 +98,7 @@ def _options(method: str, setting: float | None, documents: int) -> dict[str, fl
     """Return the selected options of a method."""
     if setting is None:
         return None
-    return {"l1": setting} if method == "rlsi" else {"min_documents": max(3, int(setting * documents))}
+    return {"word_penalty": setting} if method == "rlsi" else {"min_documents": max(3, int(setting * documents))}
 
 
 def _coherence(collection: Collection, topics: list[list[str]]) -> dict[str, float]:

@@ -19,6 +19,8 @@ from polyadic.sequences.symbols import Coded, coded, known_symbols, split
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from experiments.data.pautomac import Problem
 
 SLIDE = "aa b bab a b a ab aa ba b aa a aa bab b aa"

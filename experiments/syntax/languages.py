@@ -1,9 +1,9 @@
 """Parsing and semantic roles in other languages, with the tensor and without.
 
-The folder of test sets holds clones of repositories of Universal Dependencies in ``syntax/treebanks`` (``UD_Greek-GDT``,
-...) and folders of Universal Propositions 1.0 in ``syntax/propositions`` (``UP_German``, ...). A treebank without a
-training part is learned from its development part; every fifth of the training sentences is set aside where there is no
-development part left.
+The folder of test sets holds clones of repositories of Universal Dependencies, such as ``UD_Greek-GDT``, in
+``syntax/treebanks``, and folders of Universal Propositions 1.0, such as ``UP_German``, in ``syntax/propositions``. A
+treebank without a training part is learned from its development part; every fifth of the training sentences is set
+aside where there is no development part left.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def labelled(name: str, *, seed: int, root: Root = None) -> Facts:
 
 
 def propositions(path: Path) -> Iterator[Sentence]:
-    """Read sentences with predicates in columns 9 and 10, as other languages have them in Universal Propositions 1.0."""
+    """Read sentences with predicates in columns 9 and 10, as in languages other than English."""
     with tempfile.TemporaryDirectory() as made:
         moved = Path(made) / "moved.conllu"
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -29,7 +29,9 @@ EXAMPLES = [
     of_tables(lambda: NMF(2, loss="kl", max_iter=2000, tol=1e-8, seed=0, threads=1), variant="kl"),
     of_tables(lambda: NMF(2, unobserved="missing", max_iter=500, tol=1e-6, seed=0, threads=1), variant="missing"),
     of_tables(lambda: PLSA(2, max_iter=50, seed=0, threads=1)),
+    of_tables(lambda: NMF(2, solver="anls", max_iter=500, tol=1e-6, seed=0, threads=1), variant="anls"),
     of_tables(lambda: RLSI(2, max_iter=50, seed=0, threads=1)),
+    of_tables(lambda: RLSI(2, document_norm="l1", max_iter=50, seed=0, threads=1), variant="l1"),
     of_tables(lambda: LDA(2, max_iter=3, seed=0, threads=1), rows=False),  # of counts
     of_tables(lambda: AnchorTopics(2, threads=1), rows=False),  # of whole numbers
     of_tables(lambda: SpectralLDA(2, alpha0=0.1, seed=0, threads=1), rows=False),  # as above

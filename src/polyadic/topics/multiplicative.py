@@ -1,13 +1,16 @@
 r"""Two-factor non-negative factorization, :math:`X \approx W H^\top`, by coordinate descent or multiplicative updates.
 
 Both factors are updated by the same half-step, whose rows are independent given the other factor: :class:`Squares`
-minimizes over one coordinate after another (HALS), and :class:`Divergence` multiplies.
+minimizes over one coordinate after another (HALS), :class:`ActiveSet` over all coordinates of a row (ANLS), and
+:class:`MultiplicativeSquares` and :class:`Divergence` multiply.
 
 References
 ----------
 Cichocki, Phan (2009), Fast local algorithms for large scale nonnegative matrix and tensor factorizations.
 Ang, Gillis (2019), Accelerating nonnegative matrix factorization algorithms using extrapolation, algorithm 3.
 Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the beta-divergence.
+Lee, Seung (2001), Algorithms for non-negative matrix factorization, theorem 1.
+Kim, Park (2011), Fast nonnegative matrix factorization: an active-set-like method and comparisons, algorithm 1.
 """
 
 from __future__ import annotations
@@ -55,6 +58,11 @@ class WeightedCells(NamedTuple):
     table: csr_array
     weights: Array | None = None
     zero_weight: float = 1.0
+
+    @property
+    def alike(self) -> bool:
+        """Whether all cells have weight 1."""
+        return self.weights is None and self.zero_weight == 1
 
     def turned(self) -> WeightedCells:
         """Return the weighted cells of the transposed table."""
@@ -130,7 +138,7 @@ class Squares:
 
     def __init__(self, cells: WeightedCells, *, l1: float = 0.0, l2: float = 0.0, threads: int) -> None:
         self.cells, self.l1, self.l2, self.threads = cells, l1, l2, threads
-        self.alike = cells.weights is None and cells.zero_weight == 1
+        self.alike = cells.alike
         self.constant = cells.constant(2.0)
         self.table = distribute(cells.table) if self.alike else cells.table  # otherwise there is no matrix product
 
@@ -165,6 +173,42 @@ class Squares:
 
     def _with_ridge(self, G: Array) -> Array:
         return G + np.float32(self.l2) * np.eye(len(G), dtype=np.float32) if self.l2 else G
+
+
+class MultiplicativeSquares(Squares):
+    r"""Update of one factor by multiplicative steps on the squared error of all cells, with equal weights.
+
+    .. math:: U \leftarrow U \circ \frac{X V}{U (V^\top V + \mu) + \lambda}
+    """
+
+    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
+        """Update the factor ``U`` in place, and return the squared error before the update."""
+        G, B = V.T @ V, self.table @ V
+        value = self._error(U, G, B)
+        G = self._with_ridge(G)
+        for _ in range(passes):
+            U *= B / np.maximum(U @ G + np.float32(self.l1), np.float32(MIN_FACTOR))
+        return value
+
+    def beyond(self, new: Array, old: Array, step: float) -> Array:
+        """Return ``new``: the published method does not extrapolate."""
+        del old, step
+        return new
+
+    def _error(self, U: Array, G: Array, B: Array) -> float:
+        return self.constant - float((U * B).sum(dtype=float)) + 0.5 * float(((U.T @ U).astype(float) * G).sum())
+
+
+class ActiveSet(MultiplicativeSquares):
+    """Update of one factor by exact non-negative least squares on all cells, with equal weights."""
+
+    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
+        """Solve for the factor ``U`` in place, and return the squared error before the update."""
+        del passes  # one is exact
+        G, B = V.astype(float).T @ V.astype(float), self.table @ V
+        value = self._error(U, G, B)
+        kernels.nnls_rows(G + self.l2 * np.eye(len(G)), B - np.float32(self.l1), U, threads=self.threads)
+        return value
 
 
 class Divergence:

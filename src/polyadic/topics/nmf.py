@@ -12,7 +12,16 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Seed, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
-from polyadic.topics.multiplicative import Divergence, Squares, cells_of, descend, nndsvd, uniform
+from polyadic.topics.multiplicative import (
+    ActiveSet,
+    Divergence,
+    MultiplicativeSquares,
+    Squares,
+    cells_of,
+    descend,
+    nndsvd,
+    uniform,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +32,8 @@ if TYPE_CHECKING:
 
 BETAS = {"squared": 2.0, "kl": 1.0}
 """Beta-divergences that have a name."""
+SQUARES = {"auto": Squares, "hals": Squares, "mu": MultiplicativeSquares, "anls": ActiveSet}
+"""Updates for the squared loss by solver."""
 
 
 class NMF(Topics):
@@ -54,6 +65,11 @@ class NMF(Topics):
         zeros are values.
     zero_weight : float
         Weight :math:`w` of unobserved cells that count as zero; only for ``"squared"`` and ``"kl"``.
+    solver : {"auto", "hals", "mu", "anls"}
+        Algorithm for the squared loss: cyclic coordinate descent with extrapolation (``"hals"``, the default),
+        multiplicative updates (``"mu"``), or alternating exact non-negative least squares by an active-set method
+        (``"anls"``); the last two require that all cells have weight 1. Other losses use ``"mu"``. ``"hals"`` is the
+        fastest.
     init : {"random", "nndsvd"}
         Initialization. Starting from singular vectors (``"nndsvd"``) takes longer than it saves and does not reach a
         lower objective.
@@ -74,6 +90,8 @@ class NMF(Topics):
     Cichocki, Phan (2009), Fast local algorithms for large scale nonnegative matrix and tensor factorizations.
     Ang, Gillis (2019), Accelerating nonnegative matrix factorization algorithms using extrapolation.
     Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the beta-divergence.
+    Lee, Seung (2001), Algorithms for non-negative matrix factorization.
+    Kim, Park (2011), Fast nonnegative matrix factorization: an active-set-like method and comparisons.
 
     Examples
     --------
@@ -95,6 +113,7 @@ class NMF(Topics):
     l2_H: Amount = 0.0
     unobserved: Literal["zero", "missing"] = "zero"
     zero_weight: Amount = 1.0
+    solver: Literal["auto", "hals", "mu", "anls"] = "auto"
     init: Literal["random", "nndsvd"] = "random"
     tol: Amount = 1e-5
     inner: Count = 1
@@ -120,12 +139,16 @@ class NMF(Topics):
         del y
         self.check()
         cells = self._cells(X, weights, reset=True)
+        if self.solver in {"mu", "anls"} and self._beta() == 2 and not cells.alike:
+            raise InputError(
+                f"solver={self.solver!r} requires that all cells have weight 1; choose 'hals'", "solver", "weights"
+            )
         rng = np.random.default_rng(self.seed)
         if self.init == "random":
             start = uniform(cells, self.n_components, rng=rng)
         else:
-            start = nndsvd(cells, self.n_components, rng=rng, fill=self._beta() != 2)
-        sides = self._half(cells, "W"), self._half(cells.turned(), "H")
+            start = nndsvd(cells, self.n_components, rng=rng, fill=self._beta() != 2 or self.solver == "mu")
+        sides = self._half(cells, "W", self.solver), self._half(cells.turned(), "H", self.solver)
         sweeps = descend(*sides, start, inner=self.inner)
         W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
@@ -145,6 +168,8 @@ class NMF(Topics):
         super().check()
         if self._beta() != 2 and (self.l2_W or self.l2_H):
             raise InputError("l2_W and l2_H require loss='squared'; set them to 0 or change the loss", "loss")
+        if self._beta() != 2 and self.solver not in {"auto", "mu"}:
+            raise InputError(f"solver={self.solver!r} requires loss='squared'; choose 'mu' or 'auto'", "solver", "loss")
 
     def __sklearn_tags__(self) -> Any:
         """Declare whether NaN is allowed in the input."""
@@ -155,11 +180,11 @@ class NMF(Topics):
     def _beta(self) -> float:
         return BETAS[self.loss] if isinstance(self.loss, str) else float(self.loss)
 
-    def _half(self, cells: WeightedCells, side: str) -> Squares | Divergence:
+    def _half(self, cells: WeightedCells, side: str, solver: str = "auto") -> Squares | Divergence:
         l1, l2 = (getattr(self, f"{name}_{side}") for name in ("l1", "l2"))
         beta, threads = self._beta(), self._threads
         if beta == 2:
-            return Squares(cells, l1=l1, l2=l2, threads=threads)
+            return SQUARES[solver](cells, l1=l1, l2=l2, threads=threads)
         return Divergence(cells, beta=beta, l1=l1, threads=threads)
 
     def _cells(self, X: Any, weights: Any, *, reset: bool) -> WeightedCells:

@@ -1,6 +1,7 @@
-r"""Regularized latent semantic indexing: sparse topics and dense documents by least squares.
+r"""Regularized latent semantic indexing: factors of words and of documents with L1 or L2 penalties.
 
-.. math:: \min_{W, H} \|X - W H^\top\|^2 + \lambda_1 \|H\|_1 + \lambda_2 \|W\|^2
+.. math:: \min_{W, H} \|X - W H^\top\|^2 + \lambda_H \Omega_H(H) + \lambda_W \Omega_W(W),
+          \qquad \Omega(A) = \|A\|_1 \text{ or } \|A\|^2
 
 References
 ----------
@@ -10,7 +11,7 @@ Wang, Xu, Li, Craswell (2011), Regularized latent semantic indexing, algorithms 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -29,24 +30,58 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
+Norm = Literal["l1", "l2"]
+SIDES = ("document", "word")
+PASSES = 10
+"""Coordinate descent passes between two tests of convergence in :func:`lasso_rows`."""
+
+
+class Penalty(NamedTuple):
+    """Penalty of a factor: its norm and its strength."""
+
+    norm: Norm
+    strength: float
+
+    @property
+    def degree(self) -> int:
+        """Degree of homogeneity: the penalty of a scaled factor is multiplied by the scale to this power."""
+        return 1 if self.norm == "l1" else 2
+
+    def columns(self, A: Array) -> NDArray[np.float64]:
+        """Return the penalty of each column of a factor."""
+        return np.asarray(self.strength * (np.abs(A) ** self.degree).sum(axis=0, dtype=float))
+
+    def improve(self, G: Array, B: Array, A: Array, *, passes: int, threads: int) -> Array:
+        r"""Return a factor with a lower :math:`\|X - A D\|^2 + \Omega(A)`, given :math:`G = D D^\top, B = X D^\top`."""
+        if self.norm == "l2":
+            return ridge_rows(G, B, l2=self.strength)
+        A = np.multiply(A, np.diagonal(G) > 0, order="C")  # a component without partner does not change the fit
+        kernels.hals(G, B, A, l1=self.strength / 2, signed=True, passes=passes, threads=threads)
+        return A
+
 
 class RLSI(Topics):
-    r"""Regularized latent semantic indexing: sparse topics, dense document factors of either sign.
+    r"""Regularized latent semantic indexing: topics and document factors of either sign, with L1 or L2 penalties.
 
-    .. math:: \min \|X - W H\|^2 + \lambda_1 \sum_k \|h_k\|_1 + \lambda_2 \|W\|^2
+    .. math:: \min \|X - W H\|^2 + \lambda_H \Omega_H(H) + \lambda_W \Omega_W(W),
+              \qquad \Omega(A) = \|A\|_1 \text{ or } \|A\|^2
 
-    :math:`H` is updated by coordinate descent, starting from singular vectors, and :math:`W` is solved exactly; no
-    sweep increases the objective. In the paper documents are columns: its :math:`U` is :math:`H^\top`, its :math:`V` is
-    :math:`W^\top`.
+    The paper proposes sparse topics and dense documents, the default, and compares all four pairs of norms. With two L2
+    penalties :math:`W H` is the singular value decomposition with singular values reduced by
+    :math:`\sqrt{\lambda_H \lambda_W}`. Starting from singular vectors, a factor with an L2 penalty is solved exactly,
+    and a factor with an L1 penalty is updated by coordinate descent; no sweep increases the objective. In the paper
+    documents are columns: its :math:`U` is :math:`H^\top`, its :math:`V` is :math:`W^\top`.
 
     Parameters
     ----------
-    l1, l2 : float
-        Strength of the L1 penalty of topics, :math:`\lambda_1`, and of the L2 penalty of documents, :math:`\lambda_2`.
-        Both must be positive, since a single penalty can be avoided by rescaling. The defaults suit rows of length 1,
-        as in TF-IDF.
+    word_norm, document_norm : {"l1", "l2"}
+        Penalty of the topics, :math:`\Omega_H`, and of the document factors, :math:`\Omega_W`: the sum of absolute
+        values (l1), which gives zeros, or of squares (l2).
+    word_penalty, document_penalty : float
+        Strength of the two penalties, :math:`\lambda_H` and :math:`\lambda_W`. Both must be positive, since a single
+        penalty can be avoided by rescaling. The defaults suit rows of length 1, as in TF-IDF.
     inner : int
-        Number of coordinate descent passes over the topics per sweep.
+        Number of coordinate descent passes over a factor with an L1 penalty per sweep.
     seed : int, optional
         Seed of the randomized singular value decomposition; its effect is small.
     threads : int, optional
@@ -61,19 +96,21 @@ class RLSI(Topics):
 
     References
     ----------
-    Wang, Xu, Li, Craswell (2011), Regularized latent semantic indexing, equation 2.
+    Wang, Xu, Li, Craswell (2011), Regularized latent semantic indexing, equation 2 and section 4.3.
 
     Examples
     --------
     >>> x = np.array([[2.0, 2.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 6.0]])
-    >>> model = RLSI(2, l1=0.1, l2=0.01, seed=0).fit(x)
+    >>> model = RLSI(2, word_penalty=0.1, document_penalty=0.01, seed=0).fit(x)
     >>> (model.components_ != 0).sum(axis=1).tolist()
     [2, 2]
     """
 
     _: KW_ONLY
-    l1: Positive = 0.1
-    l2: Positive = 0.1
+    word_norm: Norm = "l1"
+    document_norm: Norm = "l2"
+    word_penalty: Positive = 0.1
+    document_penalty: Positive = 0.1
     max_iter: Count = 500
     tol: Amount = 1e-4
     inner: Count = 1
@@ -97,7 +134,8 @@ class RLSI(Topics):
         self.check()
         table = self._table(X, reset=True)
         start = singular_start(table, self.n_components, seed=self.seed)
-        sweeps = latent_indexing(table, start, l1=self.l1, l2=self.l2, passes=self.inner, threads=self._threads)
+        penalties = [Penalty(getattr(self, f"{side}_norm"), getattr(self, f"{side}_penalty")) for side in SIDES]
+        sweeps = latent_indexing(table, start, *penalties, passes=self.inner, threads=self._threads)
         W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         signs = np.where(H.sum(axis=0) < 0, np.float32(-1), np.float32(1))
         self.row_factors_, self.components_ = W * signs, np.ascontiguousarray((H * signs).T)
@@ -106,13 +144,31 @@ class RLSI(Topics):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the factors of new documents with the topics fixed."""
         check_is_fitted(self)
-        return ridge_rows(self._table(X, reset=False), self.components_.T, l2=self.l2)
+        H = self.components_.T
+        G, B = H.T @ H, self._table(X, reset=False) @ H
+        if self.document_norm == "l2":
+            return ridge_rows(G, B, l2=self.document_penalty)
+        l1, max_iter, tol = self.document_penalty, self.max_iter, self.tol
+        return lasso_rows(G, B, l1=l1, max_iter=max_iter, tol=tol, threads=self._threads)
 
 
-def ridge_rows(X: csr_array, H: Array, *, l2: float) -> Array:
-    r"""Return the document factors by ridge regression, :math:`W = X H (H^\top H + \lambda_2)^{-1}`."""
-    G = (H.T @ H).astype(float) + l2 * np.eye(H.shape[1])
-    return np.linalg.solve(G, (X @ H).T.astype(float)).T.astype(np.float32)
+def ridge_rows(G: Array, B: Array, *, l2: float) -> Array:
+    r"""Return the rows that minimize a least-squares loss and a ridge penalty, :math:`B (G + \lambda)^{-1}`."""
+    return np.linalg.solve(G.astype(float) + l2 * np.eye(len(G)), B.T.astype(float)).T.astype(np.float32)
+
+
+def lasso_rows(G: Array, B: Array, *, l1: float, max_iter: int, tol: float, threads: int) -> Array:
+    """Return the rows that minimize a least-squares loss and an L1 penalty; each row converges by itself."""
+    A, active = np.zeros(B.shape, np.float32), np.arange(len(B))
+    for _ in range(0, max_iter, PASSES):
+        new = A[active]
+        kernels.hals(G, B[active], new, l1=l1 / 2, signed=True, passes=PASSES, threads=threads)
+        moved = np.abs(new - A[active]).max(axis=1) > tol * np.abs(new).max(axis=1)
+        A[active] = new
+        active = active[moved]
+        if not len(active):
+            break
+    return A
 
 
 def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Array:
@@ -127,33 +183,28 @@ def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Arra
 
 
 def latent_indexing(
-    X: csr_array, start: Array, *, l1: float, l2: float, passes: int = 1, threads: int
+    X: csr_array, start: Array, documents: Penalty, words: Penalty, *, passes: int = 1, threads: int
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps that solve for the document factors and update the topics without increasing the objective.
+    """Iterate over sweeps that update the document factors and the topics without increasing the objective.
 
     Topics :math:`H` have shape (words, R).
 
     Beyond the paper, topics are rescaled against their documents to minimize the penalties, where descent is slow.
     """
     turned, squares = csr_array(X.T), float((X.data.astype(float) ** 2).sum())
-    H = start
+    H, W = start, np.zeros((X.shape[0], start.shape[1]), np.float32)
     while True:
-        W = ridge_rows(X, H, l2=l2)
+        W = documents.improve(H.T @ H, X @ H, W, passes=passes, threads=threads)
         S, R = W.T @ W, turned @ W
         explained = 2 * float((H * R).sum(dtype=float)) - float(((H.T @ H).astype(float) * S).sum())
-        penalty = l1 * float(np.abs(H).sum(dtype=float)) + l2 * float((W.astype(float) ** 2).sum())
+        penalty = float(words.columns(H).sum() + documents.columns(W).sum())
         yield Sweep([W, H], squares - explained + penalty)
-        H = H.copy()
-        kernels.hals(S, R, H, l1=l1 / 2, signed=True, passes=passes, threads=threads)
-        H *= _balance(H, W, l1=l1, l2=l2)
+        H = words.improve(S, R, H, passes=passes, threads=threads)
+        scale = _balance(words.columns(H), documents.columns(W), words.degree, documents.degree)
+        H, W = H * scale, W / scale
 
 
-def _balance(H: Array, W: Array, *, l1: float, l2: float) -> Array:
-    """Return the scale of each topic that minimizes the sum of the topic and document penalties.
-
-    Documents scale inversely.
-    """
-    of_words, of_documents = np.abs(H).sum(axis=0, dtype=float), (W.astype(float) ** 2).sum(axis=0)
-    used = (of_words > 0) & (of_documents > 0)
-    scale = np.cbrt(2 * l2 * of_documents / (l1 * np.where(used, of_words, 1)))
-    return np.where(used, scale, 1).astype(np.float32)
+def _balance(a: NDArray[np.float64], b: NDArray[np.float64], p: int, q: int) -> Array:
+    """Return the scale :math:`s` of each topic that minimizes the sum of penalties :math:`a s^p + b s^{-q}`."""
+    used = (a > 0) & (b > 0)
+    return np.where(used, (q * b / (p * np.where(used, a, 1))) ** (1 / (p + q)), 1).astype(np.float32)

@@ -35,7 +35,7 @@ from polyadic.topics.anchors import AnchorTopics
 from polyadic.topics.lda import LDA
 from polyadic.topics.nmf import NMF
 from polyadic.topics.plsa import PLSA
-from polyadic.topics.rlsi import RLSI
+from polyadic.topics.rlsi import RLSI, Norm
 from polyadic.topics.spectral import SpectralLDA
 
 if TYPE_CHECKING:
@@ -91,8 +91,10 @@ class TextTopics(Transformer):
         Language code of the documents, such as de; auto detects it.
     stop_words : str, path, collection of str or None
         Words to leave out: see :meth:`~polyadic.text.corpus.Corpus.build`.
+    word_norm, document_norm : {"l1", "l2"}, optional
+        Penalties of the topics and of the document factors; only for ``"rlsi"`` (default: l1 and l2).
     options : mapping, optional
-        Further settings of the topic model, by name, such as ``{"l1": 0.03}`` for ``"rlsi"``.
+        Further settings of the topic model, by name, such as ``{"word_penalty": 0.03}`` for ``"rlsi"``.
 
     Attributes
     ----------
@@ -124,6 +126,8 @@ class TextTopics(Transformer):
     max_size: Count | None = None
     language: str = "auto"
     stop_words: str | os.PathLike[str] | Collection[str] | None = "language"
+    word_norm: Norm | None = None
+    document_norm: Norm | None = None
     options: Mapping[str, float | str] | None = None
     seed: Seed = None
     threads: Threads = None
@@ -255,6 +259,11 @@ class TextTopics(Transformer):
         kind, fixed = MODELS[self.method]
         names, options = {each.name for each in fields(kind) if each.init}, self.options or {}
         settled = {name: getattr(self, name) for name in ("n_components", "seed", "threads") if name in names} | fixed
+        for name in ("word_norm", "document_norm"):
+            if (norm := getattr(self, name)) is not None:
+                if name not in names:
+                    raise InputError(f"{name} requires method='rlsi'; got method={self.method!r}", name, "method")
+                settled[name] = norm
         free = names - {*settled, "callback"}
         if not {*options} <= free:
             unknown = ", ".join(sorted({*options} - free))

@@ -11,7 +11,7 @@ _NAMES = {
     "common": ("table",),
     "cp": ("cp_predict", "cp_pullback", "cp_squared", "mttkrp", "mttkrp_symmetric"),
     "lasso": ("nonnegative_lasso", "sparse_activations"),
-    "nonnegative": ("divergence_rows", "expected_rows", "hals", "nonnegative_rows", "simplex_rows"),
+    "nonnegative": ("divergence_rows", "expected_rows", "hals", "nnls_rows", "nonnegative_rows", "simplex_rows"),
     "polya_gamma_sampler": ("polya_gamma",),
     "products": ("sparse_product",),
     "rows": ("RandomRows", "RowEntries", "conjugate_rows", "posterior_rows", "row_moments", "variational_rows"),

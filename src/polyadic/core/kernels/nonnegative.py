@@ -48,6 +48,21 @@ def hals(
     return _summed(lambda a, b: _hals(G, B, *how, a, b, A), n, threads)
 
 
+def nnls_rows(G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float32], *, threads: int) -> None:
+    r"""Solve non-negative least-squares problems exactly by block principal pivoting, in place.
+
+    .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 \quad\text{with}\quad G = D D^\top, \; B = X D^\top
+
+    Shapes (R, R), (n, R) and (n, R). The positive elements of the initial rows are the first guess of those of the
+    solution. Kim, Park (2011), Fast nonnegative matrix factorization, algorithm 1.
+    """
+    n, rank = _writeable(A)
+    if G.shape != (rank, rank) or B.shape != (n, rank):
+        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+    G, B = frozen(G, np.float64), frozen(B, np.float64)
+    in_spans(lambda first, last: _nnls_rows(G, B, first, last, A), n, threads)
+
+
 def simplex_rows(
     G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float64], *, tol: float = 1e-9, steps: int = 10_000, threads: int
 ) -> int:
@@ -224,6 +239,63 @@ def _hals(G, B, l1, signed, passes, first, last, A):
             for r in range(A.shape[1]):
                 A[start + j, r] = a[r, j]
     return product
+
+
+TOLERANCE, RIDGE = 1e-9, 1e-12
+"""Largest negative value that counts as zero, and smallest pivot; relative to the largest elements of B and G."""
+
+
+@njit(cache=True, nogil=True)
+def _nnls_rows(G, B, first, last, A):
+    """Numba kernel: non-negative least squares of the rows of ``A`` by block principal pivoting.
+
+    ``free`` elements may be positive. All infeasible elements change sides at once; after three changes that do not
+    reduce their number, only the last one changes, which guarantees termination.
+    """
+    rank = G.shape[0]
+    least = RIDGE * np.diag(G).max()
+    L, x, order = np.empty((rank, rank)), np.empty(rank), np.empty(rank, np.int64)
+    for i in range(first, last):
+        b, free = B[i], A[i] > 0
+        small, fewest, tries = TOLERANCE * np.abs(b).max(), rank + 1, 3
+        for _ in range(100 + 10 * rank):
+            size = 0
+            for k in range(rank):
+                x[k] = 0
+                if free[k]:
+                    order[size] = k
+                    size += 1
+            for p in range(size):  # solve for the free elements by a Cholesky factorization
+                for q in range(p + 1):
+                    rest = G[order[p], order[q]]
+                    for r in range(q):
+                        rest -= L[p, r] * L[q, r]
+                    L[p, q] = math.sqrt(max(rest, least)) if p == q else rest / L[q, q]
+                rest = b[order[p]]
+                for r in range(p):
+                    rest -= L[p, r] * x[order[r]]
+                x[order[p]] = rest / L[p, p]
+            for p in range(size - 1, -1, -1):
+                rest = x[order[p]]
+                for r in range(p + 1, size):
+                    rest -= L[r, p] * x[order[r]]
+                x[order[p]] = rest / L[p, p]
+            gradient = -b
+            for p in range(size):
+                gradient += x[order[p]] * G[order[p]]
+            wrong = np.flatnonzero(np.where(free, x * np.diag(G), gradient) < -small)
+            if not len(wrong):
+                break
+            if len(wrong) < fewest:
+                fewest, tries = len(wrong), 3
+            elif tries > 0:
+                tries -= 1
+            else:
+                wrong = wrong[-1:]
+            for k in wrong:
+                free[k] = not free[k]
+        for k in range(rank):
+            A[i, k] = max(x[k], 0.0)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
