@@ -98,7 +98,7 @@ class BayesianGeneralizedPCA(CompletionModel):
     burn_in: Natural = 300
     draws: Count = 200
     n_samples: Count = 100
-    max_depth: Annotated[int, Within(1, 15)] = 8
+    max_depth: Annotated[int, Within(1, 15)] = 6
     seed: Seed = None
     threads: Threads = None
 
@@ -212,17 +212,17 @@ class Posterior:
         """Return the log density, up to a constant, and its gradient."""
         U, V, a, b, logs, (c,) = self._parts(q)
         s, R, free = np.exp(logs), self._rank, self._ends[3]
-        E, F, noise = self.unpacked(q)
+        E, F, _ = self.unpacked(q)
         loss, slopes = self._likelihood.value_and_gradient([E, F])
-        weight = noise**-2.0
+        weight = np.exp(-2 * logs[-1]) if self._normal else 1.0
         dE, dF = (-weight * slope for slope in slopes)
-        inner = [*np.einsum("nr,nr->r", dE[:, :R], U), dE[:, R] @ a, dF[:, R + 1] @ b]
+        scales = [*(s[:R] * np.einsum("nr,nr->r", dE[:, :R], U)), s[R] * dE[:, R] @ a, s[R + 1] * dF[:, R + 1] @ b]
         value = -weight * loss - 0.5 * float(q[:free] @ q[:free]) - 0.5 * (c / INTERCEPT) ** 2
         value += float((logs - 0.5 * s**2).sum())
         if self._normal:
             value -= self._number * float(logs[-1])
-            inner.append((2 * weight * loss - self._number) / noise)
+            scales.append(2 * weight * loss - self._number)
         likelihood = [dE[:, :R] * s[:R], dF[:, :R], s[R] * dE[:, R], s[R + 1] * dF[:, R + 1]]
         gradient = np.concatenate([part.ravel() for part in likelihood]) - q[:free]
-        last = [s * np.array(inner) + 1 - s**2, [dE[:, R].sum() - c / INTERCEPT**2]]
-        return value, np.concatenate([gradient, *last])
+        last = [np.array(scales) + 1 - s**2, [dE[:, R].sum() - c / INTERCEPT**2]]
+        return float(value), np.concatenate([gradient, *last])
