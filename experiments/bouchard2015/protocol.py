@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from experiments import data
-from experiments.bouchard2015 import databases, demonstrations, labels, ratings, topics
+from experiments.bouchard2015 import databases, demonstrations, labels, posteriors, ratings, topics
 from experiments.bouchard2015.report import draw, report
 from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages, table_stage
 from polyadic.core.settings import Count, Share, Within
@@ -35,6 +35,8 @@ class Settings(ExperimentSettings):
     rank: Annotated[Count, Option("Of models that learn their penalties.")] = 10
     named_rank: Count = 64
     """Rank of models that recommend."""
+    size: Count = 300
+    """Number of users and of films of the subset for Hamiltonian Monte Carlo."""
     topics: Annotated[Count, Option("Number of topics.")] = 20
     hidden: tuple[Share, ...] = (0.0, 0.5)
     """Shares of the features that are hidden from those that tell labels."""
@@ -58,6 +60,16 @@ def _ratings(run: Run[Settings]) -> Stages:
         stage = yield methods_stage(f"u{number}", how, partial(ratings.evaluate, fold, about, **how))
         folds[f"u{number}"] = stage["methods"]
     return folds
+
+
+def _posteriors(run: Run[Settings], *, size: int | None) -> Stages:
+    how = {"rank": run.settings.rank, "seed": run.settings.seed, "size": size}
+    about, folds = data.movielens(root=run.root), {}
+    for number in range(1, run.settings.folds + 1):
+        fold = data.movielens_fold(f"u{number}", root=run.root)
+        stage = yield methods_stage(f"u{number}", how, partial(posteriors.evaluate, fold, about, **how))
+        folds[f"u{number}"] = stage["methods"]
+    return posteriors.pooled(folds)
 
 
 def _listens(run: Run[Settings]) -> Stages:
@@ -113,6 +125,8 @@ def _named(run: Run[Settings]) -> Facts:
 STAGES: Parts[Settings] = {
     "demonstrations": _demonstrations,
     "ratings": _ratings,
+    "posteriors": partial(_posteriors, size=None),
+    "subset": lambda run: _posteriors(run, size=run.settings.size),
     "listens": _listens,
     "lastfm": _lastfm,
     "citeulike": _citeulike,

@@ -107,7 +107,7 @@ class MatchboxFactorization(CompletionModel):
     trait_std: Positive = 0.3
     bias_std: Positive = 0.5
     threshold_std: Positive = 0.5
-    max_iter: Count = 20
+    max_iter: Count = 100
     tol: Amount = 1e-3
     seed: Seed = None
     callback: Callback = None
