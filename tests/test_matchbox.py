@@ -6,6 +6,7 @@ from scipy.special import ndtr
 from scipy.stats import norm, truncnorm
 
 from helpers import refuses
+from polyadic import TableCompletion
 from polyadic.completion.kernels import truncated
 from polyadic.completion.matchbox import MatchboxFactorization
 
@@ -113,3 +114,22 @@ def test_values_and_features_are_checked():
     refuses("from 2 to 50 different values; got 1", MatchboxFactorization(1).fit, np.ones((2, 2)))
     refuses("row_features must have 2 rows", MatchboxFactorization(1).fit, x, row_features=np.ones((3, 1)))
     refuses("finite values", MatchboxFactorization(1).fit, x, column_features=np.array([[np.nan], [1.0]]))
+
+
+def test_tables_of_ratings():
+    """``TableCompletion`` predicts means of levels, recommends by them, and refuses what the method does not have."""
+    x, _, _, rng = planted(n=40, m=20)
+    known = rng.random(x.shape) < 0.6
+    table = [(f"user {i}", f"film {j}", x[i, j]) for i, j in np.argwhere(known)]
+    model = TableCompletion("ordinal", rank=2, hold_out=0.2, seed=0).fit(table)
+    assert model.held_out_["rmse"] < model.held_out_["rmse_of_biases"]
+    mean, std = model.predict_distribution(["user 3"], ["film 4"])
+    i, j = model.rows_.index("user 3"), model.columns_.index("film 4")
+    assert (mean, std) == model.model_.predict_distribution([i], [j])
+    best = model.recommend("user 3", 20)
+    assert {name for name, _ in best} == {f"film {j}" for j in np.flatnonzero(~known[3])}
+    assert [value for _, value in best] == pytest.approx(model.predict(["user 3"] * len(best), [name for name, _ in best]))
+    assert np.corrcoef([value for _, value in best], range(len(best)))[0, 1] < -0.9
+    refuses("does not support updates", model.update, table)
+    refuses("cannot explain predictions", model.explain, "user 3", ["film 4"])
+    refuses("unknown must be 'refuse' for method ordinal", TableCompletion("ordinal", unknown="mean").check)

@@ -22,7 +22,7 @@ def normal(mean, covariance):
     return density
 
 
-def sampled(density, start, *, warmup=500, draws=4000, seed=0):
+def sampled(density, start, *, warmup=400, draws=2000, seed=0):
     chain = nuts(density, start, np.random.default_rng(seed), warmup=warmup)
     return [next(chain) for _ in range(warmup + draws)][warmup:]
 
@@ -131,9 +131,9 @@ def test_a_single_cell_agrees_with_quadrature():
     s, sa, sb = np.abs(rng.standard_normal((3, 1 << 20)))
     weight = expit(c + sa * a + sb * b0 + s * u * v0)
     expected = weight @ expit(c + sa * a + sb * b1 + s * u * v1) / weight.sum()
-    model = BayesianGeneralizedPCA(1, family="bernoulli", burn_in=300, draws=3000, n_samples=3000, seed=0)
+    model = BayesianGeneralizedPCA(1, family="bernoulli", threads=1, burn_in=300, draws=1500, n_samples=1500, seed=0)
     found = model.fit(np.array([[1.0, np.nan]])).predict([0], [1])[0]
-    assert found == pytest.approx(expected, abs=0.03)
+    assert found == pytest.approx(expected, abs=0.04)
 
 
 @pytest.mark.parametrize("family", ["normal", "poisson"])
@@ -143,7 +143,7 @@ def test_planted_factors(family):
     m = np.outer(rng.standard_normal(40), rng.standard_normal(30))
     x = 3 + m + 0.3 * rng.standard_normal(m.shape) if family == "normal" else rng.poisson(np.exp(m)).astype(float)
     known = rng.random(m.shape) < 0.6
-    model = BayesianGeneralizedPCA(2, family=family, burn_in=150, draws=100, max_depth=6, seed=0)
+    model = BayesianGeneralizedPCA(2, family=family, burn_in=150, draws=50, max_depth=4, seed=0, threads=1)
     model.fit(np.where(known, x, np.nan))
     i, j = np.nonzero(~known)
     mean, std = model.predict_distribution(i, j)

@@ -194,6 +194,12 @@ class MatchboxFactorization(CompletionModel):
     def _shape(self) -> tuple[int, int]:
         return self.row_traits_.shape[1], self.column_traits_.shape[1]
 
+    def augmented(self) -> tuple[Array, Array]:
+        """Return row and column factors whose products are the posterior means of the latent values."""
+        check_is_fitted(self)
+        (s, a), (t, b) = (np.split(part[0], [self.rank], axis=1) for part in (self.row_traits_, self.column_traits_))
+        return np.hstack([s, a, np.ones_like(a)]), np.hstack([t, np.ones_like(b), b])
+
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
         return self.predict_distribution(i, j).mean
 
