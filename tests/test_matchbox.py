@@ -89,9 +89,10 @@ def test_planted_factors_and_features():
     assert np.corrcoef(featured.predict(i, j)[new], r[i, j][new])[0, 1] > 0.8
     p = featured.predict_levels(i, j)
     hits = p[np.arange(len(i)), x[i, j].astype(int) - 1]
-    assert np.log(hits).mean() > np.log(np.bincount(x[known].astype(int), minlength=6)[1:] / known.sum())[
-        x[i, j].astype(int) - 1
-    ].mean() + 0.1
+    assert (
+        np.log(hits).mean()
+        > np.log(np.bincount(x[known].astype(int), minlength=6)[1:] / known.sum())[x[i, j].astype(int) - 1].mean() + 0.1
+    )
     calibrated = [(p[:, k].mean(), (x[i, j] == k + 1).mean()) for k in range(5)]
     assert np.abs(np.diff(calibrated)).max() < 0.08
     assert featured.history_[-1] < featured.history_[1] < featured.history_[0]
@@ -128,7 +129,9 @@ def test_tables_of_ratings():
     assert (mean, std) == model.model_.predict_distribution([i], [j])
     best = model.recommend("user 3", 20)
     assert {name for name, _ in best} == {f"film {j}" for j in np.flatnonzero(~known[3])}
-    assert [value for _, value in best] == pytest.approx(model.predict(["user 3"] * len(best), [name for name, _ in best]))
+    assert [value for _, value in best] == pytest.approx(
+        model.predict(["user 3"] * len(best), [name for name, _ in best])
+    )
     assert np.corrcoef([value for _, value in best], range(len(best)))[0, 1] < -0.9
     refuses("does not support updates", model.update, table)
     refuses("cannot explain predictions", model.explain, "user 3", ["film 4"])

@@ -85,7 +85,11 @@ def test_posterior_of_a_logistic_regression():
 
 
 def test_start_without_a_density_is_refused():
-    refuses("not finite; rescale the data", next, nuts(lambda q: (np.nan, q), np.ones(2), np.random.default_rng(0), warmup=0))
+    refuses(
+        "not finite; rescale the data",
+        next,
+        nuts(lambda q: (np.nan, q), np.ones(2), np.random.default_rng(0), warmup=0),
+    )
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, -0.3])

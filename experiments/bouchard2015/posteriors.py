@@ -77,7 +77,9 @@ def evaluate(
     some = np.random.default_rng(seed).permutation(len(i))[:CELLS]
 
     def gibbs(X: Entries) -> Posterior:
-        model = BayesianMatrixFactorization(rank, burn_in=draws // 4, draws=draws, n_samples=draws, seed=seed, threads=1).fit(X)
+        model = BayesianMatrixFactorization(
+            rank, burn_in=draws // 4, draws=draws, n_samples=draws, seed=seed, threads=1
+        ).fit(X)
         chain = []
         for draw in model.memory_.draws:
             U, V = np.split(draw.state[0][:-1], [X.shape[0]])

@@ -63,7 +63,7 @@ def _ratings(run: Run[Settings]) -> Stages:
 
 
 def _posteriors(run: Run[Settings], *, size: int | None) -> Stages:
-    how = {"rank": run.settings.rank, "seed": run.settings.seed, "size": size}
+    how: Facts = {"rank": run.settings.rank, "seed": run.settings.seed, "size": size}
     about, folds = data.movielens(root=run.root), {}
     for number in range(1, run.settings.folds + 1):
         fold = data.movielens_fold(f"u{number}", root=run.root)

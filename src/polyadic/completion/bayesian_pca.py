@@ -210,7 +210,7 @@ class Posterior:
 
     def __call__(self, q: Array) -> tuple[float, Array]:
         """Return the log density, up to a constant, and its gradient."""
-        U, V, a, b, logs, (c,) = self._parts(q)
+        U, _, a, b, logs, (c,) = self._parts(q)
         s, R, free = np.exp(logs), self._rank, self._ends[3]
         E, F, _ = self.unpacked(q)
         loss, slopes = self._likelihood.value_and_gradient([E, F])

@@ -65,7 +65,7 @@ def propagate(
     rank + 1), and of the thresholds, shape (2, groups, levels - 1). Beliefs and messages are updated in place. The
     probability of a cell is that before its own message.
     """
-    return float(_propagate(order, *cells, *features[0], *features[1], *beliefs, *messages))
+    return float(_propagate(order, cells, *features, beliefs, messages))
 
 
 @njit(cache=True)
@@ -88,34 +88,31 @@ def _truncated(t):
 
 
 @njit(cache=True)
-def _without(belief, message, indices, values, first, last, start, mean, variance):
+def _without(belief, message, features, at, start, mean, variance):
     """Remove the messages of a cell from the weights of its features; set the mean and variance of the traits."""
     mean[:] = 0.0
     variance[:] = 0.0
-    for e in range(first, last):
-        at, x, place = indices[e], values[e], start + e - first
+    for e in range(features.starts[at], features.starts[at + 1]):
+        f, x, place = features.indices[e], features.values[e], start + e - features.starts[at]
         for k in range(len(mean)):
-            belief[0, at, k] -= message[0, place, k]
-            belief[1, at, k] -= message[1, place, k]
-            mean[k] += x * belief[1, at, k] / belief[0, at, k]
-            variance[k] += x * x / belief[0, at, k]
+            belief[0, f, k] -= message[0, place, k]
+            belief[1, f, k] -= message[1, place, k]
+            mean[k] += x * belief[1, f, k] / belief[0, f, k]
+            variance[k] += x * x / belief[0, f, k]
 
 
 @njit(cache=True)
-def _with(belief, message, indices, values, first, last, start, mean, variance, precision, linear):
-    """Divide messages to the traits among the weights, given all others, and add them."""
-    for e in range(first, last):
-        at, x, place = indices[e], values[e], start + e - first
+def _with(belief, message, features, at, start, mean, variance, to):
+    """Divide the messages to the traits among the weights, given all others, and add them."""
+    for e in range(features.starts[at], features.starts[at + 1]):
+        f, x, place = features.indices[e], features.values[e], start + e - features.starts[at]
         for k in range(len(mean)):
-            p, m = belief[0, at, k], belief[1, at, k] / belief[0, at, k]
-            shrunk = 1.0 + precision[k] * max(variance[k] - x * x / p, 0.0)
-            message[0, place, k] = x * x * precision[k] / shrunk
-            message[1, place, k] = x * (linear[k] - precision[k] * (mean[k] - x * m)) / shrunk
-    for e in range(first, last):
-        at, place = indices[e], start + e - first
-        for k in range(len(mean)):
-            belief[0, at, k] += message[0, place, k]
-            belief[1, at, k] += message[1, place, k]
+            p, m = belief[0, f, k], belief[1, f, k] / belief[0, f, k]
+            shrunk = 1.0 + to[0, k] * max(variance[k] - x * x / p, 0.0)
+            message[0, place, k] = x * x * to[0, k] / shrunk
+            message[1, place, k] = x * (to[1, k] - to[0, k] * (mean[k] - x * m)) / shrunk
+            belief[0, f, k] += message[0, place, k]
+            belief[1, f, k] += message[1, place, k]
 
 
 @njit(cache=True)
@@ -149,47 +146,24 @@ def _ordinal(level, m, v, thresholds, message, sites):
 
 
 @njit(cache=True)
-def _propagate(
-    order,
-    rows,
-    columns,
-    levels,
-    groups,
-    x_starts,
-    x_indices,
-    x_values,
-    y_starts,
-    y_indices,
-    y_values,
-    U,
-    V,
-    B,
-    row_messages,
-    column_messages,
-    start,
-    threshold_messages,
-):
-    R = U.shape[2] - 1
-    s, t = np.empty((2, R + 1)), np.empty((2, R + 1))  # means and variances of traits without the cell
-    z = np.empty((2, R + 1))
+def _propagate(order, cells, x, y, beliefs, messages):
+    U, V, B = beliefs
+    rows, columns, levels, groups = cells
+    R, H = U.shape[2] - 1, B.shape[2]
+    s, t, z = np.empty((2, R + 1)), np.empty((2, R + 1)), np.empty((2, R + 1))  # means and variances without the cell
     to_s, to_t = np.empty((2, R + 1)), np.empty((2, R + 1))
-    b, to_b, sites = np.empty((2, B.shape[2])), np.empty((2, B.shape[2])), np.empty((2, B.shape[2]))
+    b, to_b, sites = np.empty((2, H)), np.empty((2, H)), np.empty((2, H))
     total = 0.0
     for d in order:
         i, j, g = rows[d], columns[d], groups[d]
-        _without(U, row_messages, x_indices, x_values, x_starts[i], x_starts[i + 1], start[d, 0], s[0], s[1])
-        _without(V, column_messages, y_indices, y_values, y_starts[j], y_starts[j + 1], start[d, 1], t[0], t[1])
-        for k in range(B.shape[2]):
-            b[0, k] = B[0, g, k] - threshold_messages[0, d, k]
-            b[1, k] = B[1, g, k] - threshold_messages[1, d, k]
-        m, v = 0.0, 0.0
+        _without(U, messages.rows, x, i, messages.first[d, 0], s[0], s[1])
+        _without(V, messages.columns, y, j, messages.first[d, 1], t[0], t[1])
         for k in range(R):
             z[0, k] = s[0, k] * t[0, k]
             z[1, k] = s[1, k] * t[1, k] + s[1, k] * t[0, k] ** 2 + t[1, k] * s[0, k] ** 2
         z[0, R], z[1, R] = s[0, R] + t[0, R], s[1, R] + t[1, R]
-        for k in range(R + 1):
-            m += z[0, k]
-            v += z[1, k]
+        m, v = z[0].sum(), z[1].sum()
+        b[:] = B[:, g] - messages.thresholds[:, d]
         precision, linear, probability = _ordinal(levels[d], m, v + 1.0, b, to_b, sites)
         total += probability
         precision, linear = precision / (1.0 + precision), linear / (1.0 + precision)  # noise of variance 1
@@ -198,24 +172,17 @@ def _propagate(
             p, e = precision / shrunk, (linear - precision * (m - z[0, k])) / shrunk
             mean, square = t[0, k], t[1, k] + t[0, k] ** 2
             for _ in range(ROUNDS):
-                to_s[0, k], to_s[1, k] = p * square, e * mean
-                q = 1.0 / s[1, k] + to_s[0, k]
-                mean = (s[0, k] / s[1, k] + to_s[1, k]) / q
-                square = mean * mean + 1.0 / q
-                to_t[0, k], to_t[1, k] = p * square, e * mean
-                q = 1.0 / t[1, k] + to_t[0, k]
-                mean = (t[0, k] / t[1, k] + to_t[1, k]) / q
-                square = mean * mean + 1.0 / q
-        for one, other, to in ((s, t, to_s), (t, s, to_t)):  # biases
+                for trait, to in ((s, to_s), (t, to_t)):
+                    to[0, k], to[1, k] = p * square, e * mean
+                    q = 1.0 / trait[1, k] + to[0, k]
+                    mean = (trait[0, k] / trait[1, k] + to[1, k]) / q
+                    square = mean * mean + 1.0 / q
+        for other, to in ((t, to_s), (s, to_t)):  # biases
             shrunk = 1.0 + precision * (v - z[1, R] + other[1, R])
             to[0, R] = precision / shrunk
             to[1, R] = (linear - precision * (m - z[0, R] + other[0, R])) / shrunk
-        _with(U, row_messages, x_indices, x_values, x_starts[i], x_starts[i + 1], start[d, 0], s[0], s[1], to_s[0], to_s[1])
-        _with(
-            V, column_messages, y_indices, y_values, y_starts[j], y_starts[j + 1], start[d, 1], t[0], t[1], to_t[0], to_t[1]
-        )
-        for k in range(B.shape[2]):
-            for part in range(2):
-                threshold_messages[part, d, k] = to_b[part, k]
-                B[part, g, k] = b[part, k] + to_b[part, k]
+        _with(U, messages.rows, x, i, messages.first[d, 0], s[0], s[1], to_s)
+        _with(V, messages.columns, y, j, messages.first[d, 1], t[0], t[1], to_t)
+        messages.thresholds[:, d] = to_b
+        B[:, g] = b + to_b
     return total

@@ -141,7 +141,7 @@ class MatchboxFactorization(CompletionModel):
 
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         cells = cells_of(X, empty=empty)
-        if not 2 <= (number := len(np.unique(cells.values))) <= MAX_LEVELS:  # noqa: PLR2004 # levels that differ
+        if not 2 <= (number := len(np.unique(cells.values))) <= MAX_LEVELS:
             raise InputError(f"X must contain from 2 to {MAX_LEVELS} different values; got {number:,}")
         return cells
 
@@ -174,19 +174,18 @@ class MatchboxFactorization(CompletionModel):
         beliefs.append(np.tile(prior[:, None], (1, cells.shape[0] if self.thresholds == "row" else 1, 1)))
         counts = [np.diff(x.indptr)[at] for x, at in zip(features, (cells.rows, cells.columns), strict=True)]
         first = np.stack([np.cumsum(count) - count for count in counts], axis=1)
-        messages = Messages(
-            *(np.zeros((2, count.sum(), R + 1)) for count in counts), first, np.zeros((2, len(level), L - 1))
-        )
-        layout = tuple(Features(x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data) for x in features)
+        rows, columns = (np.zeros((2, count.sum(), R + 1)) for count in counts)
+        messages = Messages(rows, columns, first, np.zeros((2, len(level), L - 1)))
+        x, y = (Features(x.indptr.astype(np.int64), x.indices.astype(np.int64), x.data) for x in features)
+        U, V, B = beliefs
+        known = cells.rows, cells.columns, level, group
         # With all means zero, the messages to the traits would stay zero. These means are removed after the first pass.
         start = rng.standard_normal((features[1].shape[1], R)) * precision[:R] ** 0.5
-        beliefs[1][1, :, :R] += start
+        V[1, :, :R] += start
         yield Sweep([belief.copy() for belief in beliefs], len(level) * np.log(L))
         while True:
-            total = propagate(
-                rng.permutation(len(level)), (cells.rows, cells.columns, level, group), layout, tuple(beliefs), messages
-            )
-            beliefs[1][1, :, :R] -= start
+            total = propagate(rng.permutation(len(level)), known, (x, y), (U, V, B), messages)
+            V[1, :, :R] -= start
             start = np.zeros_like(start)
             yield Sweep([belief.copy() for belief in beliefs], -total)
 
@@ -251,7 +250,7 @@ def _features(name: str, given: Any, size: int) -> csr_array:
     if given is None:
         return own
     matrix = csr_array(given, dtype=float)
-    if matrix.ndim != 2 or matrix.shape[0] != size:  # noqa: PLR2004 # a matrix
+    if matrix.ndim != 2 or matrix.shape[0] != size:
         raise InputError(f"{name} must have {size:,} rows; got shape {matrix.shape}", name)
     if not np.isfinite(matrix.data).all():
         raise InputError(f"{name} must contain finite values", name)

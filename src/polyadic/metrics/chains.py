@@ -49,7 +49,7 @@ def effective_sample_size(samples: ArrayLike) -> NDArray[np.float64]:
     True
     """
     x = np.asarray(samples, float)
-    if x.ndim != 2 or len(x) < 4 or not np.isfinite(x).all():  # noqa: PLR2004 # two pairs of lags
+    if x.ndim != 2 or len(x) < 4 or not np.isfinite(x).all():
         raise InputError(f"samples must be finite and have shape (n, quantities) with n of at least 4; got {x.shape}")
     n = len(x)
     spectrum = np.abs(np.fft.rfft(x - x.mean(axis=0), 2 * n, axis=0)) ** 2

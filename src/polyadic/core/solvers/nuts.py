@@ -151,7 +151,7 @@ def _windows(warmup: int) -> list[int]:
     if warmup < first + last + window:
         first, last = round(0.15 * warmup), round(0.1 * warmup)
         window = warmup - first - last
-    if window < 2:  # noqa: PLR2004 # there is no variance of a single position
+    if window < 2:  # there is no variance of a single position
         return []
     ends = [first]
     while ends[-1] + 3 * window <= warmup - last:  # another window of twice the length fits
@@ -187,7 +187,7 @@ def _transition(
         return _joined(one, other, variance, rng, forwards=step > 0)
 
     for depth in range(max_depth):
-        forwards = bool(rng.random() < 0.5)  # noqa: PLR2004 # either direction
+        forwards = bool(rng.random() < 0.5)
         more = extended(path.last if forwards else path.first, depth, step if forwards else -step)
         path = _joined(path, more, variance, rng, forwards=forwards, whole=True)
         if path.ended:
