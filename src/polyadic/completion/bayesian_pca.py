@@ -45,7 +45,7 @@ class BayesianGeneralizedPCA(CompletionModel):
     by :func:`~polyadic.core.solvers.nuts.nuts`. The model is that of Mohamed, Heller and Ghahramani with normal instead
     of conjugate priors of the column factors, and with biases. Normal values are standardized internally.
 
-    For ratings, :class:`~polyadic.completion.bayesian.BayesianMatrixFactorization` needs less time for the same error.
+    For normal values, :class:`~polyadic.completion.bayesian.BayesianMatrixFactorization` is faster.
 
     Parameters
     ----------
