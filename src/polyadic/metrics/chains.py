@@ -50,7 +50,9 @@ def effective_sample_size(samples: ArrayLike) -> NDArray[np.float64]:
     """
     x = np.asarray(samples, float)
     if x.ndim != 2 or len(x) < 4 or not np.isfinite(x).all():
-        raise InputError(f"samples must be finite and have shape (n, quantities) with n of at least 4; got {x.shape}")
+        raise InputError(
+            f"samples must be finite and have shape (n, quantities) with n of at least 4; got {x.shape}", "samples"
+        )
     n = len(x)
     spectrum = np.abs(np.fft.rfft(x - x.mean(axis=0), 2 * n, axis=0)) ** 2
     covariances = np.fft.irfft(spectrum, axis=0)[: n - n % 2]
