@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from experiments.bouchard2015 import convex, databases, demonstrations, labels, ratings, retrieval, topics, triangle
+from experiments.bouchard2015 import (
+    convex,
+    databases,
+    demonstrations,
+    labels,
+    posteriors,
+    ratings,
+    retrieval,
+    topics,
+    triangle,
+)
 from experiments.bouchard2015.report import report
 from experiments.data.multilabel import Labelling
 from experiments.data.ratings import Film, Fold, MovieLens, Viewer
@@ -36,6 +46,20 @@ def test_ratings():
     assert tables["people"].data.shape == (60, 1 + 7 + 3)
     assert (tables["people"].data.sum(axis=1) >= 2).all()
     assert (tables["kinds"].data.sum(axis=1) == 1).all()
+
+
+@pytest.mark.filterwarnings("ignore:stopped at max_iter")
+def test_posteriors():
+    """All methods predict whole stars of a subset; differences and effective sample sizes are reported."""
+    about, fold = films()
+    stars = Fold(*(Entries(part.indices, part.values.round(), part.shape, unobserved="missing") for part in fold))
+    rows = posteriors.evaluate(stars, about, rank=2, seed=0, size=30, draws=40, leapfrog=4)
+    pooled = posteriors.pooled({"u1": rows, "u2": rows})
+    assert [row["name"] for row in pooled][:2] == ["Gibbs sampling", "Hamiltonian Monte Carlo"]
+    assert all(row["log"] < 0 < row["rmse"] < 2 and 0.5 < row["coverage"] <= 1 for row in pooled)
+    assert pooled[1]["samples"] > 0
+    low, high = (pooled[2]["rmse_difference"][end] for end in ("low", "high"))
+    assert low <= pooled[2]["rmse"] - pooled[0]["rmse"] <= high
 
 
 def test_recommendations_with_a_table_beside():

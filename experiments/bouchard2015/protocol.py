@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from experiments import data
-from experiments.bouchard2015 import convex, databases, demonstrations, labels, ratings, retrieval, topics, triangle
+from experiments.bouchard2015 import (
+    convex,
+    databases,
+    demonstrations,
+    labels,
+    posteriors,
+    ratings,
+    retrieval,
+    topics,
+    triangle,
+)
 from experiments.bouchard2015.report import draw, report
 from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages, table_stage
 from polyadic.core.settings import Count, Share, Within
@@ -36,6 +46,8 @@ class Settings(ExperimentSettings):
     rank: Annotated[Count, Option("Of models that learn their penalties.")] = 10
     named_rank: Count = 64
     """Rank of models that recommend."""
+    size: Count = 300
+    """Number of users and of films of the subset for Hamiltonian Monte Carlo."""
     topics: Annotated[Count, Option("Number of topics.")] = 20
     hidden: tuple[Share, ...] = (0.0, 0.5)
     """Shares of the features that are hidden from those that tell labels."""
@@ -65,6 +77,16 @@ def _ratings(run: Run[Settings]) -> Stages:
         stage = yield methods_stage(f"u{number}", how, partial(ratings.evaluate, fold, about, **how))
         folds[f"u{number}"] = stage["methods"]
     return folds
+
+
+def _posteriors(run: Run[Settings], *, size: int | None) -> Stages:
+    how: Facts = {"rank": run.settings.rank, "seed": run.settings.seed, "size": size}
+    about, folds = data.movielens(root=run.root), {}
+    for number in range(1, run.settings.folds + 1):
+        fold = data.movielens_fold(f"u{number}", root=run.root)
+        stage = yield methods_stage(f"u{number}", how, partial(posteriors.evaluate, fold, about, **how))
+        folds[f"u{number}"] = stage["methods"]
+    return posteriors.pooled(folds)
 
 
 def _listens(run: Run[Settings]) -> Stages:
@@ -172,6 +194,8 @@ STAGES: Parts[Settings] = {
     "tensors": _tensors,
     "corrupted": _corrupted,
     "ratings": _ratings,
+    "posteriors": partial(_posteriors, size=None),
+    "subset": lambda run: _posteriors(run, size=run.settings.size),
     "listens": _listens,
     "lastfm": _lastfm,
     "citeulike": _citeulike,

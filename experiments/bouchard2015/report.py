@@ -46,6 +46,15 @@ def _errors(folds: Facts) -> list[str]:
     return table(["model", *(f"{fold} ↓" for fold in folds), "mean ↓", "time, s ↓"], rows)
 
 
+def _certain(figure: Facts | None) -> str:
+    """Return a difference with its interval, with four digits."""
+    return "{value:+.4f} ({low:+.4f} to {high:+.4f})".format(**figure) if figure else ""
+
+
+def _posteriors(methods: list[Facts]) -> list[str]:
+    return tabulate(POSTERIORS, methods)
+
+
 def _recommended(methods: list[Facts]) -> list[str]:
     rows = []
     for row in methods:
@@ -157,6 +166,15 @@ def _triangle(draws: list[Facts]) -> list[str]:
 
 
 COLLECTIVE = "collective, labelled words"
+
+
+POSTERIORS: list[Column] = [
+    *(("method", "name"), ("RMSE ↓", "rmse", ".4f"), ("difference (95 % interval)", "rmse_difference", _certain)),
+    *(("MAE ↓", "mae", ".4f"), ("log probability ↑", "log", ".4f")),
+    ("difference (95 % interval)", "log_difference", _certain),
+    *(("coverage of 90 % intervals", "coverage", share), ("effective samples per CPU second ↑", "rate", ".2f")),
+    *(("effective samples", "samples", ".0f"), ("CPU time, s ↓", "seconds", ".1f")),
+]
 TOPICS: list[Column] = [
     *(("model", "name"), ("NPMI ↑", "npmi", share), ("C_V ↑", "c_v", share), ("diversity ↑", "diversity", share)),
     *(("perplexity ↓", "perplexity", ".0f"), ("zeros, words", "zeros_of_words", share)),
@@ -184,6 +202,8 @@ SECTIONS: dict[str, Section] = {
     "tensors": ("Planted tensors of shape 20 x 18 x 16", lambda rows: tabulate(TENSORS, rows)),
     "corrupted": ("MovieLens 100K, first fold, with reversed training ratings", _corrupted),
     "ratings": ("MovieLens 100K: RMSE, predictions clipped to 1 to 5", _errors),
+    "posteriors": ("MovieLens 100K: predictive distributions, differences from Gibbs sampling", _posteriors),
+    "subset": ("A subset of MovieLens 100K: predictive distributions, differences from Gibbs sampling", _posteriors),
     "listens": ("Last.fm: RMSE of logarithms of listening counts, a fifth held out", _errors),
     "lastfm": ("Last.fm: recommended artists, a fifth of the cells held out", _recommended),
     "citeulike": ("CiteULike-a: recommended articles, a fifth of the bookmarks held out", _recommended),

@@ -4,11 +4,13 @@ import numpy as np
 
 from examples import Example
 from polyadic.completion.bayesian import BayesianMatrixFactorization
+from polyadic.completion.bayesian_pca import BayesianGeneralizedPCA
 from polyadic.completion.convex_collective import ConvexCollective, RelationMatrix
 from polyadic.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
 from polyadic.completion.generalized_pca import GeneralizedPCA
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.logistic import LogisticFactorization
+from polyadic.completion.matchbox import MatchboxFactorization
 from polyadic.completion.pairwise_ranking import PairwiseRanking
 from polyadic.completion.robust_pca import RobustPCA
 from polyadic.completion.table_completion import TableCompletion
@@ -51,6 +53,16 @@ EXAMPLES = [
         make=lambda: BayesianMatrixFactorization(2, burn_in=2, draws=8, n_samples=5, seed=0, threads=1),
         fit=lambda model: model.fit(KNOWN),
         ask=lambda model: [predicted(model), *model.predict_distribution(ROWS, COLUMNS), model.noise_],
+    ),
+    Example(
+        make=lambda: BayesianGeneralizedPCA(2, family="poisson", burn_in=5, draws=8, n_samples=5, seed=0, threads=1),
+        fit=lambda model: model.fit(COUNTS),
+        ask=lambda model: [predicted(model), *model.predict_distribution(ROWS, COLUMNS), model.n_steps_],
+    ),
+    Example(
+        make=lambda: MatchboxFactorization(2, **SHORT),
+        fit=lambda model: model.fit(COUNTS, row_features=COUNTS[:, :2]),
+        ask=lambda model: [predicted(model), model.predict_levels(ROWS, COLUMNS), model.row_weights_],
     ),
     Example(
         make=lambda: ImplicitFactorization(2, **SHORT, threads=1),

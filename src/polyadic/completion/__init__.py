@@ -3,12 +3,14 @@
 from polyadic.core.lazy import attach
 
 HOMES = {
+    "BayesianGeneralizedPCA": "polyadic.completion.bayesian_pca",
     "BayesianMatrixFactorization": "polyadic.completion.bayesian",
     "ConvexCCA": "polyadic.completion.trace_norm_sums",
     "ConvexCollective": "polyadic.completion.convex_collective",
     "GeneralizedPCA": "polyadic.completion.generalized_pca",
     "ImplicitFactorization": "polyadic.completion.implicit",
     "LogisticFactorization": "polyadic.completion.logistic",
+    "MatchboxFactorization": "polyadic.completion.matchbox",
     "MatrixFactorization": "polyadic.completion.factorization",
     "PairwiseRanking": "polyadic.completion.pairwise_ranking",
     "RobustPCA": "polyadic.completion.robust_pca",

@@ -19,6 +19,7 @@ from polyadic.completion.cells import ObservedEntries, Prediction, compared, rms
 from polyadic.completion.components import RotatedComponents, TableComponent, rotated_components
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
+from polyadic.completion.matchbox import MatchboxFactorization
 from polyadic.completion.named_cells import NamedCells, joined, named_cells, named_pairs
 from polyadic.completion.recommending import best_columns
 from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
@@ -41,9 +42,12 @@ METHODS = {
     "als": Method(MatrixFactorization),
     "bayesian": Method(BayesianMatrixFactorization),
     "implicit": Method(ImplicitFactorization),
+    "ordinal": Method(MatchboxFactorization),
     "trace-norm": Method(TraceNormCompletion, fixed={"offsets": "biases"}, renamed={"ridge": "penalty"}),
 }
 """The estimator of each method."""
+BAYESIAN = BayesianMatrixFactorization, MatchboxFactorization
+"""Estimators with predictive standard deviations, whose settings are not selected."""
 MIN_CELLS = 100
 """Minimum number of cells for the selection of settings on held-out ones."""
 TOP_K = 20
@@ -68,12 +72,14 @@ class TableCompletion(Model):
 
     Parameters
     ----------
-    method : {"als", "bayesian", "implicit", "trace-norm"}
+    method : {"als", "bayesian", "implicit", "ordinal", "trace-norm"}
         Method: matrix factorization with biases (als) and its Bayesian version (bayesian), factorization of implicit
-        feedback such as counts (implicit), or trace-norm regularization (trace-norm). See
+        feedback such as counts (implicit), Bayesian factorization of values with few levels such as stars (ordinal), or
+        trace-norm regularization (trace-norm). See
         :class:`~polyadic.completion.factorization.MatrixFactorization`,
         :class:`~polyadic.completion.bayesian.BayesianMatrixFactorization`,
-        :class:`~polyadic.completion.implicit.ImplicitFactorization` and
+        :class:`~polyadic.completion.implicit.ImplicitFactorization`,
+        :class:`~polyadic.completion.matchbox.MatchboxFactorization` and
         :class:`~polyadic.completion.trace_norm.TraceNormCompletion`.
     rank : int, optional
         Number of latent components; 0 fits a model of biases only (default: selected on held-out cells). Not used by
@@ -131,7 +137,7 @@ class TableCompletion(Model):
     ['Ran']
     """
 
-    method: Literal["als", "bayesian", "implicit", "trace-norm"] = "als"
+    method: Literal["als", "bayesian", "implicit", "ordinal", "trace-norm"] = "als"
     _: KW_ONLY
     rank: Natural | None = None
     ridge: Amount | None = None
@@ -152,6 +158,10 @@ class TableCompletion(Model):
         if self.budget != BUDGET and self.method not in ("als", "implicit"):
             raise InputError(
                 f"budget is supported only by methods als and implicit; leave out budget for {self.method}", "budget"
+            )
+        if self.unknown == "mean" and self.method == "ordinal":
+            raise InputError(
+                "unknown must be 'refuse' for method ordinal, which has no mean over known names", "unknown", "method"
             )
         self._new().check()
 
@@ -227,6 +237,8 @@ class TableCompletion(Model):
         """
         check_is_fitted(self)
         self.check()
+        if self.method == "ordinal":
+            raise InputError("method ordinal does not support updates; fit a new model to all cells", "method")
         if self.method == "trace-norm" and sweeps is not None:
             raise InputError(
                 "sweeps is not supported by trace-norm, which iterates until convergence; leave out sweeps", "sweeps"
@@ -257,12 +269,12 @@ class TableCompletion(Model):
     def predict_distribution(self, rows: Any, columns: Sequence[Any] | None = None) -> Prediction:
         """Return the predicted values and standard deviations of cells.
 
-        Standard deviations are NaN except with the method ``bayesian``.
+        Standard deviations are NaN except with the methods ``bayesian`` and ``ordinal``.
         """
         i, j = self._cells(rows, columns)
         known = (i >= 0) & (j >= 0)
         mean, std = np.empty(len(i)), np.full(len(i), np.nan)
-        if isinstance(self.model_, BayesianMatrixFactorization):
+        if isinstance(self.model_, BAYESIAN):
             mean[known], std[known] = self.model_.predict_distribution(i[known], j[known])
         else:
             mean[known] = self.model_.predict(i[known], j[known])
@@ -368,6 +380,9 @@ class TableCompletion(Model):
             some = at[first : first + ROWS]
             best = best_columns(U[some], V, n, without=None if seen else known.take(some))
             for i, columns, scores in zip(some.tolist(), best.columns.tolist(), best.scores.tolist(), strict=True):
+                if self.method == "ordinal" and columns:  # ranked by latent values
+                    at_ = np.maximum(kept[columns], 0)
+                    scores = self.model_.predict(np.full(len(at_), i), at_).tolist()  # noqa: PLW2901
                 best_ = zip(columns, scores, strict=True)
                 yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
 
@@ -467,6 +482,8 @@ class TableCompletion(Model):
         """
         check_is_fitted(self)
         check_choice("by", by, ("cells", "components"))
+        if self.method == "ordinal":
+            raise InputError("method ordinal cannot explain predictions; use another method", "method")
         if by == "cells" and not isinstance(self.model_, (ImplicitFactorization, MatrixFactorization)):
             raise InputError(
                 f"method {self.method} cannot explain predictions by cells; use by='components', or method als or"
@@ -535,7 +552,7 @@ class TableCompletion(Model):
     def _fitted(self, known: ObservedEntries) -> Any:
         """Fit the estimator of the method, selecting unset settings on held-out cells."""
         model = self._new()
-        if not self.choose or self.method == "bayesian" or len(known.values) < MIN_CELLS:
+        if not self.choose or isinstance(model, BAYESIAN) or len(known.values) < MIN_CELLS:
             return model.fit(known)
         if self.method == "trace-norm":
             if self.ridge is None:
@@ -558,7 +575,7 @@ class TableCompletion(Model):
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
         self.held_out_ = {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
         std: Any = 1.0
-        if isinstance(model, BayesianMatrixFactorization):
+        if isinstance(model, BAYESIAN):
             std = model.predict_distribution(test.rows, test.columns).std
         self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
 

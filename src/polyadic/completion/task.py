@@ -94,7 +94,7 @@ def predict(
     interval: Share | None = None,
     unknown: Literal["refuse", "mean"] = "refuse",
 ) -> dict[str, Any]:
-    """Predict the values of cells, with standard deviations (method bayesian) and prediction intervals (any method).
+    """Predict the values of cells, with standard deviations (methods bayesian, ordinal) and prediction intervals.
 
     Parameters
     ----------

@@ -1,0 +1,228 @@
+"""Bayesian matrix factorization for exponential families by Hamiltonian Monte Carlo."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.completion.base import CompletionModel
+from polyadic.completion.cells import Prediction, cells_of, pairs
+from polyadic.completion.coupled.gibbs import Average
+from polyadic.completion.generalized_pca import FAMILIES
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.model import Count, Natural, Seed, Threads, Within
+from polyadic.core.objective import Objective, Term
+from polyadic.core.penalties import L2
+from polyadic.core.progress import tracked
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.nuts import nuts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.completion.cells import ObservedEntries
+
+    Array = NDArray[np.float64]
+
+INTERCEPT = 5.0
+"""Standard deviation of the prior of the intercept."""
+
+
+class BayesianGeneralizedPCA(CompletionModel):
+    r"""Bayesian matrix factorization for exponential families by Hamiltonian Monte Carlo.
+
+    .. math:: x_{ij} \sim p(x \mid m_{ij}), \qquad
+              m_{ij} = c + s_a a_i + s_b b_j + \sum_r s_r u_{ir} v_{jr}, \qquad
+              a_i, b_j, u_{ir}, v_{jr} \sim N(0, 1), \quad s_\cdot, \sigma \sim N_+(0, 1), \quad c \sim N(0, 5^2)
+
+    The values are normal with mean m and standard deviation :math:`\sigma` (normal), 1 with probability
+    :math:`1 / (1 + e^{-m})` (bernoulli), or counts with mean :math:`e^m` (poisson). All unknowns are sampled together
+    by :func:`~polyadic.core.solvers.nuts.nuts`. The model is that of Mohamed, Heller and Ghahramani with normal instead
+    of conjugate priors of the column factors, and with biases. Normal values are standardized internally.
+
+    For normal values, :class:`~polyadic.completion.bayesian.BayesianMatrixFactorization` is faster.
+
+    Parameters
+    ----------
+    family : {"normal", "bernoulli", "poisson"}
+        Distribution of the values.
+    burn_in : int
+        Number of initial transitions that adapt the sampler and are discarded.
+    draws : int
+        Number of posterior samples drawn after burn-in.
+    n_samples : int
+        Maximum number of posterior samples stored for predictions, evenly spaced.
+    max_depth : int
+        A transition takes at most :math:`2^{\mathtt{max\_depth}} - 1` leapfrog steps.
+
+    Attributes
+    ----------
+    row_factors_, column_factors_ : ndarray of shape (samples, rows, rank + 2) and (samples, columns, rank + 2)
+        Stored samples: :math:`m_{ij}` is the product of a row and a column, whose last two entries contain the biases.
+    noise_ : ndarray of shape (samples,)
+        Standard deviation of the noise of normal values in each stored sample; 0 for other families.
+    mean_, scale_ : float
+        Mean and standard deviation by which normal values are standardized; 0 and 1 for other families.
+    log_density_ : ndarray of shape (draws,)
+        Log density of each draw, up to a constant.
+    n_steps_ : ndarray of shape (draws,)
+        Number of leapfrog steps of each transition.
+    n_diverged_ : int
+        Number of diverged transitions after burn-in. If it is not 0, the samples may miss a part of the posterior.
+    interrupted_ : bool
+        Whether Ctrl-C ended the sampling early. Samples drawn before are kept.
+
+    References
+    ----------
+    Mohamed, Heller, Ghahramani (2009), Bayesian exponential family PCA. Hoffman, Gelman (2014), The no-U-turn sampler.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.outer(rng.choice([-1, 1], 20), rng.choice([-1, 1], 15)) > 0
+    >>> known = np.where(rng.random(x.shape) < 0.7, x, np.nan)
+    >>> model = BayesianGeneralizedPCA(1, family="bernoulli", burn_in=100, draws=50, seed=0).fit(known)
+    >>> i, j = np.nonzero(np.isnan(known))
+    >>> bool(((model.predict(i, j) > 0.5) == x[i, j]).mean() > 0.95)
+    True
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    family: Literal["normal", "bernoulli", "poisson"] = "normal"
+    burn_in: Natural = 300
+    draws: Count = 200
+    n_samples: Count = 100
+    max_depth: Annotated[int, Within(1, 15)] = 6
+    seed: Seed = None
+    threads: Threads = None
+
+    def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
+        cells, family = cells_of(X, empty=empty), FAMILIES[self.family]
+        if ((cells.values < family.low) | (cells.values > family.high)).any():
+            raise InputError(
+                f"X must contain values between {family.low:g} and {family.high:g} for family={self.family!r}", "family"
+            )
+        return cells
+
+    def _fit(self, known: ObservedEntries) -> Self:
+        rng, normal = np.random.default_rng(self.seed), self.family == "normal"
+        spread = float(known.values.std()) if normal and np.ptp(known.values) else 1.0
+        self.mean_, self.scale_ = float(known.values.mean()) if normal else 0.0, spread
+        values = (known.values - self.mean_) / spread
+        entries = Entries(known.indices, values, known.shape, unobserved="missing")
+        posterior = Posterior(entries, self.family, self.rank, threads=self._threads)
+        places = {*np.linspace(0, self.draws - 1, min(self.n_samples, self.draws)).round().astype(int).tolist()}
+        size = sum(known.shape) * (self.rank + 2)
+        check_memory(4.0 * size * len(places), "the stored samples", "store fewer samples")
+        chain = nuts(posterior, posterior.start(rng), rng, warmup=self.burn_in, max_depth=self.max_depth)
+        made, stored = [], []
+        self.interrupted_ = False
+        try:
+            for at in tracked(range(-self.burn_in, self.draws), "sampling", total=self.burn_in + self.draws):
+                transition = next(chain)
+                if at >= 0:
+                    made.append(transition)
+                    if at in places:
+                        stored.append(posterior.unpacked(transition.position))
+                    made[-1] = transition._replace(position=transition.position[:0])
+        except KeyboardInterrupt:
+            if not stored:
+                raise
+            self.interrupted_ = True
+        self.row_factors_, self.column_factors_ = (
+            np.array([getattr(sample, side) for sample in stored], np.float32) for side in ("E", "F")
+        )
+        self.noise_ = np.array([sample.noise * spread if normal else 0.0 for sample in stored])
+        self.log_density_ = np.array([transition.log_density for transition in made])
+        self.n_steps_ = np.array([transition.n_steps for transition in made])
+        self.n_diverged_ = sum(transition.diverged for transition in made)
+        return self
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.row_factors_.shape[1], self.column_factors_.shape[1]
+
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
+        return self.predict_distribution(i, j).mean
+
+    def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
+        """Return the predictive mean and standard deviation of each cell, as a :class:`~.cells.Prediction`.
+
+        For bernoulli and poisson values, the deviation is that of m.
+
+        Parameters
+        ----------
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+        """
+        check_is_fitted(self)
+        i, j = pairs(rows, columns, self._shape)
+        means, products = Average(), Average()
+        for E, F in zip(self.row_factors_, self.column_factors_, strict=True):
+            m = self.mean_ + self.scale_ * np.einsum("nr,nr->n", E[i], F[j], dtype=float)
+            products.add(m)
+            means.add(FAMILIES[self.family].mean(m))
+        return Prediction(means.mean, np.sqrt(products.variance + np.mean(self.noise_**2)))
+
+
+class Sample(NamedTuple):
+    """Factors E and F, whose products are m, and the noise."""
+
+    E: Array
+    F: Array
+    noise: float
+
+
+class Posterior:
+    """Log density of all unknowns given the observed cells, with its gradient, as a function of a vector.
+
+    The vector contains row factors, column factors, row biases, column biases, the logarithms of the scales of these
+    and, for normal values, of the noise; and the intercept.
+    """
+
+    def __init__(self, entries: Entries, family: str, rank: int, *, threads: int) -> None:
+        term = Term(entries, CP(), FAMILIES[family].loss, (0, 1))
+        self._likelihood = Objective([term], [L2(0.0)] * 2, threads=threads)
+        self._normal, self._rank, self._number = family == "normal", rank, len(entries.values)
+        n, m = entries.shape
+        self._ends = np.cumsum([n * rank, m * rank, n, m, rank + 2 + self._normal, 1])
+
+    def start(self, rng: np.random.Generator) -> Array:
+        """Return a random position near zero."""
+        return np.asarray(0.1 * rng.standard_normal(self._ends[-1]))
+
+    def _parts(self, q: Array) -> list[Array]:
+        U, V, *rest = np.split(q, self._ends[:-1])
+        return [U.reshape(-1, self._rank), V.reshape(-1, self._rank), *rest]
+
+    def unpacked(self, q: Array) -> Sample:
+        """Return the factors whose products are m, and the noise."""
+        U, V, a, b, logs, (c,) = self._parts(q)
+        s, R = np.exp(logs), self._rank
+        E = np.column_stack([U * s[:R], s[R] * a + c, np.ones(len(U))])
+        return Sample(E, np.column_stack([V, np.ones(len(V)), s[R + 1] * b]), float(s[-1]) if self._normal else 1.0)
+
+    def __call__(self, q: Array) -> tuple[float, Array]:
+        """Return the log density, up to a constant, and its gradient."""
+        U, _, a, b, logs, (c,) = self._parts(q)
+        s, R, free = np.exp(logs), self._rank, self._ends[3]
+        E, F, _ = self.unpacked(q)
+        loss, slopes = self._likelihood.value_and_gradient([E, F])
+        weight = np.exp(-2 * logs[-1]) if self._normal else 1.0
+        dE, dF = (-weight * slope for slope in slopes)
+        scales = [*(s[:R] * np.einsum("nr,nr->r", dE[:, :R], U)), s[R] * dE[:, R] @ a, s[R + 1] * dF[:, R + 1] @ b]
+        value = -weight * loss - 0.5 * float(q[:free] @ q[:free]) - 0.5 * (c / INTERCEPT) ** 2
+        value += float((logs - 0.5 * s**2).sum())
+        if self._normal:
+            value -= self._number * float(logs[-1])
+            scales.append(2 * weight * loss - self._number)
+        likelihood = [dE[:, :R] * s[:R], dF[:, :R], s[R] * dE[:, R], s[R + 1] * dF[:, R + 1]]
+        gradient = np.concatenate([part.ravel() for part in likelihood]) - q[:free]
+        last = [np.array(scales) + 1 - s**2, [dE[:, R].sum() - c / INTERCEPT**2]]
+        return float(value), np.concatenate([gradient, *last])
