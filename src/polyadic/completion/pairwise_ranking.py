@@ -30,8 +30,8 @@ class PairwiseRanking(Recommender):
     by stochastic gradient descent over random pairs of an observed and an unobserved cell. Cells with a positive value
     are observed, whatever its size. In a universal schema, with a row for each entity pair and a column for each
     relation, the unobserved cell is of the same column: another pair, the same relation. If it may be any cell
-    :math:`(l, k)`, the loss of two cells is :math:`-\log \sigma(u_i \cdot v_j - u_l \cdot v_k)`, and scores of different
-    rows and columns can be compared.
+    :math:`(l, k)`, the loss of two cells is :math:`-\log \sigma(u_i \cdot v_j - u_l \cdot v_k)`, and scores of other
+    rows and columns can be compared, too.
 
     Parameters
     ----------

@@ -313,8 +313,8 @@ class UniversalSchema(SchemaModel):
             raise InputError("the schema must contain at least one fact")
         how: dict[str, Any] = {"loss": self.loss, "n_negatives": self.n_negatives, "weight": self.negative_weight}
         how |= {"axis": self.sampling_axis, "single": schema.single}
-        sources = [SampledNegatives(schema.indices, schema.cells.shape, **how), *beside]
-        if not (sources[0].absent.beside(schema.indices, np.random.default_rng(0))[:, 0] >= 0).any():
+        negatives = SampledNegatives(schema.indices, schema.cells.shape, **how)
+        if not (negatives.absent.beside(schema.indices, np.random.default_rng(0))[:, 0] >= 0).any():
             raise InputError(
                 "no negatives can be sampled, because each predicate with facts holds for all entity pairs"
             )
@@ -331,7 +331,7 @@ class UniversalSchema(SchemaModel):
         steps = max(1, round(len(schema.indices) / batch))
         ridges = Ridges(self.ridge, self.weight_ridge)
         solver = descend_questions(
-            form, start, sources, steps=steps, rng=rng, rule=Adagrad(self.learning_rate), ridges=ridges
+            form, start, [negatives, *beside], steps=steps, rng=rng, rule=Adagrad(self.learning_rate), ridges=ridges
         )
         result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
