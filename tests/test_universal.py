@@ -243,15 +243,15 @@ def test_single_entities_fold_in(axis, loss):
 
 @pytest.mark.slow
 def test_matrix_and_tensor_together():
-    """Both together predict new pairs of known entities, which the matrix cannot, and known pairs better than the
-    tensor; the data are planted as a sum of both."""
+    """Both together are better than either, on data planted as their sum: the matrix cannot predict new pairs of known
+    entities, and the tensor does not know what is known of a pair."""
     rng, people, P = np.random.default_rng(0), 25, 12
-    x, z, y = rng.standard_normal((2, people)), rng.standard_normal(people), rng.standard_normal(P)
+    x, z, y = rng.standard_normal(people), rng.standard_normal(people), rng.standard_normal(P)
     pairs = np.argwhere(np.ones((people, people)))
     U, V = rng.standard_normal((len(pairs), 1)), rng.standard_normal((P, 1))
-    truth = 3 * np.outer(x[0][pairs[:, 0]] * z[pairs[:, 1]], y) + 2 * U @ V.T > 0
+    truth = 2 * np.outer(x[pairs[:, 0]] * z[pairs[:, 1]], y) + 2 * U @ V.T > 0
     new = rng.random(len(pairs)) < 0.2
-    told = truth & (rng.random(truth.shape) < 0.8) & ~new[:, None]
+    told = truth & (rng.random(truth.shape) < 0.3) & ~new[:, None]
     every = schema_of([(f"e{s}", f"e{o}", f"p{j}") for s, o in pairs for j in range(P)])
     schema = schema_of(every.only(told.ravel()).triples(), predicates=every.predicates)
     seen = np.array([every.row(*pair) for pair in schema.pairs])
@@ -266,9 +266,10 @@ def test_matrix_and_tensor_together():
             at = [rows & ~told[:, j] for j in range(P)]
             found[features] = np.mean([roc_auc_score(truth[at[j], j], scores[at[j], j]) for j in range(P)])
     assert of_new["F"] == pytest.approx(0.5)
-    assert min(of_new["T"], of_new["FT"]) > 0.53
-    assert of_known["FT"] > of_known["T"] + 0.05
-    assert of_known["FT"] > of_known["F"]
+    assert of_new["FT"] > of_new["F"] + 0.05
+    assert of_known["FT"] > max(of_known["F"], of_known["T"]) + 0.04
+    both = {features: of_new[features] + of_known[features] for features in of_new}
+    assert both["FT"] > max(both["F"], both["T"]) + 0.06
 
 
 @pytest.mark.parametrize("loss", ["logistic", "bpr"])

@@ -242,7 +242,8 @@ class UniversalSchema(SchemaModel):
         Weight of a sampled negative in the logistic loss.
     ridge : float
         Strength of the ridge penalty on each vector, for each occurrence in an update. It is :math:`\lambda` in
-        :math:`\lambda \|x\|^2`; the default is the published value.
+        :math:`\lambda \|x\|^2`; the default is the published value. The tensor (T) needs less, such as 0.003, because
+        products of three vectors shrink to zero.
     weight_ridge : float
         Strength of the ridge penalty on each weight and bias, for each occurrence in an update. The default predicts
         held-out paths better than 0.01.
