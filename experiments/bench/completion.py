@@ -370,4 +370,4 @@ def bayesian(*, ranks: tuple[int, ...] = (32, 64, 128), repeats: int = 5) -> Non
         print(f"rank {rank:>3}: a draw takes {shown}", flush=True)
 
 
-COMMANDS = implicit, steps, ratings, bayesian
+COMMANDS = implicit, steps, axes, ratings, bayesian
