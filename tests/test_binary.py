@@ -16,6 +16,7 @@ from polyadic.completion.generalized_pca import GeneralizedPCA
 from polyadic.completion.logistic import LogisticFactorization
 from polyadic.completion.pairwise_ranking import PairwiseRanking
 from polyadic.completion.recommending import best_columns
+from polyadic.core.kernels import sgd_pairs
 from polyadic.core.losses import LogPoisson
 
 
@@ -84,6 +85,37 @@ def test_listed_before_unobserved(within):
     assert wanted[np.arange(len(U)), first].mean() > 0.95
     assert model.history_[-1] < 0.6 * model.history_[0]
     np.testing.assert_array_equal(clone(model).fit(x > 0).row_factors_, model.row_factors_)
+
+
+def test_negatives_of_all_cells():
+    """An epoch of small steps is, on average, the gradient over all pairs of an observed and an unobserved cell."""
+    rng = np.random.default_rng(0)
+    x = rng.random((4, 3)) < 0.4
+    U, V = rng.standard_normal((4, 2)), rng.standard_normal((3, 2))
+    dU, dV = np.zeros_like(U), np.zeros_like(V)
+    for i, j in np.argwhere(x):
+        for k, l in np.argwhere(~x):  # noqa: E741 the names of the formula
+            slope = 1 / (1 + np.exp(U[i] @ V[j] - U[k] @ V[l])) / (~x).sum()
+            dU[i] += slope * V[j] - 0.1 * U[i] / (~x).sum()
+            dV[j] += slope * U[i] - 0.1 * V[j] / (~x).sum()
+            dU[k] -= slope * V[l] + 0.1 * U[k] / (~x).sum()
+            dV[l] -= slope * U[k] + 0.1 * V[l] / (~x).sum()
+    n, step = 40_000, 1e-8
+    moved = [U.copy(), V.copy()]
+    how = {"negatives": n, "step": step, "ridge": 0.1, "rng": rng, "threads": 1, "everywhere": True}
+    sgd_pairs(*np.nonzero(x), U=moved[0], V=moved[1], **how)
+    for new, old, gradient in ((moved[0], U, dU), (moved[1], V, dV)):
+        np.testing.assert_allclose((new - old) / (n * step), gradient, atol=0.03)
+    refuses("at least one cell must be unobserved", PairwiseRanking(1, sampling_axis="all").fit, np.ones((2, 2)))
+
+
+def test_scores_of_rows_compare():
+    """With negatives of all cells, a planted order over the whole matrix is found, not only within rows."""
+    truth, x = blocks(n=60, m=20)
+    model = PairwiseRanking(2, sampling_axis="all", seed=0).fit(x)
+    i, j = np.nonzero(x == 0)
+    assert roc_auc_score(truth[i, j], model.predict(i, j)) > 0.95
+    assert model.history_[-1] < 0.6 * model.history_[0]
 
 
 def test_what_cannot_be_ranked():

@@ -329,3 +329,22 @@ def test_patterns(tmp_path):
     parsed.write_text("")
     assert "no sentence contains two named entities" in refused("patterns", parsed, "--out", out)
     assert len(out.read_text().splitlines()) == len(lines)
+
+
+def test_predicates_of_one_entity(tmp_path):
+    """Facts of two fields, a rule about one entity, and questions about entities instead of pairs."""
+    facts = [(f"ann{k}", f"town{k}", "born_in") for k in range(4)] + [("firm", "town0", "lies_in")]
+    told = written(tmp_path / "facts.tsv", [*facts, ("ann0", "person"), ("ann1", "person"), ("firm", "company")])
+    (tmp_path / "rules.txt").write_text("!person(x) => !born_in(x, y)\nborn_in(x, y) & company(x) => lies_in(x, y)\n")
+    checked = as_json("rules", "check", tmp_path / "rules.txt", "--facts", told)["rules"]
+    assert [(rule["premises"], rule["right"]) for rule in checked] == [(3, 1), (0, 0)]
+    out = tmp_path / "model"
+    how = ["--method", "universal", "--rules", tmp_path / "rules.txt", "--rank", 2, "--max-iter", 5]
+    assert as_json("train", told, "--out", out, *how)["rules"] == 2
+    of_persons = as_json("predict", out, "--relation", "person", "-n", 20)["predictions"]
+    assert {(one["subject"], one["object"]) for one in of_persons} >= {("ann2", None), ("town3", None)}
+    assert all(one["object"] is None for one in of_persons)
+    of_firm = as_json("predict", out, "--subject", "firm", "--known", "--why", 1)["predictions"]
+    assert {one["predicate"] for one in of_firm} >= {"person", "company"}
+    assert len(as_json("predict", out, told)["predictions"]) == 8
+    assert "there is no row of the entity ('bob')" in refused("predict", out, "--subject", "bob")

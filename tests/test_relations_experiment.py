@@ -113,11 +113,20 @@ def test_report_writes_all_parts():
                 "published": [{"system": "x", "map": 0.3, "weighted_map": 0.4}],
             },
             "freebase": [model],
+            "terms": {
+                "umls": [
+                    [
+                        {**model, "name": name, "ap": {"p": low, "q": low + 0.2}}
+                        for name, low in (("F", 0.1), ("FT", 0.3))
+                    ]
+                ]
+            },
             "rules": {"planted": {"0": [[one]]}, "newswire": {"0": [one]}, "freebase": {"0": [one]}},
             "composition": {"figures": [figure]},
             "attachment": {"figures": [figure]},
         }
     )
+    assert "| FT - F | .200 | .200 to .200 |" in text
     for cell in ("| ComplEx | .400 |", "| .900 | .950 |", "| F | bpr | .100 (.000) |", "| .500 |", ".500 to .700"):
         assert cell in text
     assert table(["a"], [["b"]]) == ["| a |", "|---|", "| b |"]

@@ -64,7 +64,7 @@ def test_a_file_of_rules(tmp_path):
     ("line", "fault"),
     [
         ("a(x, y", r"column 7: expected '\)' after two variables; found the end of the line"),
-        ("a(x) => b(x, y)", r"column 4: expected ',' and a second variable; found '\)'"),
+        ("a(x => b(x, y)", r"column 5: expected ',' or '\)' after a variable; found '=>'"),
         ("a(x, y) b(x, y)", "column 9: expected =>, &, | or the end of the line; found 'b'"),
         ("a(x, y) -> b(x, y)", "column 9: expected =>, &, | or the end of the line; found '->'"),
         ("a(x, y) = b(x, y)", "column 9: a predicate name that contains '=' must be quoted"),
@@ -72,9 +72,6 @@ def test_a_file_of_rules(tmp_path):
         ("a(x, y) =>", "column 11: expected a predicate, '!' or '\\('; found the end of the line"),
         ("a(1, y) => b(x, y)", "column 3: expected a variable; found '1'"),
         ("-1 a(x, y) => b(x, y)", "column 1: the weight of a rule must be a finite number above 0; found -1"),
-        ("a(x, y) => b(x, z)", "column 12: the variable z of 'b' is not bound"),
-        ("a(x, z) & !b(z, y) & c(z, x) => c(x, y)", "column 12: the variable y of 'b' is not bound"),
-        ("!(a(x, y) & a(x, z))", "column 3: the variable x of 'a' is not bound"),
         ("a(x, y) & b(x, y) => a(x, y)", "column 1: the rule is always true"),
         ("!(a(x, y) => a(x, y))", "column 1: the rule is always false"),
         (" & ".join(f"a{k}(x, y)" for k in range(13)), "column 1: the rule has 13 distinct atoms; at most 12"),

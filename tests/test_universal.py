@@ -1,10 +1,13 @@
 """Universal schemas: the matrix, the log-odds, the descent, pairs that were not trained, and what models say."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.metrics import roc_auc_score
 
 from helpers import refuses
 from polyadic.core.errors import InputError
@@ -12,11 +15,11 @@ from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import average_precision
 from polyadic.relations.questions import PairForm, Ridges, SampledNegatives, _CellDescent, descend_questions
 from polyadic.relations.schema import Schema, read_schema, schema_of
-from polyadic.relations.universal import UniversalSchema, expected, fold_in
+from polyadic.relations.universal import Features, UniversalSchema, expected, fold_in
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TRIPLES = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["p", "q", "r"])), min_size=1, max_size=20)
-EVERY = ("F", "N", "E", "NF", "NE", "FE", "NFE")
+EVERY = get_args(Features)
 
 
 def random_schema(rng, *, people=12, predicates=6, share=0.3):
@@ -77,7 +80,7 @@ def test_cells_can_be_chosen(triples, random):
 def test_schemas_refuse_what_does_not_fit(tmp_path):
     """A wrong line is named by file and number; names that are not there are named."""
     path = tmp_path / "facts.tsv"
-    path.write_text("a\tb\tlikes\na\tb\n", encoding="utf-8")
+    path.write_text("a\tb\tlikes\na\tb\tc\td\n", encoding="utf-8")
     refuses(r"facts\.tsv, line 2: expected subject", read_schema, path)
     refuses(r"at least one triple", schema_of, [])
     schema = schema_of([("a", "b", "p")])
@@ -113,6 +116,7 @@ def test_log_odds_are_their_formula(features):
     for e, (r, c) in enumerate(cells):
         s, o = schema.arguments[r]
         slow[e] = terms.a[r] + terms.b[c] + terms.T[s] @ terms.D1[c] + terms.T[o] @ terms.D2[c]
+        slow[e] += sum(terms.X[s] * terms.Y[c] * terms.Z[o]) if "T" in features else 0.0
         slow[e] += terms.U[r] @ terms.V[c] + sum(W[c, d] for d in range(len(W)) if known[r, d] and d != c)
     np.testing.assert_allclose(descent.log_odds(form(cells), len(cells)), slow)
     np.testing.assert_allclose(terms.cells(cells, schema.cells, schema.arguments), slow)
@@ -141,7 +145,7 @@ def test_a_step_is_the_gradient(loss):
     """What a step adds up is the derivative of the value of its batch, penalties included."""
     rng = np.random.default_rng(1)
     schema = random_schema(rng)
-    form = PairForm(schema, "NFE", rows=True, columns=True)
+    form = PairForm(schema, "NFET", rows=True, columns=True)
     start = [rng.standard_normal((form.vectors[-1], 2)), rng.standard_normal((form.weights[-1], 1))]
     source = SampledNegatives(schema.indices, schema.cells.shape, loss=loss, n_negatives=2, weight=0.7)
     asked = list(source.epoch(rng, 2))
@@ -181,6 +185,91 @@ def test_drawn_cells_are_unobserved_cells_of_the_column(loss):
     assert (np.bincount([c for _, c in drawn], minlength=len(per_column)) == 3 * per_column).all()
     told = [cell for cell in asked if cell in listed]
     assert set(told) == listed if loss == "logistic" else {cell for cell in listed if cell[1]} == set(told)
+
+
+def test_negatives_of_all_cells_are_uniform():
+    """Draws are uniform over the unobserved cells, so that the mean gradient is that of all pairs of cells."""
+    rng = np.random.default_rng(3)
+    schema = random_schema(rng, people=5, predicates=4)
+    absent = np.argwhere(schema.cells.toarray() == 0)
+    m = rng.standard_normal(schema.cells.shape)
+    exact = np.zeros_like(m)
+    for a in schema.indices:
+        for b in absent:
+            slope = 1 / (1 + np.exp(m[tuple(a)] - m[tuple(b)])) / len(absent)
+            exact[tuple(a)] -= slope
+            exact[tuple(b)] += slope
+    n, found = 4000, np.zeros_like(m)
+    how = {"loss": "bpr", "n_negatives": n, "weight": 1.0, "axis": "all"}
+    for cells, judge in SampledNegatives(schema.indices, schema.cells.shape, **how).epoch(rng, 3):
+        np.add.at(found, tuple(cells.T), judge(m[tuple(cells.T)])[1] / n)
+    np.testing.assert_allclose(found, exact, atol=0.05)
+
+
+def single_schema(rng):
+    """Pairs, and entities of one predicate of their own."""
+    schema = random_schema(rng)
+    entities = [(name, "person") for name in schema.entities[::2]] + [(name, "tall") for name in schema.entities[:5]]
+    return schema_of([*schema.triples(), *entities])
+
+
+@pytest.mark.parametrize("axis", ["column", "all"])
+def test_negatives_have_as_many_entities(axis):
+    """A predicate of one entity is compared with other entities and never with pairs, and the reverse."""
+    rng = np.random.default_rng(11)
+    schema = single_schema(rng)
+    of_one = np.array([name in {"person", "tall"} for name in schema.predicates])
+    how = {"loss": "bpr", "n_negatives": 20, "weight": 1.0, "axis": axis, "single": schema.single}
+    for cells, _ in SampledNegatives(schema.indices, schema.cells.shape, **how).epoch(rng, 2):
+        assert (schema.single[cells[:, 0]] == of_one[cells[:, 1]]).all()
+        better, worse = np.split(cells, 2)
+        assert (schema.single[better[:, 0]] == schema.single[worse[:, 0]]).all()
+        assert not schema.cells[tuple(worse.T)].any()
+
+
+@pytest.mark.parametrize("axis", ["column", "all"])
+@pytest.mark.parametrize("loss", ["logistic", "bpr"])
+def test_single_entities_fold_in(axis, loss):
+    """New pairs and new entities are predicted beside each other, each as if alone, as training would place them."""
+    schema = single_schema(np.random.default_rng(13))
+    how = {"loss": loss, "sampling_axis": axis, "batch": 16, "max_iter": 60, "seed": 0}
+    model = UniversalSchema(4, features="NFT", **how).fit(schema)
+    facts = [("new", "person"), ("e0", "x", "p1"), ("new", "tall")]
+    both = model.predict_unseen(schema_of(facts))
+    for row, told in ((0, facts[::2]), (1, facts[1:2])):
+        np.testing.assert_allclose(both[row], model.predict_unseen(schema_of(told))[0], atol=1e-4)
+    assert {found.object for found in model.likeliest("tall", n=20)} == {None}
+
+
+@pytest.mark.slow
+def test_matrix_and_tensor_together():
+    """Both together are better than either, on data planted as their sum: the matrix cannot predict new pairs of known
+    entities, and the tensor does not know what is known of a pair."""
+    rng, people, P = np.random.default_rng(0), 25, 12
+    x, z, y = rng.standard_normal(people), rng.standard_normal(people), rng.standard_normal(P)
+    pairs = np.argwhere(np.ones((people, people)))
+    U, V = rng.standard_normal((len(pairs), 1)), rng.standard_normal((P, 1))
+    truth = 2 * np.outer(x[pairs[:, 0]] * z[pairs[:, 1]], y) + 2 * U @ V.T > 0
+    new = rng.random(len(pairs)) < 0.2
+    told = truth & (rng.random(truth.shape) < 0.3) & ~new[:, None]
+    every = schema_of([(f"e{s}", f"e{o}", f"p{j}") for s, o in pairs for j in range(P)])
+    schema = schema_of(every.only(told.ravel()).triples(), predicates=every.predicates)
+    seen = np.array([every.row(*pair) for pair in schema.pairs])
+    unseen = schema_of([(*every.pairs[row], "p0") for row in np.flatnonzero(new)], predicates=every.predicates)
+    of_new, of_known = {}, {}
+    for features in ("F", "T", "FT"):
+        model = UniversalSchema(3, features=features, ridge=0.003, batch=256, max_iter=30, seed=0).fit(schema)
+        scores = np.full(truth.shape, np.nan)
+        scores[seen] = model.column_log_odds(np.arange(P))
+        scores[new] = model.predict_unseen(unseen.only(np.zeros(0, int)))
+        for found, rows in ((of_new, new), (of_known, np.isin(np.arange(len(truth)), seen))):
+            at = [rows & ~told[:, j] for j in range(P)]
+            found[features] = np.mean([roc_auc_score(truth[at[j], j], scores[at[j], j]) for j in range(P)])
+    assert of_new["F"] == pytest.approx(0.5)
+    assert of_new["FT"] > of_new["F"] + 0.05
+    assert of_known["FT"] > max(of_known["F"], of_known["T"]) + 0.04
+    both = {features: of_new[features] + of_known[features] for features in of_new}
+    assert both["FT"] > max(both["F"], both["T"]) + 0.06
 
 
 @pytest.mark.parametrize("loss", ["logistic", "bpr"])

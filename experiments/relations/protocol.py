@@ -127,6 +127,24 @@ def _freebase(run: Run[Settings]) -> Stages:
     return [*rows, (yield Stage("F folded in", how, partial(universal.folded_in, split, **how)))]
 
 
+def _terms(run: Run[Settings]) -> Stages:
+    """Matrix and tensor together, and negatives of the same column or of all."""
+    models: Facts = {}
+    for name, how in universal.TENSOR_SETS.items():
+        models[name] = []
+        for seed in _seeds(run):
+            split = universal.tensor_split(name, seed=seed, root=run.root)
+            rows: list[Facts] = []
+            for called, given in universal.TENSOR_MODELS.items():
+                options = {"seed": seed, **how, **given}
+                make = partial(universal.compared, split, **options)
+                rows.append(
+                    {**(yield table_stage(f"{name} {seed} {called}", options, make))["rows"][0], "name": called}
+                )
+            models[name].append(rows)
+    return models
+
+
 def _rules(run: Run[Settings]) -> Stages:
     facts: Facts = {"planted": {}, "newswire": {}, "freebase": {}}
     for share in logic.TOLD:
@@ -182,6 +200,7 @@ STAGES: Parts[Settings] = {
     "rescal": _rescal,
     "nyt": _nyt,
     "freebase": _freebase,
+    "terms": _terms,
     "rules": _rules,
     "composition": _composition,
     "attachment": _attachment,

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from experiments.markdown import Column, Section, chosen, interval, sections, share, spread, table, tabulate
+from experiments.relations.universal import PAIRED, difference_of_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,6 +89,19 @@ def _schemas(rows: list[Facts]) -> list[str]:
     return tabulate([terms, *MAPS, ("time, s ↓", "seconds", ".0f")], rows)
 
 
+def _terms(facts: Facts) -> list[str]:
+    columns: list[Column] = [
+        *(("terms", "name"), ("validation MAP ↑", "validation", share), ("MAP ↑", "map", share)),
+        *(("ridge", "ridge"), ("time, s ↓", "seconds", ".0f")),
+    ]
+    compared: list[Column] = [("terms", "name"), ("MAP ↑, or difference", "value", share), ("95 % interval", interval)]
+    lines: list[str] = []
+    for name, runs in facts.items():
+        lines += [f"### {name}", "", *tabulate(columns, (row for rows in runs for row in rows)), ""]
+        lines += [*tabulate(compared, difference_of_terms(runs, PAIRED)), ""]
+    return lines
+
+
 def _rules(facts: Facts) -> list[str]:
     lines = ["MAP (higher is better) by the share of the relations' facts that are given in training.", ""]
     lines += ["### Planted", "", *_by_share(facts["planted"]), ""]
@@ -138,6 +152,7 @@ SECTIONS: dict[str, Section] = {
     "rescal": ("RESCAL by alternating least squares", _rescal),
     "nyt": ("Universal schema: paths hidden from pairs of the New York Times", _nyt),
     "freebase": ("Universal schema: relations hidden from pairs of FB15k-237", _schemas),
+    "terms": ("Universal schema: matrix and tensor, and negatives of all columns", _terms),
     "rules": ("Rules", _rules),
     "composition": ("Transitive sentences", _figures),
     "attachment": ("Attachment of prepositional phrases", _figures),

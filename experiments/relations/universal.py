@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from experiments.data.knowledge import knowledge
 from experiments.data.universal_schema import SYSTEMS, TARGETS, freebase_pairs, judgements, nyt_pairs, rankings
 from polyadic.core.errors import InputError
 from polyadic.core.stage_cache import whole
+from polyadic.metrics.figures import Figure, difference
 from polyadic.metrics.judged import judged, ranked_cells
 from polyadic.relations.schema import Schema, schema_of
 from polyadic.relations.universal import UniversalSchema
@@ -80,6 +82,16 @@ def freebase_split(*, seed: int, share: float = 0.1, root: Path | None = None) -
     return Split(train, cells[hidden[0]], cells[hidden[1]], (validation, test))
 
 
+def small_split(name: str, *, seed: int, root: Path | None = None) -> Split:
+    """Hide three in ten facts of a small knowledge graph, all three parts: one for validation, two for testing."""
+    base = knowledge(name, root=root)
+    facts = np.concatenate([base.train, base.validation, base.test]).tolist()
+    schema = schema_of((base.entities[s], base.entities[o], base.relations[r]) for s, r, o in facts)
+    drawn = np.random.default_rng(seed).random(len(schema.indices))
+    cells = schema.indices
+    return Split(schema.only(drawn >= 0.3), cells[drawn < 0.1], cells[(drawn >= 0.1) & (drawn < 0.3)])
+
+
 def measures(scores: Scores, split: Split, *, test: bool) -> Facts:
     """Rank pairs for each predicate of hidden cells.
 
@@ -95,6 +107,7 @@ def measures(scores: Scores, split: Split, *, test: bool) -> Facts:
         "weighted_map": report.weighted_mean,
         "curve": report.curve.tolist(),
         "predicates": len(report.relations),
+        "ap": dict(zip(report.relations, report.average_precision.tolist(), strict=True)),
     }
 
 
@@ -106,24 +119,74 @@ def compared(
     max_iter: int = 100,
     features: Sequence[str] = FEATURES,
     losses: Sequence[str] = LOSSES,
+    axes: Sequence[str] = ("column",),
     ridges: Sequence[float] = RIDGES,
     weight_ridges: Sequence[float] = WEIGHT_RIDGES,
+    batch: int | None = None,
 ) -> list[Facts]:
     """Fit each model with each loss; penalties are selected on the validation cells."""
     rows: list[Facts] = []
-    for terms, loss in product(features, losses):
+    for terms, loss, axis in product(features, losses, axes):
         vectors, weights = ("F" in terms or "E" in terms), "N" in terms
         tried: list[tuple[float, int, dict[str, Any], UniversalSchema]] = []
         for ridge, weight_ridge in product(ridges if vectors else ridges[:1], weight_ridges if weights else (0.01,)):
             options: dict[str, Any] = {"features": terms, "loss": loss, "ridge": ridge, "weight_ridge": weight_ridge}
+            options["sampling_axis"] = axis
             start = time.perf_counter()
-            model = UniversalSchema(rank, max_iter=max_iter, seed=seed, **options).fit(split.train)
+            model = UniversalSchema(rank, max_iter=max_iter, batch=batch, seed=seed, **options).fit(split.train)
             seconds = time.perf_counter() - start
             chosen_by = measures(_scores_of(whole(model)), split, test=False)["map"]
             tried.append((chosen_by, len(tried), {**options, "seconds": seconds}, model))
         validation, _, options, model = max(tried)
         rows.append({**options, "validation": validation, **measures(_scores_of(model), split, test=True)})
     return rows
+
+
+TENSOR_MODELS: dict[str, Facts] = {
+    **{name: {"features": (name,), "losses": ("logistic",)} for name in ("F", "N", "E", "T", "NFE", "FT", "NFET")},
+    **{f"F, BPR, {axis}": {"features": ("F",), "losses": ("bpr",), "axes": (axis,)} for axis in ("column", "all")},
+}
+"""Models of the comparison of matrix and tensor, and of negatives of the same column and of all."""
+TENSOR_SETS: dict[str, Facts] = {
+    "newswire": {"rank": 50, "max_iter": 20, "ridges": (0.003, 0.01)},
+    "nations": {"rank": 50, "max_iter": 100, "ridges": (0.003, 0.01), "batch": 64},
+    "umls": {"rank": 50, "max_iter": 60, "ridges": (0.003, 0.01), "batch": 64},
+}
+"""Data of this comparison, and settings. With a ridge of 0.02 the vectors of the tensor vanish."""
+PAIRED = (
+    ("T", "F"),
+    ("FT", "F"),
+    ("FT", "T"),
+    ("FT", "N"),
+    ("FT", "E"),
+    ("NFE", "F"),
+    ("NFE", "N"),
+    ("NFET", "NFE"),
+    ("F, BPR, all", "F, BPR, column"),
+)
+"""Terms whose difference is measured over the same predicates."""
+
+
+def tensor_split(name: str, *, seed: int, root: Path | None = None) -> Split:
+    """Hide cells of one of :data:`TENSOR_SETS`."""
+    return nyt_split(seed=seed, root=root) if name == "newswire" else small_split(name, seed=seed, root=root)
+
+
+def difference_of_terms(runs: Sequence[Sequence[Facts]], pairs: Sequence[tuple[str, str]]) -> list[Facts]:
+    """Compare models by the average precision of each predicate, with paired bootstrap intervals over predicates.
+
+    ``runs``: Rows of each division of the data, each with a ``name``; a predicate counts with its mean over divisions.
+    """
+    common = sorted(set.intersection(*({*row["ap"]} for rows in runs for row in rows)))
+    figures = {}
+    for rows in zip(*runs, strict=True):
+        means = np.mean([[row["ap"][name] for name in common] for row in rows], axis=0)
+        units = np.column_stack([means, np.ones(len(means))])
+        figures[rows[0]["name"]] = Figure(rows[0]["name"], units, used=len(units), total=len(units))
+    alone = [figure.as_dict() for figure in figures.values()]
+    return alone + [
+        {"name": f"{a} - {b}", **difference(figures[a], figures[b])._asdict()} for a, b in pairs if {a, b} <= {*figures}
+    ]
 
 
 def folded_in(split: Split, *, seed: int, rank: int = 100, max_iter: int = 100, features: str = "F") -> Facts:

@@ -113,7 +113,7 @@ EXAMPLES = [
         fit=lambda model: model.fit([LIKES], types=list("aabb"), attributes=csr_array(np.eye(4))),
         ask=lambda model: [*asked_of_triples(model), model.attribute_factors_],
     ),
-    of_schema(lambda: UniversalSchema(3, features="NFE", biases="both", max_iter=3, seed=0)),
+    of_schema(lambda: UniversalSchema(3, features="NFET", biases="both", max_iter=3, seed=0)),
     of_schema(lambda: UniversalSchema(3, features="N", loss="bpr", max_iter=3, seed=0), "neighbours", similar=None),
     Example(
         make=lambda: InjectedLogic([RULE], regime="post", model=UniversalSchema(3, features="F", max_iter=3, seed=0)),

@@ -28,16 +28,17 @@ class PairwiseRanking(Recommender):
               + \tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)
 
     by stochastic gradient descent over random pairs of an observed and an unobserved cell. Cells with a positive value
-    are observed, whatever its size. In a universal schema, with
-    a row for each entity pair and a column for each relation, the unobserved cell is of the same column: another pair,
-    the same relation.
+    are observed, whatever its size. In a universal schema, with a row for each entity pair and a column for each
+    relation, the unobserved cell is of the same column: another pair, the same relation. If it may be any cell
+    :math:`(l, k)`, the loss of two cells is :math:`-\log \sigma(u_i \cdot v_j - u_l \cdot v_k)`, and scores of other
+    rows and columns can be compared, too.
 
     Parameters
     ----------
     n_negatives : int
         Number of unobserved cells sampled per observed cell and epoch.
-    sampling_axis : {"row", "column"}
-        Sample unobserved cells from the same row or the same column.
+    sampling_axis : {"row", "column", "all"}
+        Cells from which unobserved cells are sampled: the same row, the same column, or all (on one thread).
     learning_rate : float
         Initial learning rate :math:`\eta`. Epoch :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
     decay : float
@@ -70,7 +71,7 @@ class PairwiseRanking(Recommender):
     _: KW_ONLY
     ridge: Amount = 0.01
     n_negatives: Count = 3
-    sampling_axis: Literal["row", "column"] = "row"
+    sampling_axis: Literal["row", "column", "all"] = "row"
     learning_rate: Positive = 0.2
     decay: Amount = 0.1
     max_iter: Count = 100
@@ -80,16 +81,20 @@ class PairwiseRanking(Recommender):
     callback: Callback = None
 
     def _fit(self, cells: ObservedEntries) -> Self:
-        cells = cells if self.sampling_axis == "row" else cells.turned()
-        if np.isin(np.diff(cells.starts), (0, cells.shape[1])).all():
+        turned, everywhere = self.sampling_axis == "column", self.sampling_axis == "all"
+        cells = cells.turned() if turned else cells
+        if everywhere and len(cells.rows) == cells.shape[0] * cells.shape[1]:
+            raise InputError("at least one cell must be unobserved")
+        if not everywhere and np.isin(np.diff(cells.starts), (0, cells.shape[1])).all():
             raise InputError(f"at least one {self.sampling_axis} must have both observed and unobserved cells")
         rng = np.random.default_rng(self.seed)
         start = [0.1 * rng.standard_normal((size, self.rank)) for size in cells.shape]
         listed, steps = (cells.rows, cells.columns, cells.starts), LearningRate(self.learning_rate, self.decay)
         how: dict[str, Any] = {"negatives": self.n_negatives, "ridge": self.ridge, "threads": self._threads}
+        how["everywhere"] = everywhere
         solver = descend_pairs(listed, start, steps=steps, rng=rng, **how)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
-        self.row_factors_, self.column_factors_ = factors if self.sampling_axis == "row" else factors[::-1]
+        self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self
 
     def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:

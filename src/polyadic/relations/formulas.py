@@ -1,4 +1,4 @@
-"""First-order formulas over binary predicates of entities, and weighted logic rules."""
+"""First-order formulas over predicates of one or two entities, and weighted logic rules."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class SourceLocation(NamedTuple):
 
 @dataclass(frozen=True)
 class Atom:
-    """Atomic formula: a predicate applied to two variables."""
+    """Atomic formula: a predicate applied to one or two variables."""
 
     predicate: str
-    arguments: tuple[str, str]
+    arguments: tuple[str, ...]
     place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
@@ -109,7 +109,6 @@ class Rule:
         check_number("the weight of a rule", self.weight, above=True)
         if len(self.atoms) > MAX_ATOMS:
             raise InputError(f"{self._name} has {len(self.atoms)} distinct atoms; at most {MAX_ATOMS} are allowed")
-        _check_bound(self)
         if len(self.worlds) in {0, 2 ** len(self.atoms)}:
             raise InputError(f"{self._name} is always {'true' if len(self.worlds) else 'false'}; remove the rule")
 
@@ -132,14 +131,41 @@ class Rule:
         return worlds(self.formula, self.atoms)
 
     @cached_property
+    def implication(self) -> Implies | None:
+        """The rule as an implication, or its contrapositive if both sides are negated; None for other formulas.
+
+        >>> x, y = Atom("person", ("x",)), Atom("born_in", ("x", "y"))
+        >>> print(Rule(Implies(Not(x), Not(y))).implication)
+        born_in(x, y) => person(x)
+        """
+        match self.formula:
+            case Implies(Not(conclusion), Not(premise)):
+                return Implies(premise, conclusion)
+            case Implies():
+                return self.formula
+        return None
+
+    @cached_property
     def binding(self) -> tuple[Atom, ...]:
-        """Atoms that must be true for the premise of the rule to be true."""
-        return _conjuncts(self.formula.premise) if isinstance(self.formula, Implies) else ()
+        """Atoms that must be true for the premise of the implication to be true."""
+        return conjuncts(self.implication.premise) if self.implication else ()
 
     @property
     def conclusions(self) -> tuple[Atom, ...]:
-        """Atoms that follow if the premise of the rule is true."""
-        return _conjuncts(self.formula.conclusion) if isinstance(self.formula, Implies) else ()
+        """Atoms that follow if the premise of the implication is true."""
+        return conjuncts(self.implication.conclusion) if self.implication else ()
+
+    @cached_property
+    def sides(self) -> list[tuple[Atom, ...]]:
+        """Atoms of a true premise, and atoms of a false conclusion; the same for a rule and its contrapositive."""
+        match self.formula:
+            case Implies(premise, Not(denied)):
+                return [conjuncts(premise), conjuncts(denied)]
+            case Implies(premise, _):
+                return [conjuncts(premise)]
+            case Not(denied):
+                return [conjuncts(denied)]
+        return []
 
     @property
     def _name(self) -> str:
@@ -182,26 +208,6 @@ def atoms_of(formula: Formula) -> tuple[Atom, ...]:
     return tuple(dict.fromkeys(_atoms(formula)))
 
 
-def _check_bound(rule: Rule) -> None:
-    """Raise InputError if a variable of a rule is unbound."""
-    if isinstance(rule.formula, Implies):
-        of_premise = {variable for atom in _atoms(rule.formula.premise) for variable in atom.arguments}
-        for atom in _atoms(rule.formula.conclusion):
-            _refuse(atom, of_premise)
-    if not any(set(rule.variables) <= set(atom.arguments) for atom in rule.atoms):
-        bound = {variable for atom in rule.binding for variable in atom.arguments}
-        for atom in rule.atoms:
-            _refuse(atom, bound)
-
-
-def _refuse(atom: Atom, bound: Collection[str]) -> None:
-    for variable in atom.arguments:
-        if variable not in bound:
-            raise InputError(
-                f"{_at(atom)}the variable {variable} of {atom.predicate!r} is not bound by an atom of the premise"
-            )
-
-
 def _atoms(formula: Formula) -> Iterator[Atom]:
     match formula:
         case Atom():
@@ -216,13 +222,13 @@ def _atoms(formula: Formula) -> Iterator[Atom]:
             yield from _atoms(conclusion)
 
 
-def _conjuncts(formula: Formula) -> tuple[Atom, ...]:
+def conjuncts(formula: Formula) -> tuple[Atom, ...]:
     """Return the atoms of a conjunction or of a single atom, or an empty tuple for other formulas."""
     match formula:
         case Atom():
             return (formula,)
         case And(parts):
-            return tuple(dict.fromkeys(atom for part in parts for atom in _conjuncts(part)))
+            return tuple(dict.fromkeys(atom for part in parts for atom in conjuncts(part)))
         case _:
             return ()
 

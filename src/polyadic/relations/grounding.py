@@ -1,8 +1,12 @@
 r"""Groundings of logic rules: variable bindings, formula probabilities, losses, and derived facts.
 
-A rule with an atom that has all variables is grounded in every pair with an observed cell of such an atom, and in as
-many random pairs, drawn anew in each epoch. Other rules, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
-grounded only where the facts of their premise are known. Groundings with an atom of a pair without a row are left out.
+A rule with an atom that has all variables is grounded in every row with an observed cell of such an atom, and in as
+many random rows, drawn anew in each epoch. Other rules, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
+grounded only where the facts of their premise, or of what their conclusion denies, are known; a variable that these do
+not bind is bound to every entity, and rules without such facts are grounded everywhere. A rule and its contrapositive
+have the same groundings. Groundings with an atom of a pair without a row are left out; atoms of one entity, as in
+:math:`\lnot \mathrm{person}(x) \Rightarrow \lnot \mathrm{born\_in}(x, y)`, have a row for every entity
+(:meth:`~polyadic.relations.schema.Schema.with_entities`).
 
 Atoms are independent with marginals :math:`p_i = \sigma(m_i)`. The probability of a formula is the sum over the worlds
 :math:`w \in \{0, 1\}^n` in which it is true:
@@ -34,11 +38,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyadic.core.kernels import absent_columns
+from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic
 from polyadic.core.resources import check_memory
 from polyadic.core.settings import Within, check_setting
-from polyadic.relations.formulas import Atom, Implies, atoms_of, check_predicates, worlds
+from polyadic.relations.formulas import Atom, atoms_of, check_predicates, worlds
+from polyadic.relations.questions import AbsentCells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,32 +62,44 @@ KnownRows = Callable[[Atom], NDArray[np.int64]]
 
 
 class Places:
-    """Lookup table that maps the ids of two entities to the row index of the entity pair."""
+    """Lookup table that maps the ids of one or two entities to a row index."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.arguments = schema, schema.arguments
         self.size = len(schema.entities)
-        keys = self.arguments @ [self.size, 1]
+        keys = np.where(schema.single, self.size**2 + self.arguments[:, 0], self.arguments @ [self.size, 1])
         self.order = np.argsort(keys)
         self.keys = keys[self.order]
 
     def rows(self, atom: Atom, bindings: Bindings) -> NDArray[np.int64]:
-        """Return the row index of an atom's entity pair in each grounding, or -1 if the pair is absent."""
-        subjects, objects = (bindings[variable] for variable in atom.arguments)
-        keys = subjects * self.size + objects
+        """Return the row index of an atom's entities in each grounding, or -1 if there is no such row."""
+        subjects, *objects = (bindings[variable] for variable in atom.arguments)
+        keys = subjects * self.size + objects[0] if objects else self.size**2 + subjects
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, self.order[at], -1)
 
     def bound(self, atom: Atom, rows: NDArray[np.int64]) -> Bindings:
-        """Bind the two variables of an atom to the entity pairs in the given rows."""
-        subjects, objects = self.arguments[rows].T
-        first, second = atom.arguments
+        """Bind the variables of an atom to the entities of the given rows, of those with as many entities."""
+        subjects, objects = self.arguments[rows[self.fits(atom)[rows]]].T
+        first, second = atom.arguments[0], atom.arguments[-1]
         if first == second:
             return {first: subjects[subjects == objects]}
         return {first: subjects, second: objects}
 
-    def every(self, rule: Rule) -> Bindings:
-        """Return the variable bindings of a rule for which an atom with all variables matches a known entity pair."""
+    def fits(self, atom: Atom) -> NDArray[np.bool_]:
+        """Return whether each row has as many entities as the atom has arguments."""
+        return self.schema.single == (len(atom.arguments) == 1)
+
+    def every(self, rule: Rule, side: tuple[Atom, ...], facts: KnownRows) -> Bindings:
+        """Return the bindings for which atoms of a side are facts, and others that bind more variables have a row."""
+        atoms, rows = list(side), np.arange(len(self.arguments))
+        for atom in (*rule.conclusions, *rule.atoms):
+            if not set(atom.arguments) <= {variable for one in atoms for variable in one.arguments}:
+                atoms.append(atom)
+        return joined(atoms, self, lambda atom: facts(atom) if atom in side else rows)
+
+    def any(self, rule: Rule) -> Bindings:
+        """Return the bindings of a rule for which an atom with all variables has a row, if there is such an atom."""
         rows = np.arange(len(self.arguments))
         tables = [self.bound(atom, rows) for atom in covering(rule)]
         all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
@@ -97,6 +114,20 @@ class Places:
 def covering(rule: Rule) -> list[Atom]:
     """Return the atoms that contain all variables of a rule."""
     return [atom for atom in rule.atoms if set(rule.variables) == set(atom.arguments)]
+
+
+def check_rules(rules: Iterable[Rule], schema: Schema) -> None:
+    """Raise InputError if a rule has an unknown predicate, or one whose facts have another number of entities."""
+    rules = list(rules)
+    check_predicates(rules, schema.predicates)
+    for atom in (atom for rule in rules for atom in rule.atoms):
+        single = schema.single[schema.rows_of(atom.predicate)]
+        if len(single) and not (single == (len(atom.arguments) == 1)).any():
+            found, needed = ("one argument", "two") if len(atom.arguments) == 1 else ("two arguments", "one")
+            raise InputError(
+                f"{f'{atom.place}: ' if atom.place else ''}the predicate {atom.predicate!r} has {found} in a rule and"
+                f" {needed} in the facts"
+            )
 
 
 def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:
@@ -119,7 +150,9 @@ def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
     starts, ends = (np.searchsorted(keys[1][order], keys[0], side) for side in ("left", "right"))
     counts = ends - starts
     needed = 8.0 * int(counts.sum()) * (len(left) + len(right) + 2)
-    check_memory(needed, f"{int(counts.sum()):,} ways to bind variables", "leave out the rule with the widest premise")
+    names = ", ".join(sorted({*left, *right}))
+    what = f"a rule with {int(counts.sum()):,} ways to bind the variables {names}"
+    check_memory(needed, what, "leave out the rule, or add atoms that bind more of its variables")
     at_left = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(at_left)) - np.repeat(np.cumsum(counts) - counts, counts)
     at_right = order[np.repeat(starts, counts) + within]
@@ -170,7 +203,7 @@ class Groundings:
     """
 
     def __init__(self, schema: Schema, rules: Sequence[Rule], *, drawn: int = 1) -> None:
-        check_predicates(rules, schema.predicates)
+        check_rules(rules, schema)
         self.places, self.rules, self.drawn = Places(schema), list(rules), drawn
         self.known = [self._known(rule, schema) for rule in rules]
         self.counts = [len(rows) for rows in self.known]
@@ -184,22 +217,25 @@ class Groundings:
             yield cells, batch_loss(asked)
 
     def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
-        """Return the row indices of a rule's atoms in all groundings with at least one known fact."""
+        """Return the row indices of a rule's atoms in all groundings with a known fact; see the module."""
 
         def facts(atom: Atom) -> NDArray[np.int64]:
             return schema.rows_of(atom.predicate)
 
-        if not (atoms := covering(rule)):
-            return np.unique(self.places.whole(rule, joined(rule.binding, self.places, facts)), axis=0)
-        rows = [self.places.whole(rule, self.places.bound(atom, facts(atom))) for atom in atoms]
-        return np.unique(np.concatenate(rows), axis=0)
+        if atoms := covering(rule):
+            bindings = [self.places.bound(atom, facts(atom)) for atom in atoms]
+        else:
+            sides = [side for side in rule.sides if side] or [()]
+            bindings = [self.places.every(rule, side, facts) for side in sides]
+        return np.unique(np.concatenate([self.places.whole(rule, table) for table in bindings]), axis=0)
 
     def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the row indices of a rule's atoms in randomly sampled groundings."""
         if not (atoms := covering(rule)):
             return np.zeros((0, len(rule.atoms)), np.int64)
-        rows = rng.integers(len(self.places.arguments), size=self.drawn * known)
-        return self.places.whole(rule, self.places.bound(atoms[0], rows))
+        rows = np.flatnonzero(self.places.fits(atoms[0]))
+        drawn = rows[rng.integers(max(len(rows), 1), size=self.drawn * known * (len(rows) > 0))]
+        return self.places.whole(rule, self.places.bound(atoms[0], drawn))
 
     def _groups(self, rng: np.random.Generator) -> list[GroundingBatch]:
         groups: dict[bytes, list[GroundingBatch]] = {}
@@ -247,20 +283,25 @@ class DerivedNegatives:
     of all pairs. There are ``n_negatives`` for each derived cell that is not observed; none of them is itself derived.
     """
 
-    def __init__(self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float) -> None:
-        cells = derived.tocsc()
-        cells.sort_indices()
-        self.rows, self.starts = cells.indices.astype(np.int64), cells.indptr.astype(np.int64)
-        self.size = cells.shape[0]
-        new = np.diff(self.starts) - np.bincount(listed.indices, minlength=listed.shape[1])
-        self.columns = np.repeat(np.arange(len(new)), new * n_negatives)
+    def __init__(
+        self,
+        listed: csr_array,
+        derived: csr_array,
+        *,
+        n_negatives: int,
+        weight: float,
+        single: NDArray[np.bool_] | None = None,
+    ) -> None:
+        cells = np.column_stack(derived.nonzero())
+        self.absent = AbsentCells(cells.astype(np.int64), derived.shape, axis="column", single=single)
+        new = np.column_stack((derived - derived.multiply(listed)).nonzero()).astype(np.int64)
+        self.cells = np.repeat(new[np.lexsort((new[:, 0], new[:, 1]))], n_negatives, axis=0)
         self.weight = weight
 
     def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
         """Yield the sampled negatives in random order, split into ``steps`` batches."""
-        columns = rng.permutation(self.columns)
-        rows = absent_columns(self.starts, self.rows, columns, number=self.size, rng=rng)
-        cells = np.column_stack([rows, columns])[rows >= 0]  # a predicate derived for every pair has no negatives
+        drawn = self.absent.beside(self.cells[rng.permutation(len(self.cells))], rng)
+        cells = drawn[drawn[:, 0] >= 0]  # a predicate derived for every pair has no negatives
         for step in range(steps):
             yield cells[len(cells) * step // steps : len(cells) * (step + 1) // steps], self._loss
 
@@ -285,7 +326,7 @@ def chain(
 
     check_setting("threshold", threshold, Probability)
     rules = [rule for rule in rules if rule.conclusions]
-    check_predicates(rules, schema.predicates)
+    check_rules(rules, schema)
     columns = {atom.predicate: schema.column(atom.predicate) for rule in rules for atom in rule.atoms}
     check_memory(8.0 * len(columns) * len(schema.pairs), "forward chaining", "chain the rules part by part")
     cells = (schema.cells if facts is None else facts).tocoo()
@@ -307,8 +348,8 @@ def chain(
 
 def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], threshold: float) -> bool:
     """Add the facts derived by one rule to the known facts; return whether any probability increased."""
-    assert isinstance(rule.formula, Implies)
-    premise = rule.formula.premise
+    assert rule.implication
+    premise = rule.implication.premise
     bindings = _candidates(rule, places, known)
     atoms = atoms_of(premise)
     rows = np.column_stack([places.rows(atom, bindings) for atom in atoms])
@@ -327,6 +368,11 @@ def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], t
 
 def _candidates(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]]) -> Bindings:
     """Return the variable bindings for which the premise of a rule may be true."""
-    if {variable for atom in rule.binding for variable in atom.arguments} == set(rule.variables):
-        return joined(rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
-    return places.every(rule)
+    return bindings_of(rule, rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
+
+
+def bindings_of(rule: Rule, side: tuple[Atom, ...], places: Places, facts: KnownRows) -> Bindings:
+    """Return the variable bindings of a rule for which all atoms of a side may be true."""
+    if covering(rule) and {variable for atom in side for variable in atom.arguments} != set(rule.variables):
+        return places.any(rule)
+    return places.every(rule, side, facts)

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Natural
-from polyadic.relations.formulas import Rule, check_predicates
-from polyadic.relations.grounding import DerivedNegatives, Groundings, Probability, chain
+from polyadic.relations.formulas import Rule
+from polyadic.relations.grounding import DerivedNegatives, Groundings, Probability, chain, check_rules
 from polyadic.relations.schema import Schema
 from polyadic.relations.universal import SchemaModel, UniversalSchema, columns_at
 
@@ -59,7 +59,8 @@ class InjectedLogic(SchemaModel):
     Attributes
     ----------
     schema_ : Schema
-        Training data, with reversed pairs if rules swap variables; rows keep their numbers.
+        Training data, with reversed pairs if rules swap variables, and with a row for each entity if rules have
+        predicates of one entity; rows keep their numbers.
     model_ : UniversalSchema
         The factorization; absent in regime ``"inference"``.
     derived_ : csr_array of shape (pairs, predicates)
@@ -112,15 +113,18 @@ class InjectedLogic(SchemaModel):
         Raises
         ------
         InputError
-            If there are no rules, or one has an unknown predicate; or as in :class:`UniversalSchema`.
+            If there are no rules, one has an unknown predicate or another number of entities than the facts, or its
+            groundings exceed the memory; or as in :class:`UniversalSchema`.
         """
         self.check()
         del y
         rules = list(self.rules)
-        check_predicates(rules, schema.predicates)
+        check_rules(rules, schema)
         for name in ("model_", "derived_", "counts_"):  # left by a previous fit in another regime
             self.__dict__.pop(name, None)
         self.schema_ = schema.with_reversed() if any(_swaps(rule) for rule in rules) else schema
+        if any(len(atom.arguments) == 1 for rule in rules for atom in rule.atoms):
+            self.schema_ = self.schema_.with_entities()
         model = clone(UniversalSchema(features="F") if self.model is None else self.model)
         if self.regime == "inference":
             self.derived_ = chain(self.schema_, rules)
@@ -129,10 +133,9 @@ class InjectedLogic(SchemaModel):
             self.counts_ = groundings.counts
             beside: list[Source] = [groundings]
             if self.closed:
-                derived, weight = chain(self.schema_, rules), model.negative_weight
-                beside.append(
-                    DerivedNegatives(self.schema_.cells, derived, n_negatives=model.n_negatives, weight=weight)
-                )
+                how: dict[str, Any] = {"n_negatives": model.n_negatives, "weight": model.negative_weight}
+                derived = chain(self.schema_, rules)
+                beside.append(DerivedNegatives(self.schema_.cells, derived, single=self.schema_.single, **how))
             self.model_ = model.fit(self.schema_, beside=beside)
         else:
             facts = self._with_facts(chain(self.schema_, rules)) if self.regime == "pre" else self.schema_

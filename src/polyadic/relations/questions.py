@@ -3,10 +3,12 @@ r"""Log-odds of predicates for entity pairs, trained by stochastic gradient desc
 With :math:`r = (s, o)` a pair and :math:`c` a predicate,
 
 .. math:: m_{rc} = \underbrace{u_r \cdot v_c}_{F} + \underbrace{\sum_{c' \in r,\ c' \ne c} w_{cc'}}_{N}
-          + \underbrace{t_s \cdot d^1_c + t_o \cdot d^2_c}_{E} + a_r + b_c.
+          + \underbrace{t_s \cdot d^1_c + t_o \cdot d^2_c}_{E}
+          + \underbrace{\textstyle\sum_k x_{sk}\, y_{ck}\, z_{ok}}_{T} + a_r + b_c.
 
 Model N uses the other known predicates of a pair, and needs no vector of the pair; weights :math:`w_{cc'}` exist for
-predicates that co-occur. Model E uses vectors of the two entities.
+predicates that co-occur. Model E uses vectors of the two entities, each by itself. Model T is a CP decomposition of the
+tensor of subjects, predicates and objects, with separate vectors of an entity as subject and as object.
 
 A batch consists of cells and a loss of their log-odds. Batches come from several sources: observed cells with sampled
 negatives, groundings of rules, or any other loss of log-odds. A step takes one batch of each source and updates only
@@ -59,7 +61,7 @@ CELLS = 4096
 class CellTerms(NamedTuple):
     """Indices of the parameters that contribute to the log-odds of a batch of cells."""
 
-    products: list[NDArray[np.int64]]  # two rows of the table of vectors per cell, shape (n, 2), for each product
+    products: list[NDArray[np.int64]]  # rows of the table of vectors that are multiplied, shape (n, 2) or (n, 3) each
     owners: NDArray[np.int64]  # cells, from 0, that weights are added to
     weights: NDArray[np.int64]  # rows of the table of weights
 
@@ -92,12 +94,17 @@ class Terms(NamedTuple):
     D2: Array  # shape (predicates, R)
     a: Array  # shape (pairs,)
     b: Array  # shape (predicates,)
+    X: Array = np.zeros((0, 0))  # vectors of subjects, shape (entities + 1, R); the last row is zero as in T
+    Y: Array = np.zeros((0, 0))  # vectors of predicates in the tensor, shape (predicates, R)
+    Z: Array = np.zeros((0, 0))  # vectors of objects, as X
 
     def cells(self, cells: NDArray[np.int64], known: csr_array, arguments: NDArray[np.int64]) -> Array:
         """Return the log-odds of cells, given as row and column indices of shape (n, 2)."""
         r, c = cells.T
         subjects, objects = arguments[r].T
-        products = ((self.U[r], self.V[c]), (self.T[subjects], self.D1[c]), (self.T[objects], self.D2[c]))
+        products = [(self.U[r], self.V[c]), (self.T[subjects], self.D1[c]), (self.T[objects], self.D2[c])]
+        if self.Y.size:
+            products.append((self.X[subjects] * self.Z[objects], self.Y[c]))
         m = np.asarray(sum(np.einsum("nr,nr->n", x, y) for x, y in products) + self.a[r] + self.b[c], float)
         for part in blocks(len(cells), CELLS):
             m[part] += known[r[part]].multiply(self.W[c[part]]).sum(axis=1)
@@ -108,37 +115,43 @@ class Terms(NamedTuple):
         subjects, objects = arguments[rows].T
         m = self.U[rows] @ self.V[columns].T + self.a[rows, None] + self.b[columns]
         m += self.T[subjects] @ self.D1[columns].T + self.T[objects] @ self.D2[columns].T
+        if self.Y.size:
+            m += (self.X[subjects] * self.Z[objects]) @ self.Y[columns].T
         return np.asarray(m + (known[rows] @ self.W[columns].T).toarray())
 
 
 class PairForm:
-    """Log-odds of a universal schema with neighbour, factor and entity features, for stochastic gradient descent.
+    """Log-odds of a universal schema with the terms named in ``features``, for stochastic gradient descent.
 
-    The table of vectors stacks U, V, T, D1 and D2; the table of weights stacks W, b (``columns``) and a (``rows``).
+    The table of vectors stacks U, V, T, D1, D2, X, Y and Z; that of weights stacks W, b (``columns``) and a (``rows``).
     """
 
     def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:
         pairs, predicates = schema.cells.shape
         self.arguments, self.predicates = schema.arguments, predicates
-        self.factors, self.kinds = "F" in features, "E" in features
+        self.factors, self.kinds, self.tensor = ("F" in features), ("E" in features), ("T" in features)
         self.known = schema.cells
         self.together = co_occurring(schema.cells) if "N" in features else np.zeros(0, np.int64)
         vectors = [pairs * self.factors, predicates * self.factors]
-        vectors += [size * self.kinds for size in (len(schema.entities), predicates, predicates)]
+        entities = len(schema.entities)
+        vectors += [size * self.kinds for size in (entities, predicates, predicates)]
+        vectors += [size * self.tensor for size in (entities, predicates, entities)]
         self.vectors = np.cumsum([0, *vectors]).tolist()
         self.weights = np.cumsum([0, len(self.together), predicates * columns, pairs * rows]).tolist()
 
     def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
         """Return the parameter indices that contribute to the log-odds of each cell."""
         r, c = cells.T
-        u, v, t, d1, d2, _ = self.vectors
+        u, v, t, d1, d2, x, y, z, _ = self.vectors
         _, b, a, end = self.weights
         products = []
         if self.factors:
             products.append(np.column_stack([u + r, v + c]))
+        subjects, objects = self.arguments[r].T if self.kinds or self.tensor else (r, r)
         if self.kinds:
-            subjects, objects = self.arguments[r].T
             products += [np.column_stack([t + subjects, d1 + c]), np.column_stack([t + objects, d2 + c])]
+        if self.tensor:
+            products.append(np.column_stack([x + subjects, y + c, z + objects]))
         none = np.zeros(0, np.int64)
         owners, weights = [none], [none]
         if b:
@@ -166,14 +179,17 @@ class PairForm:
         from scipy.sparse import csr_array
 
         P = self.predicates
-        U, V, T, D1, D2 = (vectors[first:last] for first, last in zip(self.vectors[:-1], self.vectors[1:], strict=True))
+        parts = [vectors[first:last] for first, last in pairwise(self.vectors)]
+        U, V, T, D1, D2, X, Y, Z = parts
         w, b, a = (weights[x:y, 0] for x, y in zip(self.weights[:-1], self.weights[1:], strict=True))
         pairs, entities, none = len(self.arguments), int(self.arguments.max()) + 1, np.zeros
         T = np.concatenate([T, none((1, T.shape[1]), T.dtype)]) if self.kinds else none((entities + 1, 0), T.dtype)
         U, V = (U, V) if self.factors else (none((pairs, 0)), none((P, 0)))
         D1, D2 = (D1, D2) if self.kinds else (none((P, 0)), none((P, 0)))
+        if self.tensor:
+            X, Z = (np.concatenate([F, none((1, F.shape[1]), F.dtype)]) for F in (X, Z))
         W = csr_array((w, np.divmod(self.together, P)), shape=(P, P))
-        return Terms(U, V, W, T, D1, D2, a if len(a) else none(pairs), b if len(b) else none(P))
+        return Terms(U, V, W, T, D1, D2, a if len(a) else none(pairs), b if len(b) else none(P), X, Y, Z)
 
 
 def co_occurring(known: csr_array) -> NDArray[np.int64]:
@@ -183,21 +199,69 @@ def co_occurring(known: csr_array) -> NDArray[np.int64]:
     return np.sort(both.row[apart].astype(np.int64) * known.shape[1] + both.col[apart])
 
 
-class SampledNegatives:
-    r"""Sampler that pairs each observed cell with negatives from the unobserved cells of the same column.
+class AbsentCells:
+    """Sampler of cells that are not listed, from the column of a given cell (``axis`` "column") or from all ("all").
 
-    Negatives are sampled anew in each epoch, uniformly from the rows without the column. In the logistic loss each cell
-    has a term of its own; in ``"bpr"`` the positive is compared with the negative:
-
-    .. math:: -\log \sigma(m_{rc}) - w \log \sigma(-m_{qc}) \quad\text{or}\quad -\log \sigma(m_{rc} - m_{qc}).
+    Rows of one entity (``single``) and rows of two are separate: a cell is drawn from rows of the same number of
+    entities as the given one, and with ``axis="all"`` from the predicates that occur in such rows.
     """
 
     def __init__(
-        self, cells: NDArray[np.int64], shape: tuple[int, int], *, loss: str, n_negatives: int, weight: float
+        self, cells: NDArray[np.int64], shape: tuple[int, int], *, axis: str, single: NDArray[np.bool_] | None = None
     ) -> None:
-        order = np.lexsort((cells[:, 0], cells[:, 1]))
-        self.cells, self.shape = cells[order], shape
-        self.starts = np.searchsorted(self.cells[:, 1], np.arange(shape[1] + 1))
+        self.axis, self.single = axis, np.zeros(shape[0], bool) if single is None else single
+        self.parts = []
+        for kind in (False, True):
+            rows, mine = np.flatnonzero(self.single == kind), cells[self.single[cells[:, 0]] == kind]
+            columns = np.unique(mine[:, 1]) if self.single.any() else np.arange(shape[1])
+            groups, at, number = mine[:, 1], np.searchsorted(rows, mine[:, 0]), len(rows)
+            if axis == "all":
+                groups, at = np.zeros_like(groups), at * len(columns) + np.searchsorted(columns, groups)
+                number *= len(columns)
+            order = np.lexsort((at, groups))
+            starts = np.searchsorted(groups[order], np.arange((1 if axis == "all" else shape[1]) + 1))
+            self.parts.append((rows, columns, starts, at[order], number))
+
+    def beside(self, cells: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Sample an absent cell for each given cell, uniformly; its row is -1 if there is none."""
+        found = cells.copy()
+        for kind, (rows, columns, starts, at, number) in enumerate(self.parts):
+            mine = np.flatnonzero(self.single[cells[:, 0]] == kind)
+            if not len(mine):
+                continue
+            groups = np.zeros(len(mine), np.int64) if self.axis == "all" else cells[mine, 1]
+            drawn = kernels.absent_columns(starts, at, groups, number=number, rng=rng)
+            row = drawn
+            if self.axis == "all":
+                row, column = np.divmod(drawn, len(columns))
+                found[mine, 1] = columns[column]
+            found[mine, 0] = np.where(drawn < 0, -1, rows[row])
+        return found
+
+
+class SampledNegatives:
+    r"""Sampler that pairs each observed cell with unobserved cells, the negatives.
+
+    Negatives are sampled anew in each epoch, uniformly from the rows without the column (``axis`` "column"), or from
+    all unobserved cells ("all"); see :class:`AbsentCells`. In the logistic loss each cell has a term of its own; in
+    ``"bpr"`` the positive :math:`a` is compared with the negative :math:`b`:
+
+    .. math:: -\log \sigma(m_a) - w \log \sigma(-m_b) \quad\text{or}\quad -\log \sigma(m_a - m_b).
+    """
+
+    def __init__(
+        self,
+        cells: NDArray[np.int64],
+        shape: tuple[int, int],
+        *,
+        loss: str,
+        n_negatives: int,
+        weight: float,
+        axis: str = "column",
+        single: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.cells = cells[np.lexsort((cells[:, 0], cells[:, 1]))]
+        self.absent = AbsentCells(cells, shape, axis=axis, single=single)
         self.loss, self.n_negatives, self.weight = loss, n_negatives, weight
 
     def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
@@ -206,19 +270,13 @@ class SampledNegatives:
         bounds = np.linspace(0, len(order), steps + 1).astype(np.int64)
         for first, last in pairwise(bounds.tolist()):
             listed = self.cells[order[first:last]]
-            drawn = self._beside(listed, rng)
+            better = np.tile(listed, (self.n_negatives, 1))
+            drawn = self.absent.beside(better, rng)
             here = drawn[:, 0] >= 0  # a column that holds for every row has no negatives
             if self.loss == "bpr":
-                better = np.tile(listed, (self.n_negatives, 1))[here]
-                yield np.concatenate([better, drawn[here]]), _pairs
+                yield np.concatenate([better[here], drawn[here]]), _pairs
             else:
                 yield np.concatenate([listed, drawn[here]]), self._cells(len(listed))
-
-    def _beside(self, listed: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Sample negatives from the columns of observed cells; the row is -1 if a column has no negatives."""
-        columns = np.tile(listed[:, 1], self.n_negatives)
-        rows = kernels.absent_columns(self.starts, self.cells[:, 0], columns, number=self.shape[0], rng=rng)
-        return np.column_stack([rows, columns])
 
     def _cells(self, listed: int) -> CellLoss:
         """Return a function that computes the logistic loss of positive cells followed by negative cells."""
@@ -328,7 +386,7 @@ class _CellDescent:
         slopes = np.concatenate([judge(m)[1] for (_, judge), m in zip(asked, answers, strict=True)])
         slopes = slopes.astype(vectors.T.dtype, copy=False)
         for product in parts.products:
-            kernels.add_cp_pullback(product, slopes, vectors.T, offsets=[0, 0])
+            kernels.add_cp_pullback(product, slopes, vectors.T, offsets=[0] * product.shape[1])
         if parts.products:
             vectors.move(np.concatenate([product.ravel() for product in parts.products]))
         if len(parts.weights):

@@ -8,8 +8,8 @@ import numpy as np
 
 from polyadic.core.errors import check_int
 from polyadic.core.settings import check_setting
-from polyadic.relations.formulas import And, Atom, Implies, Rule, atoms_of, check_predicates, holds
-from polyadic.relations.grounding import Places, Probability, joined
+from polyadic.relations.formulas import And, Atom, Formula, Implies, Rule, atoms_of, conjuncts, holds
+from polyadic.relations.grounding import Places, Probability, bindings_of, check_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,9 +31,9 @@ class Mined(NamedTuple):
 def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) -> list[Mined]:
     r"""Mine implications between two predicates, in descending order of confidence.
 
-    The implications are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and
-    :math:`a(x, y) \Rightarrow a(y, x)`. Confidence is the share of facts of :math:`a` whose conclusion is a fact;
-    unobserved facts count as false.
+    The implications are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)`,
+    :math:`a(x, y) \Rightarrow a(y, x)` and, for predicates of one entity, :math:`a(x) \Rightarrow b(x)`. Confidence is
+    the share of facts of :math:`a` whose conclusion is a fact; unobserved facts count as false.
 
     Parameters
     ----------
@@ -63,12 +63,17 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
     """
     check_setting("confidence", confidence, Probability)
     check_int("support", support, low=1)
-    cells = schema.cells
-    at, counts = np.flatnonzero(schema.reversed_rows >= 0), np.asarray(cells.sum(axis=0)).ravel()
-    both = cells.T @ cells, cells[at].T @ cells[schema.reversed_rows[at]]
+    cells, single = schema.cells, schema.single
+    at = np.flatnonzero((schema.reversed_rows >= 0) & ~single)
+    pairs, entities, turned = cells[~single], cells[single], cells[schema.reversed_rows[at]]
     rules = []
-    for together, arguments in zip(both, (("x", "y"), ("y", "x")), strict=True):
-        listed = together.tocoo()
+    for premises, conclusions, arguments in (
+        (pairs, pairs, ("x", "y")),
+        (cells[at], turned, ("y", "x")),
+        (entities, entities, ("x",)),
+    ):
+        listed = (premises.T @ conclusions).tocoo()
+        counts = np.asarray((entities if len(arguments) == 1 else pairs).sum(axis=0)).ravel()
         shares = listed.data / counts[listed.row]
         enough = (shares >= confidence) & (listed.data >= support)
         enough &= (listed.row != listed.col) | (arguments == ("y", "x"))
@@ -76,7 +81,7 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
             *(array[enough] for array in (listed.row, listed.col, shares, listed.data)), strict=True
         ):
             premise, conclusion = (schema.predicates[int(column)] for column in (a, b))
-            rule = Rule(Implies(Atom(premise, ("x", "y")), Atom(conclusion, arguments)))
+            rule = Rule(Implies(Atom(premise, tuple(sorted(arguments))), Atom(conclusion, arguments)))
             rules.append(Mined(rule, float(share), int(number)))
     return sorted(rules, key=lambda mined: (-mined.confidence, -mined.support, str(mined.rule)))
 
@@ -93,10 +98,11 @@ def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
 
     Unobserved facts count as false. A rule that is not an implication has no premise: all pairs are counted.
     """
-    check_predicates([rule], schema.predicates)
-    bindings, known = _grounded(rule, schema)
+    check_rules([rule], schema)
+    written = rule.formula.premise if isinstance(rule.formula, Implies) else And(())
+    bindings, known = _grounded(rule, written, schema)
     size = len(next(iter(bindings.values())))
-    premise = holds(rule.formula.premise, known) if isinstance(rule.formula, Implies) else np.ones(size, bool)
+    premise = holds(written, known) if isinstance(rule.formula, Implies) else np.ones(size, bool)
     conclusion = rule.formula.conclusion if isinstance(rule.formula, Implies) else And((rule.formula,))
     return RuleCounts(int(premise.sum()), int((premise & holds(conclusion, known)).sum()))
 
@@ -106,48 +112,55 @@ class Derivation(NamedTuple):
 
     rule: Rule
     counts: RuleCounts
-    groundings: list[list[tuple[str, str, str]]]
+    groundings: list[list[tuple[str, ...]]]
 
 
-def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str]) -> list[Derivation]:
+def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) -> list[Derivation]:
     """Return the rules that derive a fact from other known facts, in descending order of confidence.
 
-    Rules that are not implications derive nothing. ``fact`` is subject, object and predicate, and need not be known.
+    Rules that are not implications derive nothing. ``fact`` is subject, object and predicate, or entity and predicate,
+    and need not be known.
     """
     found = []
-    names, (subject, object_, predicate) = schema.entities, fact
+    names, (*pair, predicate) = schema.entities, fact
     for rule in rules:
-        concluding = [atom.arguments for atom in rule.conclusions if atom.predicate == predicate]
-        if not concluding or not isinstance(rule.formula, Implies) or not {subject, object_} <= set(names):
+        concluding = [
+            atom.arguments
+            for atom in rule.conclusions
+            if atom.predicate == predicate and len(atom.arguments) == len(pair)
+        ]
+        if not concluding or not rule.implication or not {*pair} <= set(names):
             continue
-        bindings, known = _grounded(rule, schema)
-        s, o = names.index(subject), names.index(object_)
-        concluded = np.logical_or.reduce([(bindings[x] == s) & (bindings[y] == o) for x, y in concluding])
-        premises = [(atom, known(atom)) for atom in atoms_of(rule.formula.premise)]
+        premise, at_ends = rule.implication.premise, [names.index(name) for name in pair]
+        bindings, known = _grounded(rule, premise, schema)
+        concluded = np.logical_or.reduce(
+            [
+                np.logical_and.reduce([bindings[x] == end for x, end in zip(variables, at_ends, strict=True)])
+                for variables in concluding
+            ]
+        )
+        premises = [(atom, known(atom)) for atom in atoms_of(premise)]
         groundings = [
             [
                 (*(names[bindings[each][at]] for each in atom.arguments), atom.predicate)
                 for atom, true in premises
                 if true[at]
             ]
-            for at in np.flatnonzero(concluded & holds(rule.formula.premise, known))
+            for at in np.flatnonzero(concluded & holds(premise, known))
         ]
         if others := [facts for facts in groundings if fact not in facts]:
             found.append(Derivation(rule, count_groundings(schema, rule), others))
     return sorted(found, key=lambda one: -one.counts.right / one.counts.premises)
 
 
-def _grounded(rule: Rule, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:
+def _grounded(rule: Rule, premise: Formula, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:
     """Return variable bindings for which the premise may be true, and a function that evaluates atoms."""
     places = Places(schema)
 
     def facts(atom: Atom) -> NDArray[np.int64]:
         return schema.rows_of(atom.predicate)
 
-    if {variable for atom in rule.binding for variable in atom.arguments} == set(rule.variables):
-        bindings = joined(rule.binding, places, facts)
-    else:
-        bindings = places.every(rule)
+    bindings = bindings_of(rule, conjuncts(premise), places, facts)
 
     def known(atom: Atom) -> NDArray[np.bool_]:
         rows = places.rows(atom, bindings)

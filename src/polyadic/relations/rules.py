@@ -1,4 +1,4 @@
-r"""Text format for logic rules over predicates of entity pairs.
+r"""Text format for logic rules over predicates of entity pairs and of single entities.
 
 A file has one rule per line; ``#`` begins a comment::
 
@@ -7,11 +7,13 @@ A file has one rule per line; ``#`` begins a comment::
     leads(x, y) & !retired(x, x) => works_for(x, y)
     owns(x, y) => part_of(y, x)                     # with variables swapped
     capital_of(x, z) & country_of(z, y) => in(x, y)
+    !person(x) => !place_of_birth(x, y)             # a predicate of one entity
     0.5 parent(x, y) => !parent(y, x)               # weight 0.5
 
 Precedence in descending order: ``!``, ``&``, ``|``, ``=>``; parentheses group. A predicate is quoted if its name
 contains a space or one of ``( ) & | ! , = # "``, or is a number; within quotes, ``\"`` is a quote and ``\\`` a
-backslash. A number before a rule is its weight. All variables are universally quantified.
+backslash. A number before a rule is its weight. All variables are universally quantified. ``person(x)`` is about the
+entity alone and ``person(x, x)`` about the pair of the entity with itself; these are different atoms.
 """
 
 from __future__ import annotations
@@ -60,8 +62,8 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
     Raises
     ------
     InputError
-        If the file cannot be read or has no rules; or a rule is malformed, or has an unknown predicate or an unbound
-        variable. The message has file, line and column.
+        If the file cannot be read or has no rules; or a rule is malformed or has an unknown predicate. The message has
+        file, line and column.
     """
     rules = []
     for number, line in enumerate(_lines(path), 1):
@@ -150,11 +152,11 @@ class _Reader:
         place = self._place()
         predicate = self._take("quoted" if self.tokens[self.at].kind == "quoted" else "name", "a predicate, '!' or '('")
         self._take("(", f"'(' and the variables of {predicate!r:.80}")
-        subject = self._variable()
-        self._take(",", "',' and a second variable")
-        second = self._variable()
-        self._take(")", "')' after two variables")
-        return Atom(predicate, (subject, second), place)
+        arguments = [self._variable()]
+        if self._skip(","):
+            arguments.append(self._variable())
+        self._take(")", "')' after two variables" if len(arguments) == 2 else "',' or ')' after a variable")
+        return Atom(predicate, tuple(arguments), place)
 
     def _inner(self, read: Callable[[], Formula]) -> Formula:
         self.depth += 1

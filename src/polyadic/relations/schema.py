@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csc_array, csr_array
 
-    Triple = tuple[str, str, str]
+    Fact = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +26,13 @@ class Schema:
     """Boolean matrix of entity pairs by predicates, with ones for known facts.
 
     A predicate is a relation of a knowledge base, or a pattern of words between two mentions in a text. Pairs are
-    ordered: (subject, object).
+    ordered: (subject, object). A predicate of one entity, such as ``person``, has its facts in rows of their own,
+    tuples of one name: ``("Ann",)`` is not the pair ``("Ann", "Ann")``.
 
     Parameters
     ----------
-    pairs : list of (str, str)
-        Unique pairs: the rows.
+    pairs : list of (str, str) or (str,)
+        Unique pairs, or single entities: the rows.
     predicates : list of str
         Unique predicates: the columns.
     cells : csr_array of shape (pairs, predicates)
@@ -49,7 +50,7 @@ class Schema:
     ([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [1, 0])
     """
 
-    pairs: list[tuple[str, str]]
+    pairs: list[tuple[str, ...]]
     predicates: list[str]
     cells: csr_array
 
@@ -69,14 +70,22 @@ class Schema:
             )
         if self.cells.dtype.kind not in "iuf":
             raise InputError(f"cells must have a numeric dtype; got {self.cells.dtype}", "cells")
+        if not all(0 < len(pair) < 3 for pair in self.pairs):
+            raise InputError("each row must be a tuple of one or two names", "pairs")
         if len(self._rows) < len(self.pairs) or len(self._columns) < len(self.predicates):
             raise InputError("pairs and predicates must be unique; remove the duplicates")
 
-    def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
-        """Return the row index of an entity pair; raise InputError if the pair is unknown."""
-        if (row := self._rows.get((subject, object))) is None:
-            raise InputError(f"there is no entity pair ({subject!r}, {object!r})")
+    def row(self, *pair: str) -> int:
+        """Return the row index of an entity pair, or of one entity; raise InputError if there is none."""
+        if (row := self._rows.get(pair)) is None:
+            what = "entity pair" if len(pair) == 2 else "row of the entity"
+            raise InputError(f"there is no {what} ({', '.join(map(repr, pair))})")
         return row
+
+    def ends(self, row: int) -> tuple[str, str | None]:
+        """Return the subject and object of a row; the object is None in a row of one entity."""
+        subject, *objects = self.pairs[row]
+        return subject, objects[0] if objects else None
 
     def column(self, name: str) -> int:
         """Return the column index of a predicate; raise InputError if the predicate is unknown."""
@@ -89,8 +98,8 @@ class Schema:
         column = self.column(name)
         return self._by_column.indices[slice(*self._by_column.indptr[column : column + 2])].astype(np.int64)
 
-    def triples(self) -> Iterator[Triple]:
-        """Yield the subject, object and predicate of each known fact."""
+    def triples(self) -> Iterator[Fact]:
+        """Yield the subject, object and predicate of each known fact, or its entity and predicate."""
         rows, columns = self.indices.T.tolist()
         for i, j in zip(rows, columns, strict=True):
             yield *self.pairs[i], self.predicates[j]
@@ -108,21 +117,39 @@ class Schema:
 
     @cached_property
     def arguments(self) -> NDArray[np.int64]:
-        """Entity ids of the subject and object of each pair, shape (pairs, 2)."""
+        """Entity ids of the subject and object of each pair, shape (pairs, 2); of one entity, its id twice."""
         number = {name: at for at, name in enumerate(self.entities)}
-        return np.array([(number[s], number[o]) for s, o in self.pairs], np.int64).reshape(-1, 2)
+        return np.array([(number[pair[0]], number[pair[-1]]) for pair in self.pairs], np.int64).reshape(-1, 2)
+
+    @cached_property
+    def single(self) -> NDArray[np.bool_]:
+        """Whether each row is a single entity, shape (pairs,)."""
+        return np.array([len(pair) == 1 for pair in self.pairs], bool)
+
+    def applicable(self, column: int) -> NDArray[np.bool_]:
+        """Return whether each row has as many entities as a fact of the predicate; True if it has no fact."""
+        known = self.single[self.rows_of(self.predicates[column])]
+        return np.isin(self.single, known) if len(known) else np.ones(len(self.pairs), bool)
 
     @cached_property
     def reversed_rows(self) -> NDArray[np.int64]:
         """Row index of the reversed pair (object, subject) of each pair; -1 if the reversed pair is absent."""
-        return np.array([self._rows.get((o, s), -1) for s, o in self.pairs], np.int64)
+        return np.array([self._rows.get(pair[::-1], -1) for pair in self.pairs], np.int64)
 
     def with_reversed(self) -> Schema:
         """Return a schema with an empty row added for each missing reversed pair.
 
         Existing rows keep their indices.
         """
-        missing = [(o, s) for (s, o), at in zip(self.pairs, self.reversed_rows, strict=True) if at < 0]
+        missing = [pair[::-1] for pair, at in zip(self.pairs, self.reversed_rows, strict=True) if at < 0]
+        return self._of(self.indices, [*self.pairs, *missing])
+
+    def with_entities(self) -> Schema:
+        """Return a schema with an empty row added for each entity without a row of its own, ``(name,)``.
+
+        Existing rows keep their indices.
+        """
+        missing = [(name,) for name in self.entities if (name,) not in self._rows]
         return self._of(self.indices, [*self.pairs, *missing])
 
     def only(self, chosen: ArrayLike) -> Schema:
@@ -145,7 +172,7 @@ class Schema:
                 f"the argument chosen must select from the {len(self.indices):,} cells of the schema: {error}", "chosen"
             ) from None
 
-    def _of(self, indices: NDArray[np.int64], pairs: list[tuple[str, str]]) -> Schema:
+    def _of(self, indices: NDArray[np.int64], pairs: list[tuple[str, ...]]) -> Schema:
         return Schema(pairs, self.predicates, _ones(indices, (len(pairs), len(self.predicates))))
 
     @cached_property
@@ -153,7 +180,7 @@ class Schema:
         return self.cells.tocsc()
 
     @cached_property
-    def _rows(self) -> dict[tuple[str, str], int]:
+    def _rows(self) -> dict[tuple[str, ...], int]:
         return {pair: at for at, pair in enumerate(self.pairs)}
 
     @cached_property
@@ -161,13 +188,13 @@ class Schema:
         return {name: at for at, name in enumerate(self.predicates)}
 
 
-def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = None) -> Schema:
+def schema_of(triples: Iterable[Fact], *, predicates: Sequence[str] | None = None) -> Schema:
     """Build a schema from triples of subject, object and predicate; duplicates count once.
 
     Parameters
     ----------
-    triples : iterable of (subject, object, predicate)
-        Names of two entities, and a predicate that holds of them.
+    triples : iterable of (subject, object, predicate) or (entity, predicate)
+        Names of one or two entities, and a predicate that holds of them.
     predicates : sequence of str, optional
         Columns of the schema. Triples with other predicates are left out, but their pairs are kept. By default all
         predicates that occur, in that order.
@@ -177,11 +204,11 @@ def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = N
     InputError
         If there are no triples.
     """
-    rows: dict[tuple[str, str], int] = {}
+    rows: dict[tuple[str, ...], int] = {}
     columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}
     cells: list[tuple[int, int]] = []
-    for subject, object_, predicate in triples:
-        row = rows.setdefault((subject, object_), len(rows))
+    for *pair, predicate in triples:
+        row = rows.setdefault(tuple(pair), len(rows))
         column = columns.get(predicate, -1) if predicates is not None else columns.setdefault(predicate, len(columns))
         if column >= 0:
             cells.append((row, column))
@@ -194,7 +221,8 @@ def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = N
 def read_schema(path: str | os.PathLike[str]) -> Schema:
     r"""Read a schema from a tab-separated file with subject, object and predicate on each line.
 
-    Quotation marks have no special meaning.
+    A line of two fields is a fact about one entity: the entity and the predicate. Quotation marks have no special
+    meaning.
 
     Parameters
     ----------
@@ -204,28 +232,30 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     Raises
     ------
     InputError
-        If the file cannot be read, or a line does not have three fields.
+        If the file cannot be read, or a line does not have two or three non-empty fields.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "facts.tsv"
-    >>> _ = path.write_text("Ann\tAcme\tleads\n" 'Bob\tAcme\t" said' "\n")
-    >>> read_schema(path).predicates
-    ['leads', '" said']
+    >>> _ = path.write_text("Ann\tAcme\tleads\n" 'Bob\tAcme\t" said' "\n" "Bob\tperson\n")
+    >>> schema = read_schema(path)
+    >>> schema.predicates, schema.pairs[2]
+    (['leads', '" said', 'person'], ('Bob',))
     """
     return schema_of(_triples(path))
 
 
-def _triples(path: str | os.PathLike[str]) -> Iterator[Triple]:
+def _triples(path: str | os.PathLike[str]) -> Iterator[Fact]:
     for line, fields in read_fields(path, marks="\t", quotes=False):
-        if len(fields) != 3 or not all(fields):
+        if len(fields) not in {2, 3} or not all(fields):
             text = "\t".join(fields)
             raise InputError(
-                f"{path}, line {line}: expected subject, object and predicate separated by tabs; got {text!r:.200}"
+                f"{path}, line {line}: expected subject, object and predicate, or entity and predicate, separated by"
+                f" tabs; got {text!r:.200}"
             )
-        yield fields[0], fields[1], fields[2]
+        yield tuple(fields)
 
 
 def _ones(indices: NDArray[np.int64], shape: tuple[int, int]) -> csr_array:

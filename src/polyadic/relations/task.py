@@ -589,18 +589,21 @@ def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple
 def _probabilities(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
     """Predict the probabilities of the facts in a file; return the table and the number of skipped facts."""
     facts, usable = _cells(model, path, unknown)
-    likely = model.predict([(s, o) for s, o, _ in usable], [p for *_, p in usable]).round(4).tolist()
-    rows = [(*fact, probability) for fact, probability in zip(usable, likely, strict=True)]
+    likely = model.predict([fact[:-1] for fact in usable], [fact[-1] for fact in usable]).round(4).tolist()
+    rows = [
+        (fact[0], fact[1] if len(fact) == 3 else None, fact[-1], probability)
+        for fact, probability in zip(usable, likely, strict=True)
+    ]
     return ["subject", "object", "predicate", "probability"], rows, len(facts) - len(usable)
 
 
-def _cells(model: Any, path: Path, unknown: Any) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
+def _cells(model: Any, path: Path, unknown: Any) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     """Read facts for a universal schema; return all facts, and the facts whose names are known."""
     from polyadic.relations.schema import read_schema
 
     pairs, names = set(model.schema_.pairs), set(model.schema_.predicates)
     facts = list(read_schema(path).triples())
-    usable = [fact for fact in facts if fact[:2] in pairs and fact[2] in names] if unknown == "skip" else facts
+    usable = [fact for fact in facts if fact[:-1] in pairs and fact[-1] in names] if unknown == "skip" else facts
     return facts, usable
 
 
@@ -612,9 +615,9 @@ def _predicates(model: Any, path: Path, top: int) -> Table:
         raise InputError("unseen requires a universal schema, but this is a link prediction model", "unseen")
     new = read_schema(path)
     rows: list[tuple[Any, ...]] = []
-    for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):
+    for row, likely in enumerate(model.predict_unseen(new)):
         best = (-likely).argsort(kind="stable")[:top].tolist()
-        rows += [(*pair, model.schema_.predicates[at], round(float(likely[at]), 4)) for at in best]
+        rows += [(*new.ends(row), model.schema_.predicates[at], round(float(likely[at]), 4)) for at in best]
     return ["subject", "object", "predicate", "probability"], rows
 
 
@@ -627,13 +630,14 @@ def _likeliest(
         pairs = model.likeliest(relation, n=top, listed=known)
         listed_pairs = len(model.schema_.rows_of(relation))
         return ["subject", "object", "probability"], [(s, o, round(p, 4)) for s, o, p in pairs], listed_pairs
-    if subject is None or object_ is None or relation is not None:
-        message = "for a universal schema give relation alone, or subject and object"
+    if subject is None or relation is not None:
+        message = "for a universal schema give relation alone, subject and object, or subject alone (one entity)"
         raise InputError(message, "subject", "relation", "object")
     names = model.schema_.predicates
-    row = model.schema_.row(subject, object_)
+    pair = (subject,) if object_ is None else (subject, object_)
+    row = model.schema_.row(*pair)
     listed = set(model.schema_.cells[[row]].nonzero()[1].tolist())
-    likely = model.predict([(subject, object_)] * len(names), names)
+    likely = model.predict([pair] * len(names), names)
     best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
     return ["predicate", "probability"], [(names[at], round(float(likely[at]), 4)) for at in best], len(listed)
 
@@ -666,14 +670,15 @@ def _explain(
     else:
         names, order, schema = ["predicate"], ["subject", "object", "predicate"], model.schema_
 
-    def named(fact: tuple[str, str, str]) -> dict[str, str]:
-        parts = dict(zip(order, fact, strict=True))
-        return {name: parts[name] for name in (names if _is_of_triples(model) else order)}
+    def named(fact: tuple[str, ...]) -> dict[str, str]:
+        parts = dict(zip(order if len(fact) == 3 else (order[0], order[2]), fact, strict=True))
+        return {name: parts[name] for name in (names if _is_of_triples(model) else order) if name in parts}
 
     concluding = [] if rules is None else read_rules(rules, predicates=schema.predicates)
     for line in lines:
         s, o, r = ({**given, **line}[name] for name in order)
-        reason = model.explain(s, r, o, k=why) if _is_of_triples(model) else model.explain((s, o), r)
+        pair = (s, o) if o is not None else (s,)
+        reason = model.explain(s, r, o, k=why) if _is_of_triples(model) else model.explain(pair, r)
         if concluding:
             line["rules"] = [
                 {
@@ -681,7 +686,7 @@ def _explain(
                     **one.counts._asdict(),
                     "groundings": [[named(fact) for fact in facts] for facts in one.groundings],
                 }
-                for one in derivations(schema, concluding, (s, o, r))[:why]
+                for one in derivations(schema, concluding, (*pair, r))[:why]
             ]
         line.update(output.reasons(reason, why, names if _is_of_triples(model) else names[0]))
     return [*(["rules"] if concluding else []), *([] if _is_of_triples(model) else ["log-odds", "base"]), "why"]

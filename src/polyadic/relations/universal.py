@@ -2,12 +2,14 @@ r"""Universal schemas: factorization of a matrix whose rows are entity pairs and
 
 New pairs get a vector by fold-in, with vectors of predicates fixed. The expected loss of a new row per epoch of
 training is a convex function of its vector. With :math:`n_c` of :math:`n` pairs listed by column c and k negatives
-sampled for each, a row without c is sampled :math:`\kappa_c = k n_c / (n - n_c)` times, and
+sampled for each, a row without c is sampled :math:`\kappa_c = k n_c / (n - n_c)` times (if negatives are sampled from
+all columns: k times the ratio of observed to unobserved cells), and
 
 .. math:: \min_u \sum_{c \in r} -\log \sigma(m_c) - \sum_{c \notin r} w \kappa_c \log \sigma(-m_c)
           + \lambda \Big(|r| + \sum_{c \notin r} \kappa_c\Big) \|u\|^2 .
 
-In the BPR loss, :math:`m_c` is compared with the log-odds of a fixed sample of other rows with and without c.
+In the BPR loss, :math:`m_c` is compared with the log-odds of a fixed sample of other rows with and without c (or of all
+observed and unobserved cells).
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
 from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import ranked_cells
-from polyadic.relations.questions import PairForm, Ridges, SampledNegatives, descend_questions
+from polyadic.relations.questions import AbsentCells, PairForm, Ridges, SampledNegatives, descend_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,26 +78,37 @@ class ExpectedLoss(NamedTuple):
         return value, slopes
 
 
-def expected(schema: Schema, terms: Terms, model: UniversalSchema, *, rng: np.random.Generator) -> ExpectedLoss:
-    """Estimate the expected training loss of one row of a universal schema."""
-    n, counts = len(schema.pairs), np.bincount(schema.indices[:, 1], minlength=len(schema.predicates))
-    drawn = np.where(counts < n, model.n_negatives * counts / np.maximum(n - counts, 1), 0.0)
-    if model.loss == "logistic":
+def expected(
+    schema: Schema, terms: Terms, model: UniversalSchema, *, rng: np.random.Generator, single: bool = False
+) -> ExpectedLoss:
+    """Estimate the expected training loss of one row of a universal schema, a row of one entity if ``single``."""
+    mine = np.flatnonzero(schema.single == single)
+    columns = schema.cells[mine].tocsc()
+    n, counts = len(mine), np.diff(columns.indptr)
+    total, size = int(counts.sum()), n * (np.count_nonzero(counts) if schema.single.any() else len(counts))
+    everywhere = model.sampling_axis == "all"
+    observed, absent = (total, size - total) if everywhere else (counts, n - counts)
+    drawn = np.where(absent > 0, model.n_negatives * observed / np.maximum(absent, 1), 0.0) + np.zeros(len(counts))
+    if everywhere and schema.single.any():
+        drawn[counts == 0] = 0.0  # cells of a pair and a predicate of one entity, or the reverse, are not sampled
+    if model.loss == "logistic" or not total:
         none = np.zeros((len(counts), 1))
         return ExpectedLoss(np.ones(len(counts)), model.negative_weight, drawn, none, none)
-    columns = schema.cells.tocsc()
     numbers = np.repeat(np.arange(len(counts)), N_COMPARED)
-    out = absent_columns(columns.indptr, columns.indices, numbers, number=n, rng=rng)
-    starts = columns.indptr[numbers]
-    places = starts + (rng.random(len(numbers)) * counts[numbers]).astype(np.int64)
-    rows = columns.indices[np.minimum(places, max(len(columns.indices) - 1, 0))]
-    usable = (out >= 0) & (counts[numbers] > 0)
-    levels = [
-        np.where(usable, terms.cells(np.column_stack([at, numbers]), schema.cells, schema.arguments), 0.0)
-        for at in (np.maximum(out, 0), rows)
-    ]
+    if everywhere:
+        cells = schema.indices[schema.single[schema.indices[:, 0]] == single]
+        seen = cells[rng.integers(total, size=len(numbers))]
+        absent_cells = AbsentCells(schema.indices, schema.cells.shape, axis="all", single=schema.single)
+        unseen, usable = absent_cells.beside(seen, rng), np.ones(len(numbers), bool)
+    else:
+        out = absent_columns(columns.indptr, columns.indices, numbers, number=n, rng=rng)
+        places = columns.indptr[numbers] + (rng.random(len(numbers)) * counts[numbers]).astype(np.int64)
+        rows = columns.indices[np.minimum(places, total - 1)]
+        usable = (out >= 0) & (counts[numbers] > 0)
+        unseen, seen = (np.column_stack([mine[np.maximum(at, 0)], numbers]) for at in (out, rows))
+    levels = [np.where(usable, terms.cells(at, schema.cells, schema.arguments), 0.0) for at in (unseen, seen)]
     below, above = (level.reshape(-1, N_COMPARED) for level in levels)
-    times = np.where(counts < n, float(model.n_negatives), 0.0)  # predicates of all rows have no negatives
+    times = np.where(absent > 0, float(model.n_negatives), 0.0) + np.zeros(len(counts))  # without negatives, none
     return ExpectedLoss(times, 1.0, drawn, below, above)
 
 
@@ -143,12 +156,14 @@ def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expect
     return np.asarray(settled.x).reshape(ridges.shape)
 
 
-Features = Literal["F", "N", "E", "NF", "NE", "FE", "NFE"]
+Features = Literal[
+    "F", "N", "E", "T", "NF", "NE", "NT", "FE", "FT", "ET", "NFE", "NFT", "NET", "FET", "NFET"
+]  # fmt: skip
 Biases = Literal["none", "columns", "rows", "both"]
 LossName = Literal["logistic", "bpr"]
 
 SCALE = 0.1
-"""Published standard deviation of the initial vectors."""
+"""Published standard deviation of the initial vectors; in the tensor, its power 2/3, so that products are as large."""
 STEPS, BATCHES = 128, (16, 1024)
 """Default number of steps per epoch, and bounds of the default batch size."""
 ROWS = 4096
@@ -159,14 +174,14 @@ class LikelyPair(NamedTuple):
     """Entity pair with the probability that a predicate holds for it."""
 
     subject: str
-    object: str
+    object: str | None  # None for a predicate of one entity
     probability: float
 
 
 class SchemaModel(Model):
     """Base class for models that predict which predicates hold for entity pairs."""
 
-    def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
+    def predict(self, pairs: Sequence[tuple[str, ...]], predicates: Sequence[str]) -> NDArray[Any]:
         """Return the probability of each predicate for its entity pair, shape (n,).
 
         The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
@@ -174,7 +189,7 @@ class SchemaModel(Model):
         Parameters
         ----------
         pairs : sequence of (str, str)
-            Subject and object of each pair.
+            Subject and object of each pair; one name for a predicate of one entity.
         predicates : sequence of str
             One predicate for each pair.
 
@@ -199,30 +214,36 @@ class SchemaModel(Model):
 class UniversalSchema(SchemaModel):
     r"""Universal schema model of the log-odds that predicates hold for entity pairs.
 
-    .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c + b_c
+    .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c
+              + \sum_k x_{sk}\, y_{ck}\, z_{ok} + b_c
 
     Rows :math:`r = (s, o)` are ordered pairs of entities, columns :math:`c` predicates: relations of a knowledge base
     and patterns of text alike. Observed cells are positives; unobserved cells of the same column, sampled anew in each
     epoch, are negatives (:class:`~polyadic.relations.questions.SampledNegatives`). Probabilities therefore refer to the
     ratio of positives to sampled negatives; with the loss ``"bpr"`` only their order within a predicate is meaningful.
+    A row of one entity has :math:`s = o`.
 
     Parameters
     ----------
     rank : int
         Length of the vectors.
-    features : {"F", "N", "E", "NF", "NE", "FE", "NFE"}
-        Terms of the log-odds: factors (F), neighbours (N: other known predicates of the pair) and entities (E).
+    features : {"F", "N", "E", "T", "NF", "NE", "NT", "FE", "FT", "ET", "NFE", "NFT", "NET", "FET", "NFET"}
+        Terms of the log-odds: factors of the matrix (F), neighbours (N: other known predicates of the pair), entities
+        (E), and a CP decomposition of the tensor of subjects, predicates and objects (T).
     loss : {"logistic", "bpr"}
         Training loss: logistic regression, or Bayesian personalized ranking.
     biases : {"none", "columns", "rows", "both"}
         Biases to learn: none, of columns :math:`b_c`, of rows :math:`a_r`, or of both.
     n_negatives : int
         Number of sampled negatives per observed cell.
+    sampling_axis : {"column", "all"}
+        Cells from which negatives are sampled: the same column (another pair, the same predicate), or all.
     negative_weight : float
         Weight of a sampled negative in the logistic loss.
     ridge : float
         Strength of the ridge penalty on each vector, for each occurrence in an update. It is :math:`\lambda` in
-        :math:`\lambda \|x\|^2`; the default is the published value.
+        :math:`\lambda \|x\|^2`; the default is the published value. The tensor (T) needs less, such as 0.003, because
+        products of three vectors shrink to zero.
     weight_ridge : float
         Strength of the ridge penalty on each weight and bias, for each occurrence in an update. The default predicts
         held-out paths better than 0.01.
@@ -242,7 +263,8 @@ class UniversalSchema(SchemaModel):
     ----------
     Riedel, Yao, McCallum, Marlin (2013), Relation extraction with matrix factorization and universal schemas, sections
     2 and 3. Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into embeddings for relation
-    extraction, for the settings.
+    extraction, for the settings. Singh, Rocktäschel, Riedel (2015), Towards combined matrix and tensor factorization
+    for universal schema relation extraction, for matrix and tensor together.
 
     Examples
     --------
@@ -260,6 +282,7 @@ class UniversalSchema(SchemaModel):
     loss: LossName = "logistic"
     biases: Biases = "columns"
     n_negatives: Count = 1
+    sampling_axis: Literal["column", "all"] = "column"
     negative_weight: Positive = 1.0
     ridge: Amount = 0.01
     weight_ridge: Amount = 0.001
@@ -289,7 +312,10 @@ class UniversalSchema(SchemaModel):
         del y
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
             raise InputError("the schema must contain at least one fact")
-        if not (counts[counts > 0] < len(schema.pairs)).any():
+        how: dict[str, Any] = {"loss": self.loss, "n_negatives": self.n_negatives, "weight": self.negative_weight}
+        how |= {"axis": self.sampling_axis, "single": schema.single}
+        negatives = SampledNegatives(schema.indices, schema.cells.shape, **how)
+        if not (negatives.absent.beside(schema.indices, np.random.default_rng(0))[:, 0] >= 0).any():
             raise InputError(
                 "no negatives can be sampled, because each predicate with facts holds for all entity pairs"
             )
@@ -301,13 +327,12 @@ class UniversalSchema(SchemaModel):
             (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32),
             np.zeros((form.weights[-1], 1), np.float32),
         ]
-        how: dict[str, Any] = {"loss": self.loss, "n_negatives": self.n_negatives, "weight": self.negative_weight}
-        sources = [SampledNegatives(schema.indices, schema.cells.shape, **how), *beside]
+        start[0][form.vectors[5] :] *= SCALE ** (-1 / 3)
         batch = int(np.clip(len(schema.indices) // STEPS, *BATCHES)) if self.batch is None else self.batch
         steps = max(1, round(len(schema.indices) / batch))
         ridges = Ridges(self.ridge, self.weight_ridge)
         solver = descend_questions(
-            form, start, sources, steps=steps, rng=rng, rule=Adagrad(self.learning_rate), ridges=ridges
+            form, start, [negatives, *beside], steps=steps, rng=rng, rule=Adagrad(self.learning_rate), ridges=ridges
         )
         result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
@@ -342,7 +367,7 @@ class UniversalSchema(SchemaModel):
             )
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
 
-    def explain(self, pair: tuple[str, str], predicate: str) -> Explanation:
+    def explain(self, pair: tuple[str, ...], predicate: str) -> Explanation:
         """Attribute the log-odds of a predicate to the other known predicates of the same entity pair.
 
         The contributions are the weights :math:`w_{cc'}` of the known predicates of the pair, and the base is the
@@ -414,12 +439,17 @@ class UniversalSchema(SchemaModel):
         check_int("n", n, low=1)
         check_is_fitted(self)
         column = self.schema_.column(predicate)
-        scores = self.column_log_odds([column])[:, 0]
+        scores = self._scores(column)
         if not listed:
             scores[self.schema_.rows_of(predicate)] = -np.inf
         best = np.argsort(-scores, kind="stable")[:n]
         rows = [int(row) for row in best if np.isfinite(scores[row])]
-        return [LikelyPair(*self.schema_.pairs[row], float(expit(scores[row]))) for row in rows]
+        return [LikelyPair(*self.schema_.ends(row), float(expit(scores[row]))) for row in rows]
+
+    def _scores(self, column: int) -> NDArray[Any]:
+        """Return the log-odds of a predicate for all rows; -inf for pairs if it is of one entity, and the reverse."""
+        scores = self.column_log_odds([column])[:, 0]
+        return np.where(self.schema_.applicable(column), scores, -np.inf)
 
     def most_similar(self, predicate: str, *, n: int = 10) -> list[tuple[str, float]]:
         """Return the predicates with the most similar vectors, and their cosine similarities.
@@ -438,13 +468,14 @@ class UniversalSchema(SchemaModel):
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
-        vectors = np.column_stack([self.terms_.V, self.terms_.D1, self.terms_.D2]).astype(float)
-        if not vectors.shape[1]:
+        parts = [F for F in (self.terms_.V, self.terms_.D1, self.terms_.D2, self.terms_.Y) if F.size]
+        if not parts:
             raise InputError(
                 "similar predicates require predicate vectors, which features='N' lacks; train a model with features"
-                " 'F' or 'E'",
+                " 'F', 'E' or 'T'",
                 "features",
             )
+        vectors = np.column_stack(parts).astype(float)
         at = self.schema_.column(predicate)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
         cosines = vectors @ vectors[at]
@@ -452,13 +483,14 @@ class UniversalSchema(SchemaModel):
         best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
         return [(self.schema_.predicates[j], float(cosines[j])) for j in best]
 
-    def evaluate(self, test: Iterable[tuple[str, str, str]]) -> Judged:
+    def evaluate(self, test: Iterable[tuple[str, ...]]) -> Judged:
         """Rank the test pairs of each predicate among all pairs that lack the predicate in the training data.
 
         Parameters
         ----------
         test : iterable of tuple
-            Subject, object and predicate of each triple; training triples are left out with a warning.
+            Subject, object and predicate of each fact, or entity and predicate; training facts are left out with a
+            warning.
 
         Raises
         ------
@@ -467,7 +499,7 @@ class UniversalSchema(SchemaModel):
         """
         check_is_fitted(self)
         schema = self.schema_
-        cells = np.array([(schema.row(s, t), schema.column(p)) for s, t, p in test], np.int64).reshape(-1, 2)
+        cells = np.array([(schema.row(*pair), schema.column(p)) for *pair, p in test], np.int64).reshape(-1, 2)
         if not len(cells):
             raise InputError("the test data must contain at least one fact")
         new = np.array(schema.cells[*cells.T] == 0).ravel()
@@ -477,9 +509,7 @@ class UniversalSchema(SchemaModel):
             seen = len(cells) - int(new.sum())
             what = f"left out {seen:,} of {len(cells):,} test facts that occur in the training data"
             warnings.warn(what, SeenFactsWarning, stacklevel=2)
-        return ranked_cells(
-            lambda column: self.column_log_odds([column])[:, 0], schema.cells, cells[new], names=schema.predicates
-        )
+        return ranked_cells(self._scores, schema.cells, cells[new], names=schema.predicates)
 
     def predict_unseen(self, schema: Schema) -> NDArray[Any]:
         """Predict the probabilities of all predicates for new entity pairs (fold-in).
@@ -500,11 +530,14 @@ class UniversalSchema(SchemaModel):
         check_is_fitted(self)
         known, arguments = self._renumbered(schema)
         _check_room(*known.shape)
-        cost = expected(self.schema_, self.terms_, self, rng=np.random.default_rng(0))
-        terms = fold_in(self.terms_, known, arguments, self, cost)
         likely, every = np.empty(known.shape), np.arange(known.shape[1])
-        for part in blocks(len(likely), ROWS):
-            likely[part] = expit(terms.matrix(np.arange(part.start, part.stop), known, arguments, every))
+        for single in np.unique(schema.single):
+            rows = np.flatnonzero(schema.single == single)
+            new = known[rows], arguments[rows]
+            cost = expected(self.schema_, self.terms_, self, rng=np.random.default_rng(0), single=single)
+            terms = fold_in(self.terms_, *new, self, cost)
+            for part in blocks(len(rows), ROWS):
+                likely[rows[part]] = expit(terms.matrix(np.arange(part.start, part.stop), *new, every))
         return likely
 
     def _renumbered(self, schema: Schema) -> tuple[Any, NDArray[np.int64]]:

@@ -55,6 +55,7 @@ def sgd_pairs(
     ridge: float,
     rng: np.random.Generator,
     threads: int,
+    everywhere: bool = False,
 ) -> None:
     r"""Run SGD on the BPR loss :math:`-\log \sigma(u_i \cdot (v_j - v_k))`, sampling unobserved columns as negatives.
 
@@ -62,10 +63,17 @@ def sgd_pairs(
     columns :math:`k` that its row does not list. Rows and columns are divided into random groups each time, and
     :math:`k` is from the group of :math:`j`: so threads process blocks that share neither a row nor a column, with the
     same result for any number of threads, and any two columns are equally likely to meet (Gemulla, Nijkamp, Haas,
-    Sismanis 2011, section 3).
+    Sismanis 2011, section 3). With ``everywhere`` the loss is :math:`-\log \sigma(u_i \cdot v_j - u_l \cdot v_k)` with
+    :math:`(l, k)` uniform over all unobserved cells, without groups and on one thread.
     """
     listed = _listed(rows, columns, U, V)
     how = listed.starts, listed.columns, negatives, float(step), float(ridge), U, V
+    if everywhere:
+        if len(rows) == len(U) * len(V):
+            raise ValueError("at least one cell must be unobserved")
+        order, state = rng.permutation(len(rows)), rng.integers(2**64, dtype=np.uint64)
+        _sgd_cell_pairs(listed.rows[order], listed.columns[order], state, *how)
+        return
 
     def work(block: CellBlock) -> None:
         at = listed.rows[block.cells], listed.columns[block.cells]
@@ -297,6 +305,35 @@ def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, r
                 u[r] = kept * before + left * difference
                 v[r] = kept * v[r] + left * before
                 w[r] = kept * w[r] - left * before
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _sgd_cell_pairs(rows, better, state, starts, columns, negatives, step, ridge, U, V):
+    """Numba kernel: SGD steps on the BPR loss ``log(1 + exp(u_l v_k - u_i v_j))`` and the penalties.
+
+    The cells ``(l, k)`` are sampled from all unobserved ones.
+    """
+    shrink = U.dtype.type(step * ridge)
+    for e in range(len(rows)):
+        u, v = U[rows[e]], V[better[e]]
+        for _ in range(negatives):
+            while True:
+                state, bits = _random(state)
+                other = ((bits >> np.uint64(32)) * np.uint64(len(U))) >> np.uint64(32)
+                state, bits = _random(state)
+                k = ((bits >> np.uint64(32)) * np.uint64(len(V))) >> np.uint64(32)
+                if not _lists(starts, columns, other, k):
+                    break
+            w, x, m = U[other], V[k], U.dtype.type(0)
+            for r in range(U.shape[1]):
+                m += u[r] * v[r] - w[r] * x[r]
+            left = U.dtype.type(step / (1 + math.exp(min(m, 80.0))))
+            for r in range(U.shape[1]):
+                a, b, c, d = u[r], v[r], w[r], x[r]  # rows and columns of both cells may be the same
+                u[r] += left * b - shrink * a
+                v[r] += left * a - shrink * b
+                w[r] -= left * d + shrink * c
+                x[r] -= left * c + shrink * d
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")

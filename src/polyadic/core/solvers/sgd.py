@@ -79,25 +79,28 @@ def descend_pairs(
     steps: LearningRate,
     rng: np.random.Generator,
     threads: int,
+    everywhere: bool = False,
 ) -> Iterator[Sweep]:
     r"""Minimize the BPR loss :math:`-\log \sigma(u_i \cdot (v_j - v_k))` by SGD; yield the start and each epoch.
 
     Cell :math:`(i, j)` is observed and :math:`(i, k)` is not. The penalty of a triple is :math:`\tfrac{\lambda}{2}
     (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`. ``listed`` are rows and columns of cells in ascending order, and the offset of
-    each row; ``negatives`` unobserved cells of the same row are drawn for each in an epoch. Yields the start and each
-    epoch, in single precision, with an objective estimated from one unobserved cell for each of at most
+    each row; ``negatives`` unobserved cells of the same row are drawn for each in an epoch, or with ``everywhere`` of
+    all rows: :math:`-\log \sigma(u_i \cdot v_j - u_l \cdot v_k)`. Yields the start and each epoch, in single
+    precision, with an objective estimated from one unobserved cell for each of at most
     :data:`MAX_MEASURED` listed ones. The result does not depend on ``threads``.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
-    measure = _Measure(_triples(listed, len(V), rng), U, V, ridge, threads)
+    cells = _cell_pairs(listed, (len(U), len(V)), rng, everywhere=everywhere)
+    measure = _Measure(*cells, U, V, ridge, threads, everywhere=everywhere)
     scale = len(listed[0]) / min(len(listed[0]), MAX_MEASURED)
     epoch = 0
     while True:
         yield Sweep([U[:, :rank], V[:, :rank]], scale * measure(U[:, :rank], V[:, :rank]))
         U, V = table(U)[:, 0], table(V)[:, 0]  # copies; rows do not share cache lines between threads
         how: dict[str, Any] = {"negatives": negatives, "step": steps.at(epoch), "ridge": ridge}
-        sgd_pairs(*listed[:2], U=U, V=V, rng=rng, threads=threads, **how)
+        sgd_pairs(*listed[:2], U=U, V=V, rng=rng, threads=threads, everywhere=everywhere, **how)
         epoch += 1
 
 
@@ -160,24 +163,38 @@ def _cells_met(
     return n + drawn, of_columns - np.bincount(columns, weights=each[rows], minlength=shape[1])
 
 
-def _triples(listed: tuple[NDArray[Any], ...], number: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Sample triples of a row, an observed column and an unobserved column."""
+def _cell_pairs(
+    listed: tuple[NDArray[Any], ...], shape: tuple[int, int], rng: np.random.Generator, *, everywhere: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sample observed cells and an unobserved cell for each, of the same row or of all; shape (n, 2) each."""
     rows, columns, starts = listed
     at = rng.permutation(len(rows))[:MAX_MEASURED]
-    rows, better = rows[at], columns[at]
-    worse = absent_columns(starts, columns, rows, number=number, rng=rng)
-    return [array[worse >= 0] for array in (rows, better, worse)]
+    better = np.column_stack([rows[at], columns[at]]).astype(np.int64)
+    if everywhere:
+        one, cells = np.zeros(len(at), np.int64), np.asarray(rows, np.int64) * shape[1] + columns
+        places = absent_columns(np.array([0, len(rows)]), cells, one, number=shape[0] * shape[1], rng=rng)
+        return better, np.column_stack(np.divmod(places, shape[1]))
+    worse = absent_columns(starts, columns, rows[at], number=shape[1], rng=rng)
+    return better[worse >= 0], np.column_stack([better[:, 0], worse])[worse >= 0]
 
 
 class _Measure:
-    """BPR objective on a fixed sample of triples."""
+    """BPR objective on a fixed sample of pairs of an observed and an unobserved cell."""
 
     def __init__(
-        self, triples: list[NDArray[np.int64]], U: NDArray[Any], V: NDArray[Any], ridge: float, threads: int
+        self,
+        better: NDArray[np.int64],
+        worse: NDArray[np.int64],
+        U: NDArray[Any],
+        V: NDArray[Any],
+        ridge: float,
+        threads: int,
+        *,
+        everywhere: bool,
     ) -> None:
-        i, j, k = triples
-        self.at = np.stack([np.concatenate([i, i]), np.concatenate([j, k])]).T
-        self.counts = [np.bincount(at, minlength=len(F)) for at, F in ((i, U), (self.at[:, 1], V))]
+        self.at = np.concatenate([better, worse])
+        rows = self.at[:, 0] if everywhere else better[:, 0]
+        self.counts = [np.bincount(at, minlength=len(F)) for at, F in ((rows, U), (self.at[:, 1], V))]
         self.ridge, self.threads = ridge, threads
 
     def __call__(self, U: NDArray[Any], V: NDArray[Any]) -> float:
