@@ -66,7 +66,7 @@ def unfold(T: Tensor, mode: int) -> Tensor:
     >>> unfold(T, 0)[0].tolist()
     [0, 2, 4, 6, 1, 3, 5, 7]
     """
-    X = T.expand() if isinstance(T, Entries) else _dense(T)
+    X: Any = T.expand() if isinstance(T, Entries) else _dense(T)
     others, shape = _others(X.shape, mode), _matrix_shape(X.shape, mode)
     if not isinstance(X, Entries):
         return np.moveaxis(X, mode, 0).reshape(shape, order="F")
@@ -99,7 +99,7 @@ def fold(M: Tensor, mode: int, shape: Sequence[int]) -> Tensor:
     >>> bool((fold(unfold(T, 1), 1, T.shape) == T).all())
     True
     """
-    X = M.expand() if isinstance(M, Entries) else _dense(M)
+    X: Any = M.expand() if isinstance(M, Entries) else _dense(M)
     lengths = tuple(check_int("shape", n, low=0) for n in shape)
     others = _others(lengths, mode)
     if X.shape != _matrix_shape(lengths, mode):
@@ -146,7 +146,8 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
     >>> mode_dot(T, [[1, 1, 1], [0, 0, 1]], 0).shape, mode_dot(T, [1, 1, 1], 0)[0].tolist()
     ((2, 4, 2), [24, 27])
     """
-    X, A = T.expand() if isinstance(T, Entries) else _dense(T), np.asarray(M)
+    X: Any = T.expand() if isinstance(T, Entries) else _dense(T)
+    A = np.asarray(M)
     others = _others(X.shape, mode)
     if A.ndim not in (1, 2) or A.shape[-1] != X.shape[mode]:
         raise InputError(
