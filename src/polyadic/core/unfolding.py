@@ -66,9 +66,9 @@ def unfold(T: Tensor, mode: int) -> Tensor:
     >>> unfold(T, 0)[0].tolist()
     [0, 2, 4, 6, 1, 3, 5, 7]
     """
-    X: Any = T.expand() if isinstance(T, Entries) else _dense(T)
+    X, dense = _tensor(T)
     others, shape = _others(X.shape, mode), _matrix_shape(X.shape, mode)
-    if not isinstance(X, Entries):
+    if dense:
         return np.moveaxis(X, mode, 0).reshape(shape, order="F")
     column = np.zeros(len(X), np.int64)
     for d in reversed(others):
@@ -99,15 +99,15 @@ def fold(M: Tensor, mode: int, shape: Sequence[int]) -> Tensor:
     >>> bool((fold(unfold(T, 1), 1, T.shape) == T).all())
     True
     """
-    X: Any = M.expand() if isinstance(M, Entries) else _dense(M)
-    lengths = tuple(check_int("shape", n, low=0) for n in shape)
-    others = _others(lengths, mode)
+    X, dense = _tensor(M)
+    lengths: tuple[int, ...] = tuple(check_int("shape", n, low=0) for n in shape)
+    others: list[int] = _others(lengths, mode)
     if X.shape != _matrix_shape(lengths, mode):
         raise InputError(
             f"M must have shape {_matrix_shape(lengths, mode)} to be folded along mode {mode} into a tensor of shape"
             f" {lengths}; got shape {X.shape}"
         )
-    if not isinstance(X, Entries):
+    if dense:
         return np.moveaxis(X.reshape((lengths[mode], *(lengths[d] for d in others)), order="F"), 0, mode)
     indices, column = np.empty((len(lengths), len(X)), np.int64), X.indices[:, 1]
     indices[mode] = X.indices[:, 0]
@@ -146,7 +146,7 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
     >>> mode_dot(T, [[1, 1, 1], [0, 0, 1]], 0).shape, mode_dot(T, [1, 1, 1], 0)[0].tolist()
     ((2, 4, 2), [24, 27])
     """
-    X: Any = T.expand() if isinstance(T, Entries) else _dense(T)
+    X, dense = _tensor(T)
     A = np.asarray(M)
     others = _others(X.shape, mode)
     if A.ndim not in (1, 2) or A.shape[-1] != X.shape[mode]:
@@ -154,27 +154,28 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
             f"M must be a matrix with {X.shape[mode]} columns, or a vector of that length, to multiply mode {mode} of a"
             f" tensor of shape {X.shape}; got shape {A.shape}"
         )
-    if not isinstance(X, Entries):
-        product = np.tensordot(A, X, (A.ndim - 1, mode))
+    if dense:
+        product: Any = np.tensordot(A, X, (A.ndim - 1, mode))
         return np.moveaxis(product, 0, mode) if A.ndim == 2 else product
     if X.unobserved == "missing":
         raise InputError("a product along a mode requires unobserved entries that are zero; those of T are missing")
-    flat = unfold(X, mode)
+    flat: Any = unfold(X, mode)
     fibres, at = np.unique(flat.indices[:, 1], return_inverse=True)
     product = np.atleast_2d(A) @ csr_array((X.values, (flat.indices[:, 0], at)), (X.shape[mode], len(fibres)))
     rows, columns = np.indices(product.shape).reshape(2, -1)
     sizes = [X.shape[d] if d in others else len(product) for d in range(X.order)]
     indices = np.stack([rows, fibres[columns]]).T
-    folded = fold(Entries(indices, product.ravel(), _matrix_shape(sizes, mode)), mode, sizes)
+    folded: Any = fold(Entries(indices, product.ravel(), _matrix_shape(sizes, mode)), mode, sizes)
     if A.ndim == 2:
         return folded
     return replace(folded, indices=folded.indices[:, others], shape=tuple(X.shape[d] for d in others))
 
 
-def _dense(T: Any) -> NDArray[Any]:
+def _tensor(T: Any) -> tuple[Any, bool]:
+    """Return an array or expanded entries, and whether it is an array."""
     if issparse(T):
         raise InputError("scipy matrices are not supported; use Entries for sparse tensors, or toarray()")
-    return np.asarray(T)
+    return (T.expand(), False) if isinstance(T, Entries) else (np.asarray(T), True)
 
 
 def _others(shape: Sequence[int], mode: int) -> list[int]:
