@@ -73,7 +73,7 @@ def likes(root: Path | None) -> Binary:
     """Return users by films, ones for four or five stars and observed zeros for fewer, MovieLens 100K."""
     ratings = data.movielens(root=root).ratings
     cells, liked = np.asarray(ratings.indices, np.int64), ratings.values >= 4
-    return Binary(cells[liked], cells[~liked], ratings.shape)
+    return Binary(cells[liked], cells[~liked], (ratings.shape[0], ratings.shape[1]))
 
 
 SETS: dict[str, Callable[[Path | None], Binary]] = {

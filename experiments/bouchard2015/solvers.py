@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GAPS = (0.01, 0.001)
 """Shares of the decrease of the objective, from the start of all to the lowest reached, that may be left."""
 LINEAR_EPOCHS = 600
-L1, RIDGES = (0.0, 0.1, 0.3, 1.0, 2.0), (1.0, 11.0)
+L1, RIDGES = (0.0, 0.3, 1.0, 2.0), (1.0, 11.0)
 
 
 def compare(fits: Mapping[str, Callable[[Any], Any]]) -> list[Facts]:
@@ -75,7 +75,7 @@ def factors(fold: Fold, *, rank: int, seed: int) -> dict[str, list[Facts]]:
             rank, ridge=7.0, count_power=1, max_iter=40, callback=callback, **how
         ).fit(X)
     }
-    for solver, epochs in (("sgd", 150), ("sag", 150), ("saga", 150)):
+    for solver, epochs in (("sgd", 150), ("sag", 100), ("saga", 100)):
         squared[solver] = lambda callback, solver=solver, epochs=epochs: StochasticMatrixFactorization(  # type: ignore[misc]
             rank, solver=solver, max_iter=epochs, callback=callback, **how
         ).fit(X)

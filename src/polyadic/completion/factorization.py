@@ -294,5 +294,6 @@ class StochasticMatrixFactorization(MatrixFactorization):
             return descend_cells(
                 listed, start, ridges=ridges, steps=LearningRate(self.learning_rate, self.decay), **how
             )
+        start = list(self._start(cells.shape))  # near zero, the averages lead to factors of zero
         how |= {"penalties": (ridges, self._lassos() / self.size_ / 2), "threads": self._threads, "loss": Squared()}
         return saga_factors(listed, start, count_power=1.0, biased=True, sag=self.solver == "sag", **how)

@@ -101,7 +101,9 @@ class LogisticFactorization(Recommender):
             )
         if self.n_negatives and self.solver != "quasi-newton":
             raise InputError(
-                f"solver={self.solver!r} requires n_negatives=0; sampled zeros have a solver of their own", "solver"
+                f"solver={self.solver!r} requires n_negatives=0; sampled zeros have a solver of their own",
+                "solver",
+                "n_negatives",
             )
         turned = self.sampling_axis == "column"
         cells = cells.turned() if turned else cells

@@ -60,6 +60,7 @@ def collective_sgd(
             "solver='sgd' does not support weighted zeros; sample zeros with n_negatives, or use"
             " solver='coordinate-descent'",
             "solver",
+            "n_negatives",
         )
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
