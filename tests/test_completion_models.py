@@ -13,7 +13,7 @@ from polyadic.completion.bayesian import BayesianMatrixFactorization
 from polyadic.completion.cells import cells_of
 from polyadic.completion.coupled.gibbs import Priors, draw_prior, wishart
 from polyadic.completion.factorization import MatrixFactorization
-from polyadic.core.kernels import RowEntries, posterior_rows
+from polyadic.core.kernels import RowEntries, lasso_rows, posterior_rows
 
 
 def equations(n, m, R, seed):
@@ -99,6 +99,16 @@ def test_the_objective_falls_to_a_stationary_point(power):
 
 
 # ---- L1 penalty
+
+
+def test_rows_without_a_penalty_solve_their_equations():
+    """Coordinate descent with an L1 penalty of zero agrees with the solution of the equations; shapes are checked."""
+    entries, V, precision, _ = equations(9, 6, 4, 0)
+    U = np.zeros((9, 4))
+    lasso_rows(entries, V, U, precision=precision, l1=np.zeros(4), threads=2)
+    np.testing.assert_allclose(U, posterior_rows(entries, V, precision=precision, threads=1), atol=1e-6)
+    with pytest.raises(ValueError, match="precision and l1 must have shapes"):
+        lasso_rows(entries, V, U, precision=precision, l1=np.zeros(3), threads=1)
 
 
 def test_rows_with_an_l1_penalty_are_those_of_scikit_learn():
