@@ -1,10 +1,13 @@
 """The matrix side of the tutorial by one command: each part on small planted data, the report, the command."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from experiments.bouchard2015 import (
+    binary,
     convex,
     databases,
     demonstrations,
@@ -12,6 +15,7 @@ from experiments.bouchard2015 import (
     posteriors,
     ratings,
     retrieval,
+    solvers,
     topics,
     triangle,
 )
@@ -234,6 +238,65 @@ def test_newsgroups_are_read_without_headers(tmp_path, monkeypatch):
     assert (len(data.labels), data.test.sum(), data.names) == (16, 4, ("rec.autos", "sci.space"))
     assert "engine" in data.words
     assert "header" not in data.words
+
+
+def test_losses_of_a_binary_matrix(monkeypatch):
+    """A matrix of low sign rank: the logistic loss ranks held-out cells better at that rank; the report says so."""
+    monkeypatch.setattr(binary, "RIDGES", (0.1, 0.3))
+    rng = np.random.default_rng(0)
+    truth = np.cos(rng.uniform(0, 6.3, (60, 1)) - rng.uniform(0, 6.3, 50)) > 0.8
+    squared, logistic = binary.compare(
+        binary.Binary(np.argwhere(truth), np.argwhere(~truth), truth.shape), rank=2, seed=0
+    )
+    assert logistic["average precision"] > squared["average precision"] > truth.mean()
+    gain = logistic["difference in AUC"]
+    assert gain["value"] == pytest.approx(logistic["AUC"] - squared["AUC"])
+    assert gain["low"] < gain["value"] < gain["high"]
+    assert "| signs | 2 |" in report({"binary": {"signs": {"2": [[squared, logistic]] * 3}}})
+
+
+def test_the_auc_is_that_of_scikit_learn():
+    from sklearn.metrics import roc_auc_score
+
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(5, size=40), rng.integers(2, size=40)]).astype(float)
+    times = rng.integers(3, size=(4, 40))
+    expected = [roc_auc_score(rows[:, 1], rows[:, 0], sample_weight=taken) for taken in times]
+    np.testing.assert_allclose(binary.auc(rows, times), expected)
+
+
+def test_sampled_zeros_are_new_places_and_rows_are_whole():
+    ones = np.argwhere(np.eye(12))
+    zeros = binary.absent(binary.Binary(ones, None, (12, 12)), np.random.default_rng(0))
+    assert len(np.unique(zeros, axis=0)) == 36
+    assert (zeros[:, 0] != zeros[:, 1]).all()
+    some = binary.some_rows(binary.Binary(ones, None, (12, 12)), np.random.default_rng(0))
+    assert some.shape == (12, 12)
+
+
+def test_solvers_are_compared_by_the_lowest_objective():
+    """Epochs and times to a share of the decrease; a solver that does not come near has none."""
+    histories = {"fast": [9.0, 1.05, 1.0], "slow": [9.0, 5.0, 2.0]}
+
+    def fitted(history):
+        def fit(callback):
+            for _ in history[1:]:
+                callback(None)
+            return SimpleNamespace(history_=history)
+
+        return fit
+
+    fast, slow = solvers.compare({name: fitted(history) for name, history in histories.items()})
+    assert (fast["epochs to 0.01"], fast["epochs to 0.001"], slow["epochs to 0.01"]) == (1, 2, None)
+
+
+def test_penalties_of_ratings(monkeypatch):
+    monkeypatch.setattr(solvers, "L1", (0.0, 1e3))
+    _, fold = films()
+    rows = solvers.sparse(fold, rank=2, seed=0)
+    assert [row["components"] > 0 for row in rows] == [True, False, True, False]
+    assert rows[1]["zeros_of_users"] == rows[1]["zeros_of_films"] == 1
+    assert "| 1.0 | 1000.0 |" in report({"sparse": {"u1": rows}})
 
 
 @pytest.fixture(scope="module")

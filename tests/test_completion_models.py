@@ -8,12 +8,12 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 
 from helpers import refuses
-from polyadic import Entries, load
+from polyadic import Entries, InputError, load
 from polyadic.completion.bayesian import BayesianMatrixFactorization
 from polyadic.completion.cells import cells_of
 from polyadic.completion.coupled.gibbs import Priors, draw_prior, wishart
 from polyadic.completion.factorization import MatrixFactorization
-from polyadic.core.kernels import RowEntries, posterior_rows
+from polyadic.core.kernels import RowEntries, lasso_rows, posterior_rows
 
 
 def equations(n, m, R, seed):
@@ -96,6 +96,71 @@ def test_the_objective_falls_to_a_stationary_point(power):
         step = rng.standard_normal(parts[k].shape)
         ends = [objective(*(p + s * step if at == k else p for at, p in enumerate(parts))) for s in (1e-4, -1e-4)]
         assert abs(ends[0] - ends[1]) / 2e-4 < 1e-3 * np.linalg.norm(step)
+
+
+# ---- L1 penalty
+
+
+def test_rows_without_a_penalty_solve_their_equations():
+    """Coordinate descent with an L1 penalty of zero agrees with the solution of the equations; shapes are checked."""
+    entries, V, precision, _ = equations(9, 6, 4, 0)
+    U = np.zeros((9, 4))
+    lasso_rows(entries, V, U, precision=precision, l1=np.zeros(4), threads=2)
+    np.testing.assert_allclose(U, posterior_rows(entries, V, precision=precision, threads=1), atol=1e-6)
+    with pytest.raises(ValueError, match="precision and l1 must have shapes"):
+        lasso_rows(entries, V, U, precision=precision, l1=np.zeros(3), threads=1)
+
+
+def test_rows_with_an_l1_penalty_are_those_of_scikit_learn():
+    """Given V, each row is a lasso or an elastic net; a row that lacks cells is folded in alike."""
+    from sklearn.linear_model import ElasticNet
+
+    _, known = planted(30, 25, rank=3, noise=0.3)
+    for ridge in (1e-12, 0.5):
+        model = MatrixFactorization(3, ridge=ridge, l1=0.8, bias_ridge=1e12, max_iter=5, tol=0, seed=0).fit(known)
+        rows, s = model.transform(known), model.scale_
+        assert (rows[:, :3] == 0).any()
+        for x, row in zip(known, rows, strict=True):
+            seen = np.flatnonzero(~np.isnan(x))
+            lasso, l2 = 0.8 * s**1.5 / (2 * len(seen)), ridge * s / len(seen)
+            net = ElasticNet(lasso + l2, l1_ratio=lasso / (lasso + l2), fit_intercept=False, tol=1e-12, max_iter=10**5)
+            net.fit(model.column_factors_[seen], x[seen] - model.mean_)
+            np.testing.assert_allclose(row[:3], net.coef_, atol=1e-6)
+            assert ((row[:3] == 0) == (net.coef_ == 0)).all()
+
+
+def test_an_l1_penalty_is_at_a_minimum_and_its_objective_never_rises():
+    _, known = planted(noise=0.3)
+    model = MatrixFactorization(4, ridge=0.5, l1=2.0, count_power=0.5, max_iter=400, tol=0, seed=0).fit(known)
+    assert (np.diff(model.history_) <= 1e-9).all()
+    seen, s = ~np.isnan(known), model.scale_
+    a, b = model.row_biases_[:, None], model.column_biases_[None]
+    rest = np.where(seen, known - model.mean_ - a - b - model.row_factors_ @ model.column_factors_.T, 0)
+    zeros = 0
+    for F, other, residual, n in (
+        (model.row_factors_, model.column_factors_, rest, seen.sum(axis=1)),
+        (model.column_factors_, model.row_factors_, rest.T, seen.sum(axis=0)),
+    ):
+        share = (n / model.size_)[:, None] ** 0.5
+        g = -2 * residual @ other + 2 * share * 0.5 * s * F  # of the smooth part
+        bound = share * 2.0 * s**1.5
+        zeros += (F == 0).sum()
+        assert (np.abs(g) <= bound + 1e-4)[F == 0].all()
+        np.testing.assert_allclose((g + bound * np.sign(F))[F != 0], 0, atol=1e-3)
+    assert 0 < zeros < model.row_factors_.size + model.column_factors_.size
+
+
+def test_a_large_l1_penalty_leaves_biases_and_units_do_not_matter():
+    _, known = planted(noise=0.3)
+    i, j = np.argwhere(np.isnan(known)).T
+    alone, none = (MatrixFactorization(rank, l1=1e3, seed=0, tol=1e-9).fit(known) for rank in (0, 3))
+    assert not none.row_factors_.any()
+    np.testing.assert_allclose(none.predict(i, j), alone.predict(i, j), atol=1e-3)
+    how = {"l1": 0.5, "ridge": 1.0, "max_iter": 400, "tol": 0, "seed": 0}
+    one, other = (MatrixFactorization(3, **how).fit(c * known).predict(i, j) for c in (1, 100))
+    np.testing.assert_allclose(other / 100, one, atol=1e-3)
+    with pytest.raises(InputError, match="explanations require l1=0"):
+        none.explain(known[:1], [0])
 
 
 def test_planted_cells_are_found():

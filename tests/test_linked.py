@@ -10,10 +10,11 @@ from scipy import stats
 from scipy.special import expit
 
 from helpers import refuses
-from polyadic import CP, Entries, InputError, Objective, Squared, Term
+from polyadic import CP, CollectiveFactorization, Entries, InputError, Objective, Relation, Squared, Term
 from polyadic.completion.coupled.coordinate_descent import collective, parabola
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Priors, gibbs
+from polyadic.completion.coupled.gradient_descent import collective_sgd
 from polyadic.completion.coupled.variational import Beliefs, GammaPrior, beliefs, variational
 from polyadic.core.kernels import RandomRows, RowEntries, polya_gamma, posterior_rows, row_moments, variational_rows
 from polyadic.core.losses import Huber, Logistic, Poisson, SoftplusPoisson
@@ -189,6 +190,58 @@ def test_agrees_with_quasi_newton():
     theirs = run(quasi_newton(Objective(terms, [L2(0.1), L2(0.1)]), factors), max_iter=500, tol=0)
     assert ours.history[0] == pytest.approx(theirs.history[0])
     assert ours.history[-1] == pytest.approx(theirs.history[-1], rel=1e-4)
+
+
+def test_stochastic_gradients_reach_the_objective_of_coordinate_descent():
+    """With all kinds of tables and biases, from one start."""
+    terms = [
+        table((0, 1), Squared(), seed=0, weighted=True),
+        table((1, 2), Logistic(), seed=1),
+        table((0, 0), Squared(), seed=2, weight=0.5),
+        table((0, 1, 2), Squared(), seed=3, share=0.2),
+        table((1, 2), SoftplusPoisson(), seed=6),
+        table((0, 2), Huber(), seed=7),
+    ]
+    coupled = CoupledTables(terms, SIZES, biased=[len(set(t.slots)) == len(t.slots) for t in terms])
+    start = coupled.start(2, np.random.default_rng(0), scale=0.5)
+    how = {"ridges": [2.0, 3.0, 4.0], "bias_ridge": 1.0, "count_power": 0.5, "threads": 1}
+    exact = run(collective(coupled, start, **how), max_iter=400, tol=1e-9)
+    ours = run(
+        collective_sgd(coupled, start, learning_rate=0.3, rng=np.random.default_rng(0), **how), max_iter=50, tol=0
+    )
+    assert ours.history[0] == pytest.approx(exact.history[0])
+    assert ours.history[-1] == pytest.approx(exact.history[-1], rel=3e-3)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_stochastic_gradients_find_planted_tables(loss):
+    """Users by films, and films by genres; predictions agree with those of coordinate descent."""
+    rng = np.random.default_rng(0)
+    U, V, W = (rng.standard_normal((n, 2)) for n in (25, 20, 10))
+    x, z = U @ V.T, (V @ W.T > 0).astype(float)
+    x = (x > 0).astype(float) if loss == "logistic" else x
+    seen = rng.random(x.shape) < 0.6
+    database = {
+        "likes": Relation(np.where(seen, x, np.nan), ("user", "film"), loss=loss),
+        "kinds": Relation(z, ("film", "genre"), loss="logistic"),
+    }
+    exact = CollectiveFactorization(2, tol=1e-6, seed=0).fit(database)
+    model = CollectiveFactorization(2, solver="sgd", max_iter=40, tol=0, seed=0).fit(database)
+    assert model.history_[-1] == pytest.approx(exact.history_[-1], rel=5e-3)
+    cells = np.argwhere(~seen)
+    ours, theirs = (fitted.predict("likes", cells) for fitted in (model, exact))
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.98
+    more = np.full((26, 20), np.nan)
+    more[25, 0] = 1  # of a new user
+    model.update({"likes": more})
+    assert len(model.factors_["user"]) == 26
+
+
+def test_stochastic_gradients_refuse_weighted_zeros():
+    coupled = many()
+    start = coupled.start(2, np.random.default_rng(0), scale=0.5)
+    how = {"ridges": [1, 1, 1], "bias_ridge": 1, "count_power": 0, "learning_rate": 0.1, "threads": 1}
+    refuses("does not support weighted zeros", lambda: next(collective_sgd(coupled, start, rng=None, **how)))
 
 
 def test_weighted_zeros_of_a_shared_factor_are_refused():

@@ -11,12 +11,13 @@ processing, tutorial at ACL.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from experiments import data
 from experiments.bouchard2015 import (
+    binary,
     convex,
     databases,
     demonstrations,
@@ -24,6 +25,7 @@ from experiments.bouchard2015 import (
     posteriors,
     ratings,
     retrieval,
+    solvers,
     topics,
     triangle,
 )
@@ -32,6 +34,8 @@ from experiments.experiment import Experiment, ExperimentSettings, Option, Parts
 from polyadic.core.settings import Count, Share, Within
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from polyadic.core.stage_cache import Facts
 
 
@@ -184,6 +188,52 @@ def _triangle(run: Run[Settings], *, collection: str) -> Stages:
     return rows
 
 
+def _solvers(run: Run[Settings]) -> Stages:
+    how = {"rank": run.settings.rank, "seed": run.settings.seed}
+    fold, about = data.movielens_fold("u1", root=run.root), data.movielens(root=run.root)
+    found: Facts = {}
+    labels = data.multilabel("enron", root=run.root)[0]
+    makes: dict[str, Callable[[], Facts]] = {
+        f"Enron, logistic regression, {solvers.LINEAR_EPOCHS} epochs": lambda: {
+            "solvers": solvers.linear(labels, seed=how["seed"])
+        },
+        "MovieLens 100K": lambda: solvers.factors(fold, **how),
+        "MovieLens 100K, coupled": lambda: {"coupled tables": solvers.coupled(fold, about, **how)},
+    }
+    for name, make in makes.items():
+        stage = yield Stage(name, {**how, "gaps": solvers.GAPS}, make)
+        found |= {f"{name}: {what}": rows for what, rows in stage.items()}
+    return found
+
+
+def _sparse(run: Run[Settings]) -> Stages:
+    how, folds = {"rank": run.settings.rank, "seed": run.settings.seed}, {}
+    for number in range(1, run.settings.folds + 1):
+        fold = data.movielens_fold(f"u{number}", root=run.root)
+        made_of = {**how, "l1": solvers.L1, "ridges": solvers.RIDGES}
+        stage = yield methods_stage(f"u{number}", made_of, partial(solvers.sparse, fold, **how))
+        folds[f"u{number}"] = stage["methods"]
+    return folds
+
+
+def _binary(run: Run[Settings]) -> Stages:
+    found: Facts = {}
+    for name, read in binary.SETS.items():
+        table = cache(partial(read, run.root))
+        for rank in binary.RANKS:
+            for seed in binary.SEEDS:
+                how: Facts = {"rank": rank, "seed": seed}
+                made_of = how | {"ridges": binary.RIDGES, "negatives": binary.NEGATIVES}
+                make = partial(_compared, table, **how)
+                stage = yield methods_stage(f"{name}, rank {rank}, seed {seed}", made_of, make)
+                found.setdefault(name, {}).setdefault(f"{rank}", []).append(stage["methods"])
+    return found
+
+
+def _compared(table: Callable[[], binary.Binary], **how: int) -> list[Facts]:
+    return binary.compare(table(), **how)
+
+
 def _named(run: Run[Settings]) -> Facts:
     return {"rank": run.settings.named_rank, "seed": run.settings.seed}
 
@@ -206,6 +256,9 @@ STAGES: Parts[Settings] = {
     "labelled-words-newsgroups": partial(_triangle, collection="newsgroups"),
     "enron": partial(_labels, collection="enron"),
     "medical": partial(_labels, collection="medical"),
+    "binary": _binary,
+    "solvers": _solvers,
+    "sparse": _sparse,
     "bibtex": partial(_labels, collection="bibtex", penalties=(40.0, 20.0)),
 }
 EXPERIMENT = Experiment(Settings, STAGES, report, draw)

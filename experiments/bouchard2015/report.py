@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.bouchard2015 import binary
 from experiments.markdown import Column, Section, certain, rmses, sections, share, table, tabulate
 from polyadic.metrics.figures import Figure, difference
 from polyadic.plots import descent
@@ -174,6 +175,48 @@ POSTERIORS: list[Column] = [
     ("difference (95 % interval)", "log_difference", _certain),
     *(("coverage of 90 % intervals", "coverage", share), ("effective samples per CPU second ↑", "rate", ".2f")),
     *(("effective samples", "samples", ".0f"), ("CPU time, s ↓", "seconds", ".1f")),
+
+
+def _binary(sets: Facts) -> list[str]:
+    rows = []
+    for name, ranks in sets.items():
+        for rank, seeds in ranks.items():
+            row = [name, rank]
+            for key in ("average precision", "AUC", "log loss"):
+                means = [share(float(np.mean([losses[k][key] for losses in seeds]))) for k in (0, 1)]
+                gains = [losses[1][f"difference in {key}"] for losses in seeds]
+                row += [*means, certain(binary.mean_difference(gains))]
+            row += [share(float(np.mean([losses[k]["wrong"] for losses in seeds]))) for k in (0, 1)]
+            ridges = ["/".join(f"{losses[k]['ridge']:g}" for losses in seeds) for k in (0, 1)]
+            rows.append([*row, "; ".join(ridges)])
+    measures = [h for m in ("AP ↑", "AUC ↑", "log loss ↓") for h in (f"{m}, squared", "logistic", "difference")]
+    wrong = ["wrong in training ↓, squared", "logistic"]
+    return table(["matrix", "rank", *measures, *wrong, "ridges, squared; logistic"], rows)
+
+
+def _solvers(tables: Facts) -> list[str]:
+    lines = []
+    for name, rows in tables.items():
+        lines += [name, "", *tabulate(SOLVERS, rows), ""]
+    return lines
+
+
+def _sparse(folds: Facts) -> list[str]:
+    keys = ("held", "rmse", "zeros_of_users", "zeros_of_films", "components")
+    columns = list(zip(*folds.values(), strict=True))
+    means = [{key: float(np.mean([row[key] for row in rows])) for key in keys} for rows in columns]
+    return tabulate(SPARSE, [rows[0] | mean for rows, mean in zip(columns, means, strict=True)])
+
+
+SOLVERS: list[Column] = [
+    *(("solver", "solver"), ("objective ↓", "objective", ".1f"), ("epochs to .01 ↓", "epochs to 0.01")),
+    *(("time, s ↓", "seconds to 0.01", ".2f"), ("epochs to .001 ↓", "epochs to 0.001")),
+    ("time, s ↓", "seconds to 0.001", ".2f"),
+]
+SPARSE: list[Column] = [
+    *(("ridge", "ridge"), ("l1", "l1"), ("RMSE, held-out ↓", "held", ".4f"), ("RMSE, test ↓", "rmse", ".4f")),
+    *(("zeros, users", "zeros_of_users", share), ("zeros, films", "zeros_of_films", share)),
+    ("components", "components", ".1f"),
 ]
 TOPICS: list[Column] = [
     *(("model", "name"), ("NPMI ↑", "npmi", share), ("C_V ↑", "c_v", share), ("diversity ↑", "diversity", share)),
@@ -216,6 +259,9 @@ SECTIONS: dict[str, Section] = {
     "labelled-words-newsgroups": ("20 newsgroups: labels of documents with labelled words", _triangle),
     "enron": ("Enron: labels of messages", _labels),
     "medical": ("Medical: labels of reports", _labels),
+    "binary": ("Squared and logistic loss on binary matrices, mean of three seeds", _binary),
+    "solvers": ("Epochs and processor time to one objective", _solvers),
+    "sparse": ("MovieLens 100K: L1 penalty on the factors, mean of the folds", _sparse),
     "bibtex": ("Bibtex: tags of bookmarks", _labels),
 }
 ABOUT = "Settings are selected within the training sets. Intervals are 95 %. Times include the selection."

@@ -24,9 +24,12 @@ _HOMES = {
     "Squared": "polyadic.core.losses",
     "Term": "polyadic.core.objective",
     "select": "polyadic.core.selection",
+    "fold": "polyadic.core.unfolding",
     "frame": "polyadic.core.frames",
     "load": "polyadic.core.serialization",
+    "mode_dot": "polyadic.core.unfolding",
     "read_tns": "polyadic.core.tns",
+    "unfold": "polyadic.core.unfolding",
     "write_tns": "polyadic.core.tns",
 }
 _HOMES |= {name: home for family in _FAMILIES for name, home in family.HOMES.items()}

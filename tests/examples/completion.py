@@ -45,6 +45,12 @@ EXAMPLES = [
         ask=lambda model: [predicted(model), model.transform(KNOWN)],
     ),
     Example(
+        make=lambda: MatrixFactorization(2, l1=0.3, ridge=0.1, **SHORT, threads=1),
+        fit=lambda model: model.fit(KNOWN),
+        ask=lambda model: [predicted(model), model.transform(KNOWN)],
+        variant="l1",
+    ),
+    Example(
         make=lambda: StochasticMatrixFactorization(2, **SHORT, threads=1),
         fit=lambda model: model.fit(KNOWN),
         ask=lambda model: [predicted(model), model.transform(KNOWN)],
@@ -73,6 +79,12 @@ EXAMPLES = [
         make=lambda: LogisticFactorization(2, **SHORT, threads=1),
         fit=lambda model: model.fit(TRUE),
         ask=recommended,
+    ),
+    Example(
+        make=lambda: LogisticFactorization(2, solver="saga", **SHORT, threads=1),
+        fit=lambda model: model.fit(TRUE),
+        ask=recommended,
+        variant="saga",
     ),
     Example(
         make=lambda: PairwiseRanking(2, **SHORT),

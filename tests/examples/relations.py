@@ -126,6 +126,12 @@ EXAMPLES = [
         ask=asked_of_database,
     ),
     Example(
+        make=lambda: CollectiveFactorization(2, solver="sgd", max_iter=5, tol=0.0, seed=0, threads=1),
+        fit=lambda model: model.fit(DATABASE),
+        ask=asked_of_database,
+        variant="sgd",
+    ),
+    Example(
         make=lambda: VariationalFactorization(2, max_iter=5, tol=0.0, seed=0, threads=1),
         fit=lambda model: model.fit(DATABASE),
         ask=lambda model: [*asked_of_database(model), model.relevance_, model.bound_],

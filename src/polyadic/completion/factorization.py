@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,9 +13,11 @@ from polyadic.completion.base import AlternatingModel
 from polyadic.completion.cells import split_cells
 from polyadic.core.errors import InputError
 from polyadic.core.executor import RowBlock, RowBlocks, get_executor
-from polyadic.core.kernels import RowEntries, posterior_rows
+from polyadic.core.kernels import RowEntries, lasso_rows, posterior_rows
+from polyadic.core.losses import Squared
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
+from polyadic.core.solvers.saga import saga_factors
 from polyadic.core.solvers.sgd import LearningRate, descend_cells
 
 if TYPE_CHECKING:
@@ -40,8 +42,8 @@ class MatrixFactorization(AlternatingModel):
     r"""Matrix factorization with biases, by alternating least squares.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{known}} (x_{ij} - \mu - a_i - b_j - u_i \cdot v_j)^2
-              + \sum_i (n_i / n)^\gamma (\lambda s \|u_i\|^2 + \lambda_b a_i^2)
-              + \sum_j (n_j / n)^\gamma (\lambda s \|v_j\|^2 + \lambda_b b_j^2)
+              + \sum_i (n_i / n)^\gamma (\lambda s \|u_i\|^2 + \lambda_1 s^{3/2} \|u_i\|_1 + \lambda_b a_i^2)
+              + \sum_j (n_j / n)^\gamma (\lambda s \|v_j\|^2 + \lambda_1 s^{3/2} \|v_j\|_1 + \lambda_b b_j^2)
 
     with :math:`n_i` observed cells in row :math:`i`, :math:`n` in an average row or column (the geometric mean of the
     two), and :math:`s` the standard deviation of all observed values, so that no setting depends on the unit of the
@@ -52,6 +54,9 @@ class MatrixFactorization(AlternatingModel):
     ----------
     rank : int
         Length of the factors :math:`u_i` and :math:`v_j`. 0 fits biases only.
+    l1 : float
+        L1 penalty :math:`\lambda_1` on the factors, which sets elements exactly to zero. Rows are then solved for by
+        coordinate descent with soft-thresholding.
     bias_ridge : float
         Ridge penalty :math:`\lambda_b` on the biases.
     count_power : float
@@ -74,6 +79,8 @@ class MatrixFactorization(AlternatingModel):
     ----------
     Zhou, Wilkinson, Schreiber, Pan (2008), Large-scale parallel collaborative filtering for the Netflix prize, section
     3.2, for penalties by count. Koren, Bell, Volinsky (2009), Matrix factorization techniques for recommender systems.
+    Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear models via coordinate descent,
+    section 2, for the L1 penalty.
 
     Examples
     --------
@@ -89,6 +96,7 @@ class MatrixFactorization(AlternatingModel):
     rank: Natural = 10
     _: KW_ONLY
     ridge: Positive = 11.0
+    l1: Amount = 0.0
     bias_ridge: Positive = 3.0
     count_power: Amount = 0.0
     max_iter: Count = 50
@@ -167,13 +175,15 @@ class MatrixFactorization(AlternatingModel):
     def _row_equations(
         self, cells: ObservedEntries, V: NDArray[Any]
     ) -> tuple[RowEntries, NDArray[np.float64], NDArray[np.float64]]:
+        if self.l1:
+            raise InputError("explanations require l1=0: with an L1 penalty, rows are not linear in the cells", "l1")
         return *_equations(self._rows(cells), V), np.diag(self._ridges())
 
     def _blocks(self, cells: ObservedEntries, kind: Any = float) -> RowBlocks:  # noqa: ARG002 # always double precision
         return RowBlocks(self._rows(cells), cells.shape[1], get_executor(self._threads))
 
-    def _solved(self, blocks: RowBlocks, V: NDArray[np.float64], U: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
-        return blocks.map(_solved_rows, V, given=np.diag(self._ridges()))
+    def _solved(self, blocks: RowBlocks, V: NDArray[np.float64], U: Any = None) -> NDArray[np.float64]:
+        return blocks.map(_solved_rows, V, given=(self._ridges(), self._lassos()), before=U if self.l1 else None)
 
     def _exactly(self, cells: ObservedEntries, V: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._solved(self._blocks(cells), V)
@@ -181,11 +191,15 @@ class MatrixFactorization(AlternatingModel):
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge * self.scale_] * self.rank, self.bias_ridge], float)
 
+    def _lassos(self) -> NDArray[np.float64]:
+        return np.array([*[self.l1 * self.scale_**1.5] * self.rank, 0.0])
+
     def _objective(self, cells: ObservedEntries, U: NDArray[Any], V: NDArray[Any]) -> float:
         m = U[cells.rows, -1] + V[cells.columns, -1] + np.einsum("nr,nr->n", U[cells.rows, :-1], V[cells.columns, :-1])
         total = float(((cells.values - m) ** 2).sum())
         for factor, at in ((U, cells.rows), (V, cells.columns)):
-            total += float(self._shares(np.bincount(at, minlength=len(factor))) @ (factor**2 @ self._ridges()))
+            penalties = factor**2 @ self._ridges() + np.abs(factor) @ self._lassos()
+            total += float(self._shares(np.bincount(at, minlength=len(factor))) @ penalties)
         return total
 
     def _shares(self, counts: NDArray[Any]) -> NDArray[np.float64]:
@@ -201,11 +215,19 @@ def _equations(block: RowBlock, V: NDArray[np.float64]) -> tuple[RowEntries, NDA
 
 
 def _solved_rows(
-    block: RowBlock, V: NDArray[np.float64], precision: NDArray[np.float64], before: None, threads: int
+    block: RowBlock,
+    V: NDArray[np.float64],
+    penalties: tuple[NDArray[np.float64], NDArray[np.float64]],
+    before: NDArray[np.float64] | None,
+    threads: int,
 ) -> NDArray[np.float64]:
-    del before  # rows are solved for exactly
     entries, against = _equations(block, V)
-    return posterior_rows(entries, against, precision=precision, threads=threads)
+    ridges, lassos = penalties
+    if not lassos.any():  # rows are solved for exactly
+        return posterior_rows(entries, against, precision=np.diag(ridges), threads=threads)
+    U = np.zeros((len(block.starts) - 1, len(ridges))) if before is None else before.copy()
+    lasso_rows(entries, against, U, precision=np.diag(ridges), l1=lassos / 2, threads=threads)
+    return U
 
 
 class StochasticMatrixFactorization(MatrixFactorization):
@@ -217,6 +239,9 @@ class StochasticMatrixFactorization(MatrixFactorization):
 
     Parameters
     ----------
+    solver : {"sgd", "sag", "saga"}
+        Stochastic gradients of single cells, or stochastic average gradients, which alternate between rows and columns
+        and need no learning rate (:mod:`polyadic.core.solvers.saga`). Only SAGA supports ``l1``.
     learning_rate : float
         Initial learning rate :math:`\eta`. Sweep :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
     decay : float
@@ -241,13 +266,20 @@ class StochasticMatrixFactorization(MatrixFactorization):
 
     ridge: Positive = 7.0
     count_power: ClassVar[float] = 1.0  # type: ignore[misc] # not a setting: the penalty applies at each cell
+    solver: Literal["sgd", "sag", "saga"] = "sgd"
     learning_rate: Positive = 0.02
     decay: Amount = 0.02
     max_iter: Count = 200
 
+    def check(self) -> None:
+        """Raise InputError if a setting is out of range or the solver does not support the L1 penalty."""
+        super().check()
+        if self.l1 and self.solver != "saga":
+            raise InputError(f"l1 requires solver='saga'; got solver={self.solver!r}", "l1", "solver")
+
     def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
         ridges = self._ridges() / self.size_  # applied at each cell
-        if self.learning_rate * ridges.max() >= 1:
+        if self.solver == "sgd" and self.learning_rate * ridges.max() >= 1:
             raise InputError(
                 f"learning_rate={self.learning_rate:g} is too high for the ridge penalties; lower learning_rate",
                 "learning_rate",
@@ -257,11 +289,11 @@ class StochasticMatrixFactorization(MatrixFactorization):
         for F in start:
             F[:, :-1] = 0.1 * rng.standard_normal((len(F), self.rank))
         listed = cells.rows, cells.columns, cells.values
-        return descend_cells(
-            listed,
-            start,
-            ridges=ridges,
-            objective=lambda U, V: self._objective(cells, U, V),
-            steps=LearningRate(self.learning_rate, self.decay),
-            rng=rng,
-        )
+        how: dict[str, Any] = {"objective": lambda U, V: self._objective(cells, U, V), "rng": rng}
+        if self.solver == "sgd":
+            return descend_cells(
+                listed, start, ridges=ridges, steps=LearningRate(self.learning_rate, self.decay), **how
+            )
+        start = list(self._start(cells.shape))  # near zero, the averages lead to factors of zero
+        how |= {"penalties": (ridges, self._lassos() / self.size_ / 2), "threads": self._threads, "loss": Squared()}
+        return saga_factors(listed, start, count_power=1.0, biased=True, sag=self.solver == "sag", **how)

@@ -20,10 +20,16 @@ from polyadic.core.penalties import L2
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
+from polyadic.core.solvers.saga import saga_factors
 from polyadic.core.solvers.sgd import descend_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+    from polyadic.core.forms import Factors
+    from polyadic.core.solvers.run import Sweep
 
 
 VALUES = {"ridge": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03), "rank": (2, 5, 10, 20, 50, 100)}
@@ -47,8 +53,11 @@ class LogisticFactorization(Recommender):
         are unknown.
     sampling_axis : {"row", "column", "all"}
         Cells from which negatives are sampled: the same row, the same column, or all.
+    solver : {"quasi-newton", "sag", "saga"}
+        Solver if both labels are observed: L-BFGS, or stochastic average gradients, in alternating epochs over rows and
+        columns (:mod:`polyadic.core.solvers.saga`).
     max_iter : int
-        Maximum number of quasi-Newton steps, or of epochs with sampled negatives.
+        Maximum number of quasi-Newton steps, or of epochs of the stochastic solvers.
 
     Attributes
     ----------
@@ -73,6 +82,7 @@ class LogisticFactorization(Recommender):
     ridge: Amount = 0.1
     n_negatives: Amount = 0.0
     sampling_axis: Literal["row", "column", "all"] = "row"
+    solver: Literal["quasi-newton", "sag", "saga"] = "quasi-newton"
     max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
@@ -89,6 +99,12 @@ class LogisticFactorization(Recommender):
                 "X must contain observed zeros if n_negatives=0; set n_negatives above 0 to sample zeros",
                 "n_negatives",
             )
+        if self.n_negatives and self.solver != "quasi-newton":
+            raise InputError(
+                f"solver={self.solver!r} requires n_negatives=0; sampled zeros have a solver of their own",
+                "solver",
+                "n_negatives",
+            )
         turned = self.sampling_axis == "column"
         cells = cells.turned() if turned else cells
         start = [rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in cells.shape]
@@ -103,10 +119,27 @@ class LogisticFactorization(Recommender):
         else:
             entries = Entries(cells.indices, cells.values, cells.shape, unobserved="missing")
             term = Term(entries, CP(), Logistic(), (0, 1))
-            solver = quasi_newton(Objective([term], [L2(self.ridge)] * 2, threads=self.threads), start)
+            objective = Objective([term], [L2(self.ridge)] * 2, threads=self.threads)
+            averaging = self.solver != "quasi-newton"
+            solver = self._saga(objective, start, rng) if averaging else quasi_newton(objective, start)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self
+
+    def _saga(self, objective: Objective, start: Factors, rng: np.random.Generator) -> Iterator[Sweep]:
+        term = objective.terms[0]
+        return saga_factors(
+            (*term.entries.indices.T, term.entries.values),
+            start,
+            loss=term.loss,
+            objective=lambda U, V: objective.value([U, V]),
+            penalties=(np.full(self.rank, self.ridge), np.zeros(self.rank)),
+            count_power=0,
+            biased=False,
+            sag=self.solver == "sag",
+            rng=rng,
+            threads=self._threads,
+        )
 
     def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
         if self.n_negatives:

@@ -87,6 +87,8 @@ class TableCompletion(Model):
     ridge : float, optional
         Ridge penalty on the factors; for trace-norm, the weight of the trace norm (default: selected on held-out
         cells).
+    l1 : float, optional
+        L1 penalty on the factors, which sets elements exactly to zero (method als) (default: 0).
     alpha : float, optional
         Confidence added to a cell with the mean count (method implicit) (default: selected on held-out cells).
     outlier_penalty : float, optional
@@ -141,6 +143,7 @@ class TableCompletion(Model):
     _: KW_ONLY
     rank: Natural | None = None
     ridge: Amount | None = None
+    l1: Amount | None = None
     alpha: Amount | None = None
     outlier_penalty: Positive | None = None
     choose: bool = True

@@ -25,6 +25,7 @@ import numpy as np
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
 from polyadic.core.solvers.run import run
+from polyadic.core.unfolding import mode_dot, unfold
 from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
 from polyadic.ranking.reranking import Reranker
 
@@ -99,7 +100,7 @@ def mapped_spectrum(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> 
     """Return the singular values of the weight tensor unfolded along the last mode (figure 4 of the paper)."""
     from scipy.linalg import svdvals
 
-    return np.asarray(svdvals(mapped(v, place, sizes).reshape((-1, sizes[-1]), order="F")))
+    return np.asarray(svdvals(unfold(mapped(v, place, sizes), len(sizes) - 1)))
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -152,7 +153,7 @@ def _against(T: NDArray[Any], vectors: list[NDArray[Any]], d: int) -> NDArray[An
     """Contract a tensor with vectors in all modes but one."""
     for e in reversed(range(T.ndim)):
         if e != d:
-            T = np.tensordot(T, vectors[e], axes=(e, 0))
+            T = mode_dot(T, vectors[e], e)
     return T
 
 

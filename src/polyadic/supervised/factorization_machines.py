@@ -16,7 +16,14 @@ from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import LearningRate
 from polyadic.supervised.base import BinaryClassifier, PointMachine
-from polyadic.supervised.fm_solvers import Machine, Observed, Stepper, descend_features, descend_rows
+from polyadic.supervised.fm_solvers import (
+    Machine,
+    Observed,
+    Stepper,
+    descend_features,
+    descend_linear,
+    descend_rows,
+)
 from polyadic.supervised.kernels import anova_scores
 
 if TYPE_CHECKING:
@@ -26,8 +33,9 @@ if TYPE_CHECKING:
 
     Part = tuple[Any, ArrayLike]
 
-Solver = Literal["als", "adagrad", "sgd"]
+Solver = Literal["als", "adagrad", "sgd", "sag", "saga"]
 LOSSES: dict[str, Loss] = {"squared": Squared(), "huber": Huber(), "poisson": LogPoisson()}
+AVERAGING = ("sag", "saga")
 BATCH, STEPS = 256, 64
 """Rows of a mini-batch, and the minimum number of mini-batches of an epoch, by default."""
 
@@ -46,9 +54,13 @@ class PenalizedMachine(PointMachine, ABC):
 
     Parameters
     ----------
-    solver : {"als", "adagrad", "sgd"}
-        Solver: coordinate descent, which never increases the objective, or stochastic gradient descent with or without
-        Adagrad. Only the stochastic solvers support ``partial_fit``.
+    solver : {"als", "adagrad", "sgd", "sag", "saga"}
+        Solver: coordinate descent, which never increases the objective; stochastic gradient descent with or without
+        Adagrad, which support ``partial_fit``; or, for linear models (``order=1``), stochastic average gradients
+        (:mod:`polyadic.core.solvers.saga`).
+    l1 : float
+        L1 penalty :math:`\lambda_1` on the linear weights, which adds :math:`\lambda_1 \sum_j n_j^\gamma |w_j|` to the
+        objective and sets weights exactly to zero. Requires ``solver="saga"``.
     learning_rate : float, optional
         Initial learning rate :math:`\eta` of the stochastic solvers. By default 0.3 for Adagrad and 0.02 for SGD. Epoch
         :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
@@ -60,10 +72,21 @@ class PenalizedMachine(PointMachine, ABC):
     solver: Solver = "als"
     ridge: Amount = 1.2
     linear_ridge: Amount = 1.0
+    l1: Amount = 0.0
     learning_rate: Positive | None = None
     batch: Count | None = None
     max_iter: Count = 100
     tol: Amount = 1e-4
+
+    def check(self) -> None:
+        """Raise InputError if a setting is out of range or the solver does not support another setting."""
+        super().check()
+        if self.solver in AVERAGING and self.order > 1:
+            raise InputError(
+                f"solver={self.solver!r} fits linear models only; set order=1 or use another solver", "solver", "order"
+            )
+        if self.l1 and self.solver != "saga":
+            raise InputError(f"l1 requires solver='saga'; got solver={self.solver!r}", "l1", "solver")
 
     @property
     @abstractmethod
@@ -78,6 +101,9 @@ class PenalizedMachine(PointMachine, ABC):
         if self.solver == "als":
             loss = cast("Convex", self._loss)
             solver = descend_features(data, start, loss=loss, threads=self._threads, **how)
+        elif self.solver in AVERAGING:
+            sag = self.solver == "sag"
+            solver = descend_linear(data, start, loss=self._loss, ridge=self._ridge, l1=self.l1, sag=sag, rng=rng)
         else:
             stepper = self._stepper(start, data.table.shape[0])
             solver = descend_rows(stepper, data, loss=self._loss, rng=rng, **how)
@@ -142,9 +168,10 @@ class PenalizedMachine(PointMachine, ABC):
 
 def supports_partial_fit(model: PenalizedMachine) -> bool:
     """Return whether a model has ``partial_fit``; raise AttributeError if its solver requires all rows at once."""
-    if model.solver == "als":
+    if model.solver not in ("adagrad", "sgd"):
         raise AttributeError(
-            "partial_fit is not supported by solver='als', which requires all rows at once; use 'adagrad' or 'sgd'"
+            f"partial_fit is not supported by solver={model.solver!r}, which requires all rows at once; use 'adagrad'"
+            " or 'sgd'"
         )
     return True
 
@@ -195,9 +222,9 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     def check(self) -> None:
         """Raise InputError if a setting is out of range or the solver does not support the loss."""
         super().check()
-        if self.solver == "als" and self.loss == "poisson":
+        if self.solver not in ("adagrad", "sgd") and self.loss == "poisson":
             raise InputError(
-                "loss='poisson' is not supported by solver='als'; use 'adagrad' or 'sgd'",
+                f"loss='poisson' is not supported by solver={self.solver!r}; use 'adagrad' or 'sgd'",
                 "loss",
                 "solver",
             )

@@ -35,9 +35,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.kernels import LinearExamples
 from polyadic.core.losses import Squared
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep
+from polyadic.core.solvers.saga import saga_weights
 from polyadic.supervised.kernels import FeatureTable, GradientBuffer, anova_scores, anova_sweep
 
 if TYPE_CHECKING:
@@ -146,6 +148,37 @@ def descend_features(
             C[:, 0] = left
             anova_sweep(table, v, C, ridge=strength * share, precision=c, weights=w, threads=threads)
             m = m + (left - C[:, 0])
+
+
+def descend_linear(
+    data: Observed, start: Machine, *, loss: Loss, ridge: Ridge, l1: float, sag: bool, rng: np.random.Generator
+) -> Iterator[Sweep]:
+    """Iterate over epochs of SAG or SAGA for a machine of order 1; yields ``[bias, V]``.
+
+    The bias is the weight of a last feature that is 1 in each row and has no penalty.
+    """
+    starts, columns, x = data.table.rows
+    (n, features), counts = data.table.shape, data.counts
+    share = np.append(ridge.features(counts) * (counts > 0), 0)
+    examples = LinearExamples(
+        np.array([0, n]),
+        starts + np.arange(n + 1),
+        np.insert(columns, starts[1:], features),
+        np.insert(x, starts[1:], 1.0),
+        data.y,
+        np.zeros(n),
+        np.ones(n) if data.weights is None else data.weights,
+    )
+
+    def objective(w: Array) -> float:
+        V = w[:-1, None]
+        value = data.loss(loss, w[-1] + anova_scores(data.table, V, orders=np.ones(1, np.int64)))
+        return value + ridge.value(V, counts) + l1 * float(share @ np.abs(w))
+
+    l2 = share * ridge.columns[0]
+    how: dict[str, Any] = {"loss": loss, "objective": objective, "sag": sag, "rng": rng}
+    for (w,), value in saga_weights(examples, np.append(start.V[:, 0], start.bias), l2=l2, l1=l1 * share, **how):
+        yield Sweep([w[-1:], w[:-1, None]], value)
 
 
 def _left(loss: Convex, y: Array, m: Array) -> Array:

@@ -65,6 +65,7 @@ def _methods(task: str) -> dict[str, Method]:
         "als": Method(point, {"solver": "als", **unused}),
         "adagrad": Method(point, {"solver": "adagrad"}),
         "sgd": Method(point, {"solver": "sgd"}),
+        **{solver: Method(point, {"solver": solver, **unused}) for solver in ("sag", "saga")},
     }
 
 
@@ -79,7 +80,7 @@ def train(
     *,
     out: Out,
     task: Literal["regression", "classification", "ranking"] = "regression",
-    solver: Literal["mcmc", "als", "adagrad", "sgd"] | None = None,
+    solver: Literal["mcmc", "als", "adagrad", "sgd", "sag", "saga"] | None = None,
     groups: File | None = None,
     validation: File | None = None,
     unknown: Unknown = "skip",
@@ -95,8 +96,9 @@ def train(
         Prediction task: numbers (regression), two classes (classification), or the order of the lines of each query
         (ranking).
     solver
-        Solver: Gibbs sampling that also estimates the penalties (mcmc), coordinate descent (als), Adagrad (adagrad), or
-        stochastic gradient descent (sgd) (default: mcmc; ranking: adagrad).
+        Solver: Gibbs sampling that also estimates the penalties (mcmc), coordinate descent (als), Adagrad (adagrad),
+        stochastic gradient descent (sgd), or stochastic average gradients for order 1 (sag, saga) (default: mcmc;
+        ranking: adagrad).
     groups
         File with the group of each feature, a number from 0 on each line; features of a group share penalties (mcmc).
     validation

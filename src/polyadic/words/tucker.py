@@ -42,6 +42,7 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.unfolding import mode_dot, unfold
 from polyadic.embedding import Embedding
 from polyadic.words.base import TensorModel, check_listed
 from polyadic.words.kernels import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
@@ -206,7 +207,7 @@ def _principal_axes(
     """Rotate the factors and the core tensor to principal axes, in decreasing order of singular values."""
     turned, singular_values = [], []
     for s, u in enumerate(factors):
-        unfolding = np.moveaxis(core, slots.index(s), 0).reshape(u.shape[1], -1)
+        unfolding = unfold(core, slots.index(s))
         squares, axes = np.linalg.eigh(unfolding @ unfolding.T)
         squares, axes = squares[::-1], axes[:, ::-1]
         v = u.astype(float) @ axes
@@ -215,7 +216,7 @@ def _principal_axes(
         singular_values.append(np.sqrt(np.maximum(squares, 0)))
         for mode, slot in enumerate(slots):
             if slot == s:
-                core = np.moveaxis(np.tensordot(axes * signs, core, (0, mode)), 0, mode)
+                core = mode_dot(core, (axes * signs).T, mode)
     return turned, core, singular_values
 
 

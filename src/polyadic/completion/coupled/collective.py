@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from polyadic.completion.coupled.coordinate_descent import collective
 from polyadic.completion.coupled.database_model import Given, IterativeDatabaseModel
+from polyadic.completion.coupled.gradient_descent import collective_sgd
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive
 from polyadic.core.solvers.run import run
@@ -42,6 +43,13 @@ class CollectiveFactorization(IterativeDatabaseModel):
         unobserved zeros). In the formula, :math:`\gamma` and :math:`n_i`. With the default ridges these gave the best
         predictions of held-out ratings and play counts.
 
+    solver : {"coordinate-descent", "sgd"}
+        Solver: block coordinate descent, which never increases the objective, or stochastic gradient descent with
+        Adagrad (:mod:`polyadic.completion.coupled.gradient_descent`). New entities in :meth:`update` are always solved
+        for by coordinate descent.
+    learning_rate : float
+        Initial learning rate of stochastic gradient descent.
+
     Attributes
     ----------
     database_, state_, factors_, offsets_, unobserved_
@@ -65,6 +73,8 @@ class CollectiveFactorization(IterativeDatabaseModel):
     ridge: Positive | Mapping[str, Positive] = 1.0
     bias_ridge: Positive = 0.3
     count_power: Amount | None = None
+    solver: Literal["coordinate-descent", "sgd"] = "coordinate-descent"
+    learning_rate: Positive = 0.3
     max_iter: Count = 100
     tol: Amount = 1e-4
     callback: Callback = None
@@ -79,14 +89,17 @@ class CollectiveFactorization(IterativeDatabaseModel):
         return coupled.extended(position, sizes)
 
     def _improved(self, coupled: CoupledTables, start: State, max_iter: int, tol: float) -> State:
-        solver = collective(
-            coupled,
-            start,
-            ridges=self._ridges(),
-            bias_ridge=self.bias_ridge,
-            count_power=self._power(coupled),
-            threads=self._threads,
-        )
+        how: dict[str, Any] = {
+            "ridges": self._ridges(),
+            "bias_ridge": self.bias_ridge,
+            "count_power": self._power(coupled),
+            "threads": self._threads,
+        }
+        if self.solver == "sgd" and not coupled.folds:
+            rng = np.random.default_rng(self.seed)
+            solver = collective_sgd(coupled, start, learning_rate=self.learning_rate, rng=rng, **how)
+        else:
+            solver = collective(coupled, start, **how)
         return self._keep(run(solver, max_iter=max_iter, tol=tol, callback=self.callback))
 
     def _take(self, position: State) -> None:

@@ -96,7 +96,7 @@ def collective(
     tables = range(len(coupled.terms))
     while True:
         m = [coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t) for t in tables]
-        yield Sweep([part.copy() for part in state], _objective(coupled, state, m, ridges, bias_ridge, powers))
+        yield Sweep([part.copy() for part in state], objective_of(coupled, state, m, ridges, bias_ridge, powers))
         c, y = curves(coupled, m)
         for s, ridge in enumerate(ridges):
             _solve_factor(coupled, state, s, c, y, ridge, moving[s], threads)
@@ -165,7 +165,7 @@ def _solve_biases(
         m += offsets[part][index] - before
 
 
-def _objective(
+def objective_of(
     coupled: CoupledTables,
     state: State,
     m: list[Array],
@@ -173,6 +173,7 @@ def _objective(
     bias_ridge: float,
     powers: list[Array],
 ) -> float:
+    """Return the objective, given the predictions of the observed entries and the penalty weights of the rows."""
     total, stack = 0.0, state[0]
     for t, term in enumerate(coupled.terms):
         total += float(coupled.weights[t] @ term.loss.value(coupled.values[t], m[t]))

@@ -14,7 +14,11 @@ _NAMES = {
     "nonnegative": ("divergence_rows", "expected_rows", "hals", "nnls_rows", "nonnegative_rows", "simplex_rows"),
     "polya_gamma_sampler": ("polya_gamma",),
     "products": ("sparse_product",),
-    "rows": ("RandomRows", "RowEntries", "conjugate_rows", "posterior_rows", "row_moments", "variational_rows"),
+    "rows": (
+        *("RandomRows", "RowEntries", "conjugate_rows", "lasso_rows", "posterior_rows", "row_moments"),
+        "variational_rows",
+    ),
+    "saga": ("LinearExamples", "saga_epoch"),
     "sgd": ("absent_columns", "sgd_cells", "sgd_labels", "sgd_pairs"),
     "stochastic": (
         *("RowPenalties", "Touched", "absent_cells", "adagrad_rows", "adagrad_whole_rows"),

@@ -1,0 +1,192 @@
+r"""Matricization (unfolding) of dense and sparse tensors, and products of a tensor with a matrix along a mode.
+
+The columns of an unfolding are the fibres of a mode. They are in the order of Kolda and Bader: the first of the
+remaining indices varies fastest,
+
+.. math:: j = \sum_{k \neq n} i_k \prod_{m < k,\, m \neq n} I_m \quad\text{(all indices from 0)}, \qquad
+          \mathcal T = \mathcal G \times_1 A^{(1)} \cdots \times_N A^{(N)} \iff
+          T_{(n)} = A^{(n)} G_{(n)} \big(A^{(N)} \otimes \cdots \otimes A^{(n+1)} \otimes A^{(n-1)} \otimes \cdots
+          \otimes A^{(1)}\big)^\top.
+
+Some libraries, such as tensorly, let the last index vary fastest (C order), with the Kronecker product in ascending
+order of the modes. That unfolding of T along mode n has the same columns in another order: it is the unfolding used
+here of the tensor with reversed modes, ``unfold(T.transpose(), T.ndim - 1 - n)``. Gram matrices, singular values and
+left singular vectors are the same.
+
+References
+----------
+Kolda, Bader (2009), Tensor decompositions and applications, sections 2.4 and 2.5. Bouchard, Naradowsky, Riedel,
+Rocktäschel, Vlachos (2015), Matrix and tensor factorization methods for natural language processing, ACL tutorial,
+slides "Tensor Operations".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError, check_int
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Tensor = TypeVar("Tensor", NDArray[Any], Entries)
+
+
+def unfold(T: Tensor, mode: int) -> Tensor:
+    """Arrange the fibres of a mode as the columns of a matrix, the first remaining index varying fastest.
+
+    Parameters
+    ----------
+    T : ndarray or Entries
+        Tensor. Symmetric entries are expanded to all permutations of their indices.
+    mode : int
+        Mode whose index becomes the row index, from 0.
+
+    Returns
+    -------
+    ndarray or Entries of shape (T.shape[mode], product of the other lengths)
+        Entries keep their order, weights and the meaning of unobserved cells.
+
+    Raises
+    ------
+    InputError
+        If the mode does not exist, T is a scipy matrix, or the number of columns exceeds 64-bit integers.
+
+    Examples
+    --------
+    >>> T = np.arange(24).reshape(3, 4, 2)
+    >>> unfold(T, 0)[0].tolist()
+    [0, 2, 4, 6, 1, 3, 5, 7]
+    """
+    X, dense = _tensor(T)
+    others, shape = _others(X.shape, mode), _matrix_shape(X.shape, mode)
+    if dense:
+        return np.moveaxis(X, mode, 0).reshape(shape, order="F")
+    column = np.zeros(len(X), np.int64)
+    for d in reversed(others):
+        column = column * X.shape[d] + X.indices[:, d]
+    return replace(X, indices=np.stack([X.indices[:, mode], column]).T, shape=shape)
+
+
+def fold(M: Tensor, mode: int, shape: Sequence[int]) -> Tensor:
+    """Arrange the columns of a matrix as the fibres of a tensor; the inverse of :func:`unfold`.
+
+    Parameters
+    ----------
+    M : ndarray or Entries of shape (shape[mode], product of the other lengths)
+        Matrix.
+    mode : int
+        Mode of the unfolding, from 0.
+    shape : sequence of int
+        Shape of the tensor.
+
+    Raises
+    ------
+    InputError
+        If the mode does not exist, or the shape of M is not that of an unfolding of a tensor of the given shape.
+
+    Examples
+    --------
+    >>> T = np.arange(24).reshape(3, 4, 2)
+    >>> bool((fold(unfold(T, 1), 1, T.shape) == T).all())
+    True
+    """
+    X, dense = _tensor(M)
+    lengths: tuple[int, ...] = tuple(check_int("shape", n, low=0) for n in shape)
+    others: list[int] = _others(lengths, mode)
+    if X.shape != _matrix_shape(lengths, mode):
+        raise InputError(
+            f"M must have shape {_matrix_shape(lengths, mode)} to be folded along mode {mode} into a tensor of shape"
+            f" {lengths}; got shape {X.shape}"
+        )
+    if dense:
+        return np.moveaxis(X.reshape((lengths[mode], *(lengths[d] for d in others)), order="F"), 0, mode)
+    indices, column = np.empty((len(lengths), len(X)), np.int64), X.indices[:, 1]
+    indices[mode] = X.indices[:, 0]
+    for d in others:
+        column, indices[d] = np.divmod(column, max(lengths[d], 1))
+    return replace(X, indices=indices.T, shape=lengths)
+
+
+def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
+    r"""Multiply each fibre of a mode by a matrix, :math:`\mathcal T \times_n M`, or by a vector.
+
+    .. math:: (\mathcal T \times_n M)_{i_1 \dots k \dots i_N} = \sum_{i_n} t_{i_1 \dots i_N} m_{k i_n}
+
+    Parameters
+    ----------
+    T : ndarray or Entries
+        Tensor. Unobserved entries must be zeros; weights are not used.
+    M : array of shape (K, T.shape[mode]) or (T.shape[mode],)
+        Matrix, or a vector, with which the result has one mode less.
+    mode : int
+        Mode, from 0.
+
+    Returns
+    -------
+    ndarray or Entries
+        Entries list all K cells of each fibre in which T has an entry.
+
+    Raises
+    ------
+    InputError
+        If the mode does not exist, lengths differ, or unobserved entries of T are missing.
+
+    Examples
+    --------
+    >>> T = np.arange(24).reshape(3, 4, 2)
+    >>> mode_dot(T, [[1, 1, 1], [0, 0, 1]], 0).shape, mode_dot(T, [1, 1, 1], 0)[0].tolist()
+    ((2, 4, 2), [24, 27])
+    """
+    X, dense = _tensor(T)
+    A = np.asarray(M)
+    others = _others(X.shape, mode)
+    if A.ndim not in (1, 2) or A.shape[-1] != X.shape[mode]:
+        raise InputError(
+            f"M must be a matrix with {X.shape[mode]} columns, or a vector of that length, to multiply mode {mode} of a"
+            f" tensor of shape {X.shape}; got shape {A.shape}"
+        )
+    if dense:
+        product: Any = np.tensordot(A, X, (A.ndim - 1, mode))
+        return np.moveaxis(product, 0, mode) if A.ndim == 2 else product
+    if X.unobserved == "missing":
+        raise InputError("a product along a mode requires unobserved entries that are zero; those of T are missing")
+    flat: Any = unfold(X, mode)
+    fibres, at = np.unique(flat.indices[:, 1], return_inverse=True)
+    product = np.atleast_2d(A) @ csr_array((X.values, (flat.indices[:, 0], at)), (X.shape[mode], len(fibres)))
+    rows, columns = np.indices(product.shape).reshape(2, -1)
+    sizes = [X.shape[d] if d in others else len(product) for d in range(X.order)]
+    indices = np.stack([rows, fibres[columns]]).T
+    folded: Any = fold(Entries(indices, product.ravel(), _matrix_shape(sizes, mode)), mode, sizes)
+    if A.ndim == 2:
+        return folded
+    return replace(folded, indices=folded.indices[:, others], shape=tuple(X.shape[d] for d in others))
+
+
+def _tensor(T: Any) -> tuple[Any, bool]:
+    """Return an array or expanded entries, and whether it is an array."""
+    if issparse(T):
+        raise InputError("scipy matrices are not supported; use Entries for sparse tensors, or toarray()")
+    return (T.expand(), False) if isinstance(T, Entries) else (np.asarray(T), True)
+
+
+def _others(shape: Sequence[int], mode: int) -> list[int]:
+    """Return all modes but one, which must exist."""
+    check_int("mode", mode, low=0, high=len(shape) - 1)
+    return [d for d in range(len(shape)) if d != mode]
+
+
+def _matrix_shape(shape: Sequence[int], mode: int) -> tuple[int, int]:
+    """Return the shape of the unfolding of a tensor."""
+    columns = math.prod(n for d, n in enumerate(shape) if d != mode)
+    if columns > np.iinfo(np.int64).max:
+        raise InputError(f"the unfolding of a tensor of shape {tuple(shape)} has too many columns for 64-bit integers")
+    return shape[mode], columns
