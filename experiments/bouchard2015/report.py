@@ -167,14 +167,13 @@ def _triangle(draws: list[Facts]) -> list[str]:
 
 
 COLLECTIVE = "collective, labelled words"
-
-
 POSTERIORS: list[Column] = [
     *(("method", "name"), ("RMSE ↓", "rmse", ".4f"), ("difference (95 % interval)", "rmse_difference", _certain)),
     *(("MAE ↓", "mae", ".4f"), ("log probability ↑", "log", ".4f")),
     ("difference (95 % interval)", "log_difference", _certain),
     *(("coverage of 90 % intervals", "coverage", share), ("effective samples per CPU second ↑", "rate", ".2f")),
     *(("effective samples", "samples", ".0f"), ("CPU time, s ↓", "seconds", ".1f")),
+]
 
 
 def _binary(sets: Facts) -> list[str]:
