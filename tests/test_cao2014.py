@@ -55,9 +55,20 @@ def test_methods():
         assert len(found["training"]) == len(found["held_out"]) >= found["epochs"]
     assert names == [
         *("perceptron", "MIRA", "T-MIRA 2 1 guided", "T-MIRA 2 2 guided", "T-MIRA 2 1 sequential"),
-        *("T-MIRA 2 2 sequential", "perceptron published", "MIRA published"),
-        *("T-MIRA 2 1 published", "T-MIRA 2 2 published"),
+        *("T-MIRA 2 2 sequential", "perceptron printed", "MIRA printed", "T-MIRA 2 1 guided printed"),
+        *("T-MIRA 2 2 guided printed", "T-MIRA 2 1 sequential printed", "T-MIRA 2 2 sequential printed"),
     ]
+
+
+def test_figures_by_epoch_are_of_fits_of_as_many_epochs():
+    """After each epoch the counts are those of a model that ends there, whatever was best on the development lists."""
+    data = lists(sentences=(40, 20, 20))
+    model = compared.methods(**small())[1].models[0]
+    curves = compared.by_epoch(model, data)
+    for epochs in (1, 3):
+        fitted = model.set_params(max_iter=epochs).fit(data.train.groups)
+        assert curves["train"][epochs - 1] == compared.sums(data.train, fitted.rerank(data.train.groups))
+        assert curves["test"][epochs - 1] == compared.sums(data.test, fitted.rerank(data.test.groups))
 
 
 def test_figures_of_counts():
@@ -110,12 +121,16 @@ def test_differences_are_of_the_methods_chosen_on_development_lists(tmp_path, mo
     monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(sentences=(30, 12, 12)), {"features": 64}))
     facts = penn(tmp_path, "--shares", "0.5,1", "--seeds", "2")
     rows = facts["rows"]
-    assert len(rows) == (2 + 1) * 7
+    assert len(rows) == (2 + 1) * 21
     gap = next(one for one in facts["differences"] if (one["share"], one["other"]) == (0.5, "MIRA"))
     mira = np.mean([row["figure"] for row in rows if (row["name"], row["share"]) == ("MIRA", 0.5)])
     best = [
         max(
-            (row for row in rows if (row["seed"], row["share"]) == (seed, 0.5) and "T-MIRA" in row["name"]),
+            (
+                row
+                for row in rows
+                if (row["seed"], row["share"], row["arm"]) == (seed, 0.5, "ours") and "T-MIRA" in row["name"]
+            ),
             key=lambda row: row["held_out_figure"],
         )["figure"]
         for seed in (0, 1)
@@ -128,7 +143,7 @@ def test_folds_of_all_lists(tmp_path, monkeypatch):
     """Every method is judged with all sentences, and tables are of what all folds add up to."""
     monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(sentences=(30, 12, 12)), {"features": 64}))
     facts = penn(tmp_path / "out", "--shares", "0.5,1", "--mappings", "guided", "--folds", "3", "--seeds", "1")
-    assert len(facts["rows"]) == 3 * 2 * 6
+    assert len(facts["rows"]) == 3 * 2 * 19
     gap = next(row for row in facts["differences"] if (row["share"], row["other"]) == (1, "MIRA"))
     sums = {
         name: np.sum([row["test"] for row in facts["rows"] if (row["name"], row["share"]) == (name, 1)], axis=0)

@@ -260,7 +260,11 @@ def test_a_finished_run_is_kept(name, tmp_path, monkeypatch):
         ("cao2014", "--shares a", "--shares takes numbers between commas"),
         ("cao2014", "--shares 2", "--shares must be a finite number above 0 up to 1; got 2.0"),
         ("cao2014", "--folds 2", "--folds must be 1, or at least 3"),
-        ("huang2017", "--parts mr,sst", "parts are synthetic, mr, subj, msrp, sts2012; got mr, sst"),
+        (
+            "huang2017",
+            "--parts mr,sst",
+            "parts are synthetic, printed, figure4, fourth, mr-dimensions, subj-dimensions, mr, subj",
+        ),
         ("huang2017", "--folds 1", "Invalid value for '--folds'"),
         ("predictors", "--parts label", "parts are machines, labels, schools; got label"),
         ("relations", "--forms x", "--forms must be one of"),
