@@ -64,7 +64,7 @@ def methods(
     mappings: Iterable[FeatureMapping],
     epochs: int,
     seed: int,
-    arms: Iterable[Arm] = ("ours", "printed"),
+    arms: Sequence[Arm] = ("ours", "printed"),
 ) -> list[Method]:
     """Return perceptron, MIRA, and T-MIRA of each order, rank and mapping; ours and as printed, and single choices.
 
@@ -72,7 +72,7 @@ def methods(
     """
     common: dict[str, Any] = {"max_iter": epochs, "seed": seed}
     rerankers: list[Method] = []
-    wanted: list[tuple[str, dict[str, Any], str]] = [("ours", {}, ""), ("printed", PRINTED, " printed")]
+    wanted: list[tuple[Arm, dict[str, Any], str]] = [("ours", {}, ""), ("printed", PRINTED, " printed")]
 
     def tensor(name: str, arm: str, order: int, rank: int, mapping: FeatureMapping, **how: Any) -> None:
         models = [TensorMIRA(rank, order=order, mapping=mapping, C=C, **common, **how) for C in STEPS]

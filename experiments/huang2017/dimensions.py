@@ -64,7 +64,7 @@ def evaluate(cases: Sequence[Labelled], split: Split, *, ranks: tuple[int, ...],
         choice = None
         for candidate in candidates:
             X = candidate.encode(texts)
-            one = choose([(candidate.settings, candidate)], lambda _, X=X: X, y, RULE, inner)
+            one = choose([(candidate.settings, X)], lambda X: X, y, RULE, inner)._replace(candidate=candidate)
             tried[candidate.settings["rank"]] = max(one.score, tried.get(candidate.settings["rank"], 0.0))
             choice = one if choice is None or one.score > choice.score else choice
         assert choice is not None, "candidates are never none"

@@ -106,7 +106,7 @@ def _figure4(facts: Facts) -> list[str]:
     columns: list[Column] = [("filters", "filters"), ("samples", "samples", ",")]
     for name, called in (("cumulants", "cumulants"), ("alternation", "alternating")):
         for key, how in (("error", ".5f"), ("unexplained", ".1e"), ("seconds", ".2f")):
-            columns.append((f"{key}, {called} ↓", lambda row, name=name, key=key: row[name][key], how))
+            columns.append((f"{key}, {called} ↓", partial(_of_method, name, key), how))
     found = facts["exponents"]
     about = "Medians over problems; each method has ten starts, of which it keeps the best by its own objective."
     power = [f"{name} {certain(found[name])}" for name in found]
@@ -117,6 +117,10 @@ def _figure4(facts: Facts) -> list[str]:
         "",
         f"Time grows as a power of the filters: {', '.join(power)}.",
     ]
+
+
+def _of_method(name: str, key: str, row: Facts) -> Any:
+    return row[name][key]
 
 
 def _fourth(rows: list[Facts]) -> list[str]:

@@ -120,7 +120,7 @@ def initial_factors(init: Start, sizes: Sequence[int], H: int, rng: np.random.Ge
 
     Equal entries make all components alike until the updates reach them one after another. Zeros would stay zero.
     """
-    draw: dict[Start, Callable[[tuple[int, int]], NDArray[np.float64]]] = {
+    draw: dict[Start, Callable[[tuple[int, int]], Any]] = {
         "signs": partial(rng.choice, [-1.0, 1.0]),
         "uniform": rng.random,
         "equal": np.ones,
