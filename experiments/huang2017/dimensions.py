@@ -102,6 +102,6 @@ def _means(texts: Texts, words: Embedding, ranks: tuple[int, ...]) -> Iterator[C
 
 
 def _convolutional(texts: Texts, words: Embedding, ranks: tuple[int, ...]) -> Iterator[Candidate]:
-    model = ConvolutionalSentences(1, length=4, words=words, starts=3, seed=0).fit(texts)
+    model = ConvolutionalSentences(1, length=4, words=words, starts=1, seed=0).fit(texts)
     for rank, pooling in product(ranks, (POOLINGS[0], POOLINGS[2])):
         yield Candidate({"rank": rank, **pooling}, partial(first, changed(model, pooling), rank))

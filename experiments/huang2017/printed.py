@@ -86,7 +86,7 @@ def one_mode(C: Array, g: Array, h: Array, variant: Variant) -> tuple[Array, Arr
     columns = unshifted(np.moveaxis(M, 1, -1))  # (K, L, shifts, n)
     norms = np.linalg.norm(columns, axis=-1)
     if variant.projection == "singular vector":
-        f = np.linalg.svd(columns)[2][..., 0, :]
+        f = np.linalg.eigh(np.swapaxes(columns, -1, -2) @ columns)[1][..., -1]
         return f, np.einsum("klpn,kln->klp", columns, f)
     if variant.projection == "step 12":
         return np.ones_like(g), norms  # a sum divided by itself
@@ -94,16 +94,20 @@ def one_mode(C: Array, g: Array, h: Array, variant: Variant) -> tuple[Array, Arr
 
 
 def decompose(C: Array, number: int, variant: Variant, *, sweeps: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Run algorithm 3 on tensors (K, n, n, n); return filters, and the share of each tensor that is not explained."""
+    """Run algorithm 3 on tensors (K, n, n, n); return unit filters, and the share of each tensor that is not explained.
+
+    Theorem A.1 leaves out that its means are to be scaled to norm one. If Psi has full rank, the norm changes only the
+    weights.
+    """
     factors = list(rng.standard_normal((3, len(C), number, C.shape[1])))
     factors = [f / np.linalg.norm(f, axis=-1, keepdims=True) for f in factors]
-    for _ in range(sweeps):
+    for _ in range(1 if variant.projection == "step 12" else sweeps):  # constants stay as they are
         for mode in range(3):
             g, h = factors[(mode + 1) % 3], factors[(mode + 2) % 3]
             factors[mode], weights = one_mode(C, g, h, variant)
     f, g, h = factors
     left = ((C - compose([g, h, f], weights)) ** 2).sum(axis=(1, 2, 3)) / (C**2).sum(axis=(1, 2, 3))
-    return f, left
+    return f / np.maximum(np.linalg.norm(f, axis=-1, keepdims=True), 1e-300), left
 
 
 def templates(texts: Sequence[Sentence], words: Embedding, filters: int, length: int, variant: Variant) -> Array:
