@@ -44,13 +44,11 @@ def _medians(stage: Facts) -> Facts:
 
 
 def _variants(facts: Facts) -> list[Facts]:
-    """Return the share of planted cases that each variant recovers, and how many more than the one before it."""
+    """Return the share of planted cases that each variant recovers, and how many more than the first."""
     lines = []
     for case, found in facts.items():
         shown: dict[str, Figure] = {}
-        for variant, (one, best) in found.items():
-            if variant == "stage_seconds":
-                continue
+        for variant, (one, best) in ((name, rates) for name, rates in found.items() if name != "stage_seconds"):
             rows = np.stack([np.array(best, float), np.ones(len(best))], axis=1)
             shown[variant] = Figure(variant, rows, len(best), len(best))
             low, high = shown[variant].interval()
