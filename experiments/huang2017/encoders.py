@@ -68,7 +68,7 @@ def encoders(texts: Texts, grid: Grid, seed: int) -> dict[str, Callable[[], Iter
     shared = (texts, grid, ranks, seed)
     return {
         "convolutional": partial(_convolutional, *shared, embeddings),
-        "convolutional, as printed": partial(_printed, *shared),
+        "convolutional, one-hot words": partial(_printed, *shared),
         "moments of words": partial(_means, *shared, embeddings, POOLINGS[0]),
         "mean of words": partial(_means, *shared, embeddings, {}),
         "SIF": partial(_sif, *shared, embeddings),

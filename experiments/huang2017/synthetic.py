@@ -31,7 +31,7 @@ METHODS: dict[Method, dict[str, Any]] = {
     "joint, averaging": {"projection": "average"},
     "one by one, averaging": {"projection": "average", "joint": False},
 }
-"""Ours, the printed algorithm, and the authors' program."""
+"""Ours, that of theorem A.1, and the program of the authors; all with the corrected Psi."""
 BLOCK = 10_000
 """Samples drawn at a time, so that a million take no more memory."""
 
