@@ -237,9 +237,10 @@ def test_words_in_common_count_both_ways():
 def test_dimensions_are_chosen_on_training_data():
     """Every method has a number of components of those given, and a held-out accuracy for each."""
     cases = sentences(120)
-    found = dimensions.evaluate(
-        cases, labelled.folds(np.array([c.label for c in cases]), 3, 0)[0], ranks=(2, 4), seed=0
-    )
+    split = labelled.folds(np.array([case.label for case in cases]), 3, 0)[0]
+    found = {}
+    for kind in dimensions.KINDS:
+        found |= dimensions.evaluate(kind, cases, split, ranks=(2, 4), seed=0)
     assert set(found["as printed"]["held_out"]) == {2, 4}
     assert all(line["settings"]["rank"] in {2, 4} for line in found.values() if "held_out" in line)
     assert all(len(line["right"]) == 40 for line in found.values())

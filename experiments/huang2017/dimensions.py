@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.huang2017.choosing import BAYES, CLASSES, FEW, choose
+from experiments.huang2017.choosing import BAYES, CLASSES, FEW, Choice, choose
 from experiments.huang2017.encoders import POOLINGS, Candidate, changed, first
 from experiments.huang2017.labelled import folds, joined, judged
 from experiments.huang2017.printed import Variant, embeddings, templates
@@ -42,42 +42,56 @@ SHARE = 0.1
 """Scale of vectors beside naive Bayes features."""
 
 
-def evaluate(cases: Sequence[Labelled], split: Split, *, ranks: tuple[int, ...], seed: int) -> dict[str, Any]:
-    """Train every method on one part and test it on the other, with k chosen on a fifth of the first."""
+KINDS = {
+    "as printed": ("one-hot", "step 12"),
+    "printed, Psi and step 12 corrected": ("one-hot", "theorem A.1"),
+    "one-hot words, no filters": ("one-hot", "means"),
+    "convolutional": ("ppmi-svd", "convolutional"),
+    "mean of words": ("ppmi-svd", "means"),
+}
+"""Word vectors, and what is made of them."""
+
+
+def evaluate(
+    kind: str, cases: Sequence[Labelled], split: Split, *, ranks: tuple[int, ...], seed: int
+) -> dict[str, dict[str, Any]]:
+    """Train one kind of vectors on one part and test it on the other, with k chosen on a fifth of the first.
+
+    Naive Bayes features are tested alone, and beside the printed vectors.
+    """
     train, test = ([cases[at] for at in part] for part in split)
     texts, others = ([case.words for case in part] for part in (train, test))
     y, z = (np.array([case.label for case in part]) for part in (train, test))
     inner = folds(y, 5, seed)[:1]
     corpus = corpus_of(texts, min_count=2)
     ranks = tuple(rank for rank in ranks if rank < len(corpus.vocabulary))
-    one_hot, ppmi = (vectors_of(corpus, words, rank=ranks[-1], seed=seed) for words in ("one-hot", "ppmi-svd"))
-    kinds = {
-        "as printed": _printed(texts, one_hot, ranks, Variant()),
-        "printed, Psi and step 12 corrected": _printed(texts, one_hot, ranks, Variant("corrected", "theorem A.1")),
-        "one-hot words, no filters": _means(texts, one_hot, ranks),
-        "convolutional": _convolutional(texts, ppmi, ranks),
-        "mean of words": _means(texts, ppmi, ranks),
-    }
-    results, F = {}, LogCountRatio().fit(texts, y)
-    for name, candidates in kinds.items():
-        tried: dict[int, float] = {}
-        choice = None
-        for candidate in candidates:
-            X = candidate.encode(texts)
-            one = choose([(candidate.settings, X)], lambda X: X, y, RULE, inner)._replace(candidate=candidate)
-            tried[candidate.settings["rank"]] = max(one.score, tried.get(candidate.settings["rank"], 0.0))
-            choice = one if choice is None or one.score > choice.score else choice
-        assert choice is not None, "candidates are never none"
-        X, Z = choice.candidate.encode(texts), choice.candidate.encode(others)
-        results[name] = {**judged(RULE, choice.settings, X, y, Z, z), "held_out": tried}
-        if name == "as printed":
-            scale = X.std(axis=0) + 1e-9
-            G, H = (
-                joined(F.transform(some), (V - X.mean(axis=0)) / scale, SHARE) for some, V in ((texts, X), (others, Z))
-            )
-            results["NB features, as printed"] = judged(BAYES, {"C": 0.3}, G, y, H, z)
-    results["NB features"] = judged(BAYES, {"C": 0.3}, F.transform(texts), y, F.transform(others), z)
+    source, made = KINDS[kind]
+    words = vectors_of(corpus, source, rank=ranks[-1], seed=seed)  # type: ignore[arg-type]
+    tried: dict[int, float] = {}
+    best: Choice | None = None
+    for candidate in _candidates(made, texts, words, ranks):
+        X = candidate.encode(texts)
+        one = choose([(candidate.settings, X)], lambda X: X, y, RULE, inner)._replace(candidate=candidate)
+        tried[candidate.settings["rank"]] = max(one.score, tried.get(candidate.settings["rank"], 0.0))
+        best = one if best is None or one.score > best.score else best
+    assert best is not None, "candidates are never none"
+    X, Z = best.candidate.encode(texts), best.candidate.encode(others)
+    results = {kind: {**judged(RULE, best.settings, X, y, Z, z), "held_out": tried}}
+    if kind == "as printed":
+        bayes, scale = LogCountRatio().fit(texts, y), X.std(axis=0) + 1e-9
+        F, G = bayes.transform(texts), bayes.transform(others)
+        both = (joined(features, (V - X.mean(axis=0)) / scale, SHARE) for features, V in ((F, X), (G, Z)))
+        results["NB features"] = judged(BAYES, {"C": 0.3}, F, y, G, z)
+        results["NB features, as printed"] = judged(BAYES, {"C": 0.3}, next(both), y, next(both), z)
     return results
+
+
+def _candidates(made: str, texts: Texts, words: Embedding, ranks: tuple[int, ...]) -> Iterator[Candidate]:
+    if made == "means":
+        return _means(texts, words, ranks)
+    if made == "convolutional":
+        return _convolutional(texts, words, ranks)
+    return _printed(texts, words, ranks, Variant() if made == "step 12" else Variant("corrected", "theorem A.1"))
 
 
 def _printed(texts: Texts, words: Embedding, ranks: tuple[int, ...], variant: Variant) -> Iterator[Candidate]:

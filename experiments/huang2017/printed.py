@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SWEEPS = 100
+SWEEPS = 30
 """Sweeps of algorithm 3."""
 Projection = Literal["step 12", "theorem A.1", "singular vector"]
 
@@ -125,6 +125,7 @@ def embeddings(f: Array, words: Embedding, texts: Sequence[Sentence], pool: int)
         y = words.vectors[block.rows].astype(float).T
         if len(block.rows):
             y = np.pad(y, ((0, 0), (0, max(0, f.shape[-1] - y.shape[1]))))  # templates are not longer than a sentence
-            kept = -np.sort(-deconvolve(f, y).reshape(len(f), -1), axis=1)[:, :pool]
-            vectors[at, :, : kept.shape[1]] = kept
+            on = y.any(axis=1)  # without signal there are no activations
+            kept = -np.sort(-deconvolve(f[on], y[on]).reshape(on.sum(), f.shape[1] * y.shape[1]), axis=1)[:, :pool]
+            vectors[at, on, : kept.shape[1]] = kept
     return vectors

@@ -164,9 +164,14 @@ def _dimensions(run: Run[Settings], *, name: str) -> Stages:
         "seed": settings.seed,
         "ranks": settings.dimensions,
     }
+    facts: Facts = {}
     for number, split in enumerate(labelled.folds(labels, settings.folds, settings.seed)):
-        make = partial(dimensions.evaluate, cases, split, ranks=settings.dimensions, seed=settings.seed)
-        yield Stage(f"fold {number}", {**made_of, "fold": number}, _quiet(make))
+        for kind in dimensions.KINDS:
+            how: dict[str, Any] = {"ranks": settings.dimensions, "seed": settings.seed}
+            make = _quiet(partial(dimensions.evaluate, kind, cases, split, **how))
+            found = yield Stage(f"fold {number}, {kind}", {**made_of, "fold": number}, make)
+            facts.setdefault(str(number), {}).update({k: v for k, v in found.items() if k != "stage_seconds"})
+    return facts
 
 
 def _labelled(run: Run[Settings], *, name: str) -> Stages:
