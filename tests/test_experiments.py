@@ -231,7 +231,7 @@ def test_a_finished_run_is_kept(name, tmp_path, monkeypatch):
     report = (out / "report.md").read_text(encoding="utf-8")
     assert [text for text in texts if text not in report] == []
     facts = json.loads((out / "report.json").read_text())
-    assert bool([*out.glob("*.png")]) == (name in {"bouchard2015", "syntax", "cao2014"})
+    assert bool([*out.glob("*.png")]) == (name in {"bouchard2015", "syntax", "cao2014", "huang2017"})
     stages = {path: path.stat().st_mtime_ns for path in out.rglob("*.json") if path.name != "report.json"}
     again = run(name, out, *options, "--json")
     assert json.loads(again.stdout) == facts

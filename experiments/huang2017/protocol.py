@@ -117,7 +117,7 @@ def _printed(run: Run[Settings]) -> Stages:
 def _figure4(run: Run[Settings]) -> Stages:
     """Measure errors by sweep, and times by the number of filters and of samples, with equal numbers of starts."""
     settings = run.settings
-    sizes = {(L, FEW) for L in settings.filters} | {(2, number) for number in (FEW // 4, FEW * 4)}
+    sizes = {(L, FEW) for L in (1, 2, *settings.filters)} | {(2, number) for number in (FEW // 4, FEW * 4)}
     for L, number in sorted(sizes):
         made_of = {"trials": settings.trials, "sweeps": settings.sweeps, "seed": settings.seed, "starts": STARTS}
         yield Stage(f"{L} filters, {number} samples", made_of, partial(_curves, settings, L, number))
