@@ -55,9 +55,20 @@ def test_methods():
         assert len(found["training"]) == len(found["held_out"]) >= found["epochs"]
     assert names == [
         *("perceptron", "MIRA", "T-MIRA 2 1 guided", "T-MIRA 2 2 guided", "T-MIRA 2 1 sequential"),
-        *("T-MIRA 2 2 sequential", "perceptron published", "MIRA published"),
-        *("T-MIRA 2 1 published", "T-MIRA 2 2 published"),
+        *("T-MIRA 2 2 sequential", "perceptron printed", "MIRA printed", "T-MIRA 2 1 guided printed"),
+        *("T-MIRA 2 2 guided printed", "T-MIRA 2 1 sequential printed", "T-MIRA 2 2 sequential printed"),
     ]
+
+
+def test_figures_by_epoch_are_of_fits_of_as_many_epochs():
+    """After each epoch the counts are those of a model that ends there, whatever was best on the development lists."""
+    data = lists(sentences=(40, 20, 20))
+    model = compared.methods(**small())[1].models[0]
+    curves = compared.by_epoch(model, data)
+    for epochs in (1, 3):
+        fitted = model.set_params(max_iter=epochs).fit(data.train.groups)
+        assert curves["train"][epochs - 1] == compared.sums(data.train, fitted.rerank(data.train.groups))
+        assert curves["test"][epochs - 1] == compared.sums(data.test, fitted.rerank(data.test.groups))
 
 
 def test_figures_of_counts():
@@ -108,14 +119,21 @@ def penn(out, *options):
 def test_differences_are_of_the_methods_chosen_on_development_lists(tmp_path, monkeypatch):
     """The difference is that of the mean figures over seeds; T-MIRA is the best of its kinds by seed."""
     monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(sentences=(30, 12, 12)), {"features": 64}))
-    facts = penn(tmp_path, "--shares", "0.5,1", "--seeds", "2")
+    facts = penn(tmp_path, "--shares", "0.5,1", "--seeds", "2", "--arms", "ours,printed")
     rows = facts["rows"]
-    assert len(rows) == (2 + 1) * 7
+    assert len(rows) == (2 + 1) * 8
+    assert {line["name"] for line in facts["epochs"] if "test_gap" in line} == {
+        *("T-MIRA 2 1 guided", "T-MIRA 2 1 guided printed")
+    }
     gap = next(one for one in facts["differences"] if (one["share"], one["other"]) == (0.5, "MIRA"))
     mira = np.mean([row["figure"] for row in rows if (row["name"], row["share"]) == ("MIRA", 0.5)])
     best = [
         max(
-            (row for row in rows if (row["seed"], row["share"]) == (seed, 0.5) and "T-MIRA" in row["name"]),
+            (
+                row
+                for row in rows
+                if (row["seed"], row["share"], row["arm"]) == (seed, 0.5, "ours") and "T-MIRA" in row["name"]
+            ),
             key=lambda row: row["held_out_figure"],
         )["figure"]
         for seed in (0, 1)
@@ -127,8 +145,10 @@ def test_differences_are_of_the_methods_chosen_on_development_lists(tmp_path, mo
 def test_folds_of_all_lists(tmp_path, monkeypatch):
     """Every method is judged with all sentences, and tables are of what all folds add up to."""
     monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(sentences=(30, 12, 12)), {"features": 64}))
-    facts = penn(tmp_path / "out", "--shares", "0.5,1", "--mappings", "guided", "--folds", "3", "--seeds", "1")
-    assert len(facts["rows"]) == 3 * 2 * 6
+    facts = penn(
+        tmp_path / "out", "--shares", "0.5,1", "--mappings", "guided", "--folds", "3", "--seeds", "1", "--arms", "ours"
+    )
+    assert len(facts["rows"]) == 3 * 2 * 3
     gap = next(row for row in facts["differences"] if (row["share"], row["other"]) == (1, "MIRA"))
     sums = {
         name: np.sum([row["test"] for row in facts["rows"] if (row["name"], row["share"]) == (name, 1)], axis=0)
@@ -153,14 +173,14 @@ def test_other_lists_are_learned_from_anew(tmp_path, monkeypatch):
     assert again == figures(tmp_path / "two", "--seeds", "1", "--seed", "1")
 
 
-def test_orders_are_compared_without_what_is_published():
-    """It has one order and one mapping, which would have more models to choose from than others."""
-    names = ["MIRA published", "T-MIRA 2 1 guided", "T-MIRA 3 2 guided", "T-MIRA 2 1 published"]
-
-    def chosen(place, wanted):
-        return [at for at, name in enumerate(names) if protocol._like(place, wanted)(name)]
-
-    assert chosen(1, 2) == [1]
-    assert chosen(2, 1) == [1]
-    assert chosen(-1, "published") == [3]
-    assert chosen(0, "T-MIRA") == [1, 2, 3]
+def test_arms_are_compared_each_by_itself():
+    """Orders and ranks of one arm are compared with those of the same arm, and single choices with what they change."""
+    pairs = [*protocol._pairs(protocol.Settings(orders=(2, 3), ranks=(1, 2)))]
+    assert ({"arm": "printed", "kind": "T-MIRA", "order": 2}, {"arm": "printed", "kind": "T-MIRA", "order": 3}) in pairs
+    named = [tuple(map(protocol._called, pair)) for pair in pairs]
+    assert ("MIRA printed", "perceptron printed") in named
+    assert ("averaged", "T-MIRA order 2 rank 2 guided printed") in named
+    assert ("init equal", "T-MIRA order 2 rank 2 guided") in named
+    rows = [{"seed": 0, "arm": arm, "order": 2, "held_out_figure": 0.5, "choice": [arm]} for arm in ("ours", "printed")]
+    assert protocol._chosen(rows, {"arm": "printed", "order": 2}) == [["printed"]]
+    assert protocol._chosen(rows, {"arm": "printed", "order": 3}) == []

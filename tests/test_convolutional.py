@@ -92,14 +92,21 @@ def test_deconvolution_is_the_pseudo_inverse(case, more):
 
 @given(st.integers(0, 999), st.integers(1, 3), st.integers(1, 4))
 def test_cumulants_are_central_moments(seed, K, n):
-    """However patches are divided."""
+    """However patches are divided; from the fourth the products of covariances of the three pairings are taken."""
     x = np.random.default_rng(seed).poisson(1.5, (K, 30, n)) + 5.0
-    moments = Moments.empty(K, n)
-    moments.add(x[:, :11])
-    moments.add(x[:, 11:])
-    assert moments.number == 30
     z = x - x.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(moments.cumulant(), np.einsum("kia,kib,kic->kabc", z, z, z) / 30, atol=1e-8)
+    c = np.einsum("kia,kib->kab", z, z) / 30
+    pairings = sum(np.einsum(f"k{one},k{two}->kabcd", c, c) for one, two in (("ab", "cd"), ("ac", "bd"), ("ad", "bc")))
+    expected = {
+        3: np.einsum("kia,kib,kic->kabc", z, z, z) / 30,
+        4: np.einsum("kia,kib,kic,kid->kabcd", z, z, z, z) / 30 - pairings,
+    }
+    for order, cumulant in expected.items():
+        moments = Moments.empty(K, n, order=order)
+        moments.add(x[:, :11])
+        moments.add(x[:, 11:])
+        assert moments.number == 30
+        np.testing.assert_allclose(moments.cumulant(), cumulant, atol=1e-7)
 
 
 def test_cumulants_of_known_distributions():
@@ -189,6 +196,36 @@ def test_composition_is_the_sum_over_shifts():
         for p in range(4)
     )
     np.testing.assert_allclose(compose([f, g, h], w)[0], expected)
+    weighed = compose([f, g, h, np.ones_like(f)], w)[0]  # the fourth mode sums over shifts
+    np.testing.assert_allclose(weighed[..., 0], expected)
+    np.testing.assert_allclose(weighed, np.repeat(weighed[..., :1], 4, axis=-1))
+
+
+@pytest.mark.parametrize("signs", [1, -1])
+def test_filters_of_fourth_cumulants_are_found(signs):
+    """Up to sign; weights of flat distributions are negative. The error is that of the tensor of what is found."""
+    f, weights = planted(10, 2, half=True, seed=1)
+    C = compose([f] * 4, signs * weights)
+    found = find_filters(C, 2, support=5, starts=3, seed=0)
+    assert worst_match(found.filters[0], f[0]) > 0.99
+    assert found.error[0] == pytest.approx(
+        ((C - compose([found.filters] * 4, found.weights)) ** 2).sum() / (C**2).sum(), abs=1e-9
+    )
+    assert np.sign(found.weights.sum()) == signs
+
+
+def test_symmetric_activations_need_the_fourth_order():
+    """Third cumulants of Laplace activations are noise; from fourth cumulants their filter is found."""
+    rng = np.random.default_rng(0)
+    f, _ = planted(8, 1, half=True, seed=2)
+    errors = {}
+    w = np.zeros((50_000, 1, 8))
+    w[..., :4] = rng.laplace(size=(50_000, 1, 4))
+    for order in (3, 4):
+        moments = Moments.empty(1, 8, order=order)
+        moments.add(convolve(f[0], w).sum(axis=1)[None])
+        errors[order] = 1 - worst_match(find_filters(moments.cumulant(), 1, support=4, seed=0).filters[0], f[0])
+    assert errors[4] < 0.01 < errors[3]
 
 
 @pytest.mark.filterwarnings(

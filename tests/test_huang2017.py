@@ -8,11 +8,12 @@ import pytest
 
 from experiments import data
 from experiments.data.sentences import Compared, Labelled
-from experiments.huang2017 import labelled, paired, protocol, synthetic
+from experiments.huang2017 import dimensions, labelled, paired, printed, protocol, synthetic
 from experiments.huang2017.choosing import CLASSES, SCORES, Rule, choose
 from experiments.huang2017.encoders import Grid, encoders
 from experiments.huang2017.tables import figures
 from polyadic import InputError
+from polyadic.embedding import Embedding
 from polyadic.metrics.figures import correlation
 
 GOOD, BAD = ["good", "fine", "great", "lovely"], ["bad", "poor", "awful", "dull"]
@@ -83,6 +84,68 @@ def test_recovery_is_a_share():
     )
     assert ours == 1
     assert theirs in {0, 1 / 3}
+
+
+def slow_mode(C, g, h):
+    """Algorithm 4 for one tensor with dense matrices, step by step as printed; steps 12 and theorem A.1."""
+    L, n = g.shape
+    U = np.exp(2j * np.pi * np.outer(range(n), range(n)) / n) / np.sqrt(n)
+    cir = [[np.array([[f[(i - j) % n] for j in range(n)] for i in range(n)]) for f in x] for x in (g, h)]
+    G, H = (np.hstack(x) for x in cir)
+    psi = np.zeros((L * n, L * n), complex)
+    for j in range(L):
+        for k in range(L):
+            diagonal = np.conj(np.fft.fft(g[j]) * np.fft.fft(h[j])) * np.fft.fft(g[k]) * np.fft.fft(h[k])
+            psi[j * n : (j + 1) * n, k * n : (k + 1) * n] = np.diag(diagonal)
+    every = np.kron(np.eye(L), U)
+    rows = np.stack([np.diag(H.T @ C[m] @ G) for m in range(n)])
+    M = (rows @ every @ np.linalg.pinv(psi, rcond=1e-10) @ every.conj().T).real
+    f = np.zeros((L, n))
+    for k in range(L):
+        block = M[:, k * n : (k + 1) * n]
+        for p in range(n):
+            inside = [(i, j) for i in range(n) for j in range(n) if (i - j) % n == p]
+            f[k, p] = sum(block[i, j] / np.linalg.norm(block[:, j]) for i, j in inside) / len(inside)
+    return f
+
+
+def test_the_printed_update_is_the_printed_one():
+    """With the product of spectra as Psi and theorem A.1 it is that of dense matrices; step 12 makes constants."""
+    rng = np.random.default_rng(0)
+    x, (g, h) = rng.standard_normal((5, 20)), rng.standard_normal((2, 2, 5))
+    C = np.einsum("ai,bi,ci->abc", x, x, x)  # symmetric, as a cumulant is
+    f, _ = printed.one_mode(C[None], g[None], h[None], printed.Variant("printed", "theorem A.1"))
+    np.testing.assert_allclose(f[0], slow_mode(C, g, h), atol=1e-7)
+    f, _ = printed.one_mode(C[None], g[None], h[None], printed.Variant())
+    np.testing.assert_array_equal(f, 1)
+
+
+def test_what_is_corrected_makes_the_difference():
+    """Corrected, one planted filter is found and its tensor explained; as printed it is not."""
+    C, f = synthetic.planted_tensor(synthetic.Case(6, 1, True, False), 0)
+    rng = np.random.default_rng(0)
+    errors = {
+        v: synthetic.filter_error(printed.decompose(C, 1, v, sweeps=60, rng=rng)[0][0], f) for v in printed.VARIANTS
+    }
+    assert errors[printed.Variant("corrected", "singular vector")] < 1e-3 < errors[printed.Variant()]
+
+
+def test_sentence_vectors_are_those_of_algorithm_2():
+    """Hand-worked: a template (1, 0) of an indicator; its pseudo-inverse leaves signals as they are."""
+    words = Embedding(["a", "b"], np.eye(2, dtype=np.float32))
+    found = printed.embeddings(np.array([[[1.0, 0.0]], [[2.0, 0.0]]]), words, [["a", "b", "a"], ["b"], []], 2)
+    np.testing.assert_allclose(found, [[[1, 1], [0.5, 0]], [[0, 0], [0.5, 0]], [[0, 0], [0, 0]]], atol=1e-6)
+
+
+def test_both_methods_have_equal_starts():
+    """More starts explain more; both keep the start that explains most; times are of all starts."""
+    problem = synthetic.planted(2, 4, 0)
+    for method in (synthetic.by_alternation, synthetic.by_sweep):
+        one, three = (method(problem, 300, sweeps=20, starts=starts) for starts in (1, 3))
+        assert three["unexplained"] <= one["unexplained"]
+        assert [point["sweep"] for point in one["curve"]] == [1, 2, 4, 8, 16, 20]
+    errors = synthetic.fourth_order(1, 4, samples=20_000, starts=2, seed=0)
+    assert errors["4"] < 0.02
 
 
 # ---- choosing
@@ -170,6 +233,19 @@ def test_words_in_common_count_both_ways():
     np.testing.assert_allclose(found, [[1 / 2, 2 / 3, 1], [1 / 2, 2 / 3, 1], [0, 0, 1]])
 
 
+@pytest.mark.slow
+def test_dimensions_are_chosen_on_training_data():
+    """Every method has a number of components of those given, and a held-out accuracy for each."""
+    cases = sentences(120)
+    split = labelled.folds(np.array([case.label for case in cases]), 3, 0)[0]
+    found = {}
+    for kind in dimensions.KINDS:
+        found |= dimensions.evaluate(kind, cases, split, ranks=(2, 4), seed=0)
+    assert set(found["as printed"]["held_out"]) == {2, 4}
+    assert all(line["settings"]["rank"] in {2, 4} for line in found.values() if "held_out" in line)
+    assert all(len(line["right"]) == 40 for line in found.values())
+
+
 # ---- figures
 
 
@@ -225,11 +301,13 @@ def planted(monkeypatch):
     monkeypatch.setattr(data, "paraphrases", lambda part, root: pairs(20, seed=len(part + str(root))))
     monkeypatch.setattr(data, "sts2012", sts2012)
     monkeypatch.setattr(synthetic, "CASES", synthetic.CASES[:1])
+    monkeypatch.setattr(protocol, "FEW", 100)
     monkeypatch.setattr(protocol, "STARTS", 2)
     monkeypatch.setattr(protocol, "OWN", own)
     for name in ("CLASSES", "SCORES"):
         monkeypatch.setattr(protocol, name, getattr(protocol, name)._replace(strengths=(0.01,)))
     few = {"grid": replace(TINY, ranks=(2,)), "samples": (500,), "filters": (1,), "tries": 1, "sweeps": 4}
+    few["dimensions"] = (2, 4)
     made = protocol.Settings.given
     monkeypatch.setattr(protocol.Settings, "given", classmethod(lambda _, options: made({**few, **options})))
 

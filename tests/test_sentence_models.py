@@ -498,18 +498,25 @@ def test_a_fit_that_fails_leaves_no_half_of_a_model():
         model.transform(TEXTS)
 
 
-def test_a_planted_filter_is_learned():
-    """A run of words that comes again and again is the filter of its coordinate, from its first word on."""
+@pytest.mark.parametrize("order", [3, 4])
+def test_a_planted_filter_is_learned(order):
+    """A run of words that comes again and again is the filter of its coordinate, from its first word on.
+
+    If its opposite comes as often, fourth cumulants find it, up to sign.
+    """
     rng = np.random.default_rng(0)
-    values = {"one": 2.0, "two": 1.0, "three": -1.5, **{f"noise{k}": x for k, x in enumerate(rng.normal(0, 0.1, 30))}}
+    run = {"one": 2.0, "two": 1.0, "three": -1.5}
+    values = {**run, **{f"un{word}": -x for word, x in run.items()}}
+    values |= {f"noise{k}": x for k, x in enumerate(rng.normal(0, 0.1, 30))}
     noise = [word for word in values if word.startswith("noise")]
     texts = []
     for _ in range(600):
         words = list(rng.choice(noise, 12))
         at = rng.integers(0, 9)
-        texts.append([*words[:at], "one", "two", "three", *words[at + 3 :]])
+        sign = "un" if order == 4 and len(texts) % 2 else ""
+        texts.append([*words[:at], *(f"{sign}{word}" for word in run), *words[at + 3 :]])
     vectors = Embedding(list(values), np.array(list(values.values()))[:, None])
-    model = ConvolutionalSentences(1, length=6, words=vectors, seed=0).fit(texts)
+    model = ConvolutionalSentences(1, length=6, words=vectors, order=order, seed=0).fit(texts)
     planted = np.array([2.0, 1.0, -1.5]) / np.linalg.norm([2.0, 1.0, -1.5])
     assert np.abs(model.filters_[0, 0, :3] @ planted) > 0.98
     assert model.number_ == 600 * 7

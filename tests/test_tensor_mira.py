@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from experiments.cao2014.compared import PUBLISHED
+from experiments.cao2014.compared import PRINTED
 from polyadic import MIRA, InputError, QueryGroups, RankingPerceptron, TensorMIRA
 from polyadic.core.solvers.run import run
 from polyadic.ranking import kernels as loops
@@ -20,11 +20,11 @@ from polyadic.ranking.passive_aggressive import Linear, Multilinear, passive_agg
 from polyadic.ranking.tensor_mira import (
     greedy_factors,
     guided_order,
+    initial_factors,
     mapped,
     mapped_spectrum,
     mode_sizes,
     places,
-    random_sign_factors,
     tensor_norm,
 )
 from strategies import tries
@@ -116,14 +116,14 @@ class TensorTwin:
 
 
 def test_settings_of_the_paper_are_its_algorithm():
-    """One epoch of a perceptron places features; vectors of signs then step in turn, and the last stay."""
+    """One epoch of a perceptron places features; equal entries then step in turn, and the last stay."""
     groups = made(2, lists=60)
     how = {"C": 0.02, "max_iter": 1, "shuffle": False, "seed": 3}
-    model = TensorMIRA(2, **how, **PUBLISHED).fit(groups)
+    model = TensorMIRA(2, **how, **PRINTED).fit(groups)
     v = perceptron_twin(groups, 1)[0]
     sizes = mode_sizes(24, 2)
     assert np.array_equal(model.place_, places("guided", 24, sizes, v=v))
-    start = random_sign_factors(sizes, 2, np.random.default_rng(3).spawn(1)[0])
+    start = initial_factors("equal", sizes, 2, np.random.default_rng(3).spawn(1)[0])
     slow = TensorTwin(start, model.place_, C=0.02, updates="fixed", cap="scaled", augmented=False)
     slow.learn(groups, [range(4)] * 60)
     for mine, theirs in zip(model.factors_, slow.factors, strict=True):
@@ -139,7 +139,7 @@ def learner(groups, *, D=2, H=2, seed=0, **how):
     rng = np.random.default_rng(seed)
     place = places("random", V, SIZES[D], seed=seed)
     start = [
-        w * rng.uniform(0.5, 1.5, w.shape) for w in random_sign_factors(SIZES[D], H, rng)
+        w * rng.uniform(0.5, 1.5, w.shape) for w in initial_factors("signs", SIZES[D], H, rng)
     ]  # no two scores are equal
     return Multilinear(start, place, rng=rng, **{"C": 0.1, "averaged": False} | how), start, place
 
@@ -382,7 +382,7 @@ def test_features_in_another_order(mapping):
     def weights(lists, surrogate):
         sizes = mode_sizes(24, 2)
         place = places(mapping, 24, sizes, v=surrogate)
-        start = random_sign_factors(sizes, 2, np.random.default_rng(0))
+        start = initial_factors("signs", sizes, 2, np.random.default_rng(0))
         model = Multilinear(start, place, C=0.1, rng=np.random.default_rng(0))
         return run(passive_aggressive([lists], model), max_iter=3).factors[0]
 
@@ -440,7 +440,7 @@ def test_means_take_little_room(D):
     V = 1_000_000
     sizes = mode_sizes(V, D)
     model = Multilinear(
-        random_sign_factors(sizes, 3, np.random.default_rng(0)), np.arange(V), C=0.1, rng=np.random.default_rng(0)
+        initial_factors("signs", sizes, 3, np.random.default_rng(0)), np.arange(V), C=0.1, rng=np.random.default_rng(0)
     )
     start = weights_by(model.parts(model.F), np.arange(V))
     tracemalloc.start()
@@ -466,10 +466,15 @@ def test_cells_are_sums_of_products(D):
 def test_starts_have_unit_norm(sizes):
     """Random signs are of one size in a mode, the tensor has norm 1; of a matrix components are singular vectors."""
     rng = np.random.default_rng(0)
-    start = random_sign_factors(sizes, 3, rng)
+    start = initial_factors("signs", sizes, 3, rng)
     assert np.linalg.norm(dense_tensor(start)) == pytest.approx(1)
     assert tensor_norm(start) == pytest.approx(1)
     assert all(np.ptp(np.abs(w)) < 1e-12 for w in start)
+    equal, drawn = (dense_tensor(initial_factors(init, sizes, 3, rng)) for init in ("equal", "uniform"))
+    np.testing.assert_allclose(equal, math.prod(sizes) ** -0.5)  # of norm 1
+    assert np.linalg.norm(drawn) == pytest.approx(1)
+    assert drawn.min() >= 0
+    assert np.ptp(drawn) > 0
     T = rng.standard_normal(sizes)
     found = dense_tensor(greedy_factors(T, 2, rng))
     assert np.linalg.norm(found) == pytest.approx(1)

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from experiments.bench.common import alternate, timed
 from polyadic import QueryGroups
 from polyadic.ranking.passive_aggressive import Linear, Multilinear, passive_aggressive
-from polyadic.ranking.tensor_mira import mode_sizes, places, random_sign_factors
+from polyadic.ranking.tensor_mira import initial_factors, mode_sizes, places
 
 
 def made(features: int, lists: int, candidates: int, nonzeros: int, rng: np.random.Generator) -> QueryGroups:
@@ -63,5 +63,5 @@ def tensor(V: int, D: int, H: int, updates: str) -> Multilinear:
     sizes = mode_sizes(V, D)
     rng = np.random.default_rng(0)
     return Multilinear(
-        random_sign_factors(sizes, H, rng), places("random", V, sizes, seed=0), C=0.1, updates=updates, rng=rng
+        initial_factors("signs", sizes, H, rng), places("random", V, sizes, seed=0), C=0.1, updates=updates, rng=rng
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from sklearn.base import clone
 
 from polyadic.core.stage_cache import whole
 from polyadic.metrics.figures import Figure
 from polyadic.ranking.linear_rerankers import MIRA, RankingPerceptron
-from polyadic.ranking.reranking import choose
+from polyadic.ranking.reranking import candidate_scores, choose
 from polyadic.ranking.tensor_mira import TensorMIRA, mapped_spectrum, mode_sizes, places
 
 if TYPE_CHECKING:
@@ -24,41 +26,86 @@ if TYPE_CHECKING:
 
 STEPS = (0.001, 0.01, 0.1)
 """C of MIRA and T-MIRA, of which one is chosen."""
-PUBLISHED: dict[str, Any] = {"surrogate": 1, "init": "signs", "updates": "fixed", "augmented": False, "averaged": False}
-"""T-MIRA as in the paper, with the last weights; the others have the defaults of this library."""
+PRINTED: dict[str, Any] = {"surrogate": 1, "init": "equal", "updates": "fixed", "augmented": False, "averaged": False}
+"""T-MIRA as printed: one epoch of the perceptron for the mapping, "uniform" entries of a tensor of norm one, vectors in
+a fixed order, the prediction by scores alone, and the last weights. Problem (4) is solved exactly. The other arm has
+the defaults of this library."""
+CHOICES: dict[str, dict[str, Any]] = {
+    **{f"{init} start": {"init": init} for init in ("uniform", "signs", "components")},
+    "averaged": {"averaged": True},
+    "augmented": {"augmented": True},
+    "5 surrogate epochs": {"surrogate": 5},
+    "random updates": {"updates": "random"},
+    "plain cap": {"cap": "plain"},
+}
+"""Single changes of the printed settings."""
 SPECTRUM = 40
 """Singular values that are kept."""
 
+Arm = Literal["ours", "printed", "choices"]
+
 
 class Method(NamedTuple):
-    """A kind of reranker and its grid of settings."""
+    """A kind of reranker, its grid of settings, and what it is: arm, kind, and order, rank and mapping of T-MIRA.
+
+    ``by_epoch``: Whether figures after each epoch are kept.
+    """
 
     name: str
     models: Sequence[Reranker]
+    about: dict[str, Any]
+    by_epoch: bool = False
 
 
 def methods(
-    *, orders: Iterable[int], ranks: Iterable[int], mappings: Iterable[FeatureMapping], epochs: int, seed: int
+    *,
+    orders: Sequence[int],
+    ranks: Sequence[int],
+    mappings: Iterable[FeatureMapping],
+    epochs: int,
+    seed: int,
+    arms: Sequence[Arm] = ("ours", "printed"),
 ) -> list[Method]:
-    """Return perceptron, MIRA, and T-MIRA of each order, rank and mapping; and that of the paper, of order 2."""
+    """Return perceptron, MIRA, and T-MIRA of each order, rank and mapping; ours and as printed, and single choices.
+
+    The choices are changes of one setting of the guided T-MIRA with the first order and the second rank.
+    """
     common: dict[str, Any] = {"max_iter": epochs, "seed": seed}
-    rerankers = [
-        Method("perceptron", [RankingPerceptron(**common)]),
-        Method("MIRA", [MIRA(C=C, **common) for C in STEPS]),
-    ]
-    for mapping in mappings:
-        for order in orders:
-            for rank in ranks:
-                how: dict[str, Any] = {"order": order, "mapping": mapping, **common}
-                models = [TensorMIRA(rank, C=C, **how) for C in STEPS]
-                rerankers.append(Method(f"T-MIRA {order} {rank} {mapping}", models))
-    plain: dict[str, Any] = {**common, "averaged": False}
-    rerankers.append(Method("perceptron published", [RankingPerceptron(**plain)]))
-    rerankers.append(Method("MIRA published", [MIRA(C=C, augmented=False, **plain) for C in STEPS]))
-    for rank in ranks:
-        models = [TensorMIRA(rank, C=C, **PUBLISHED, **common) for C in STEPS]
-        rerankers.append(Method(f"T-MIRA 2 {rank} published", models))
+    rerankers: list[Method] = []
+    wanted: list[tuple[Arm, dict[str, Any], str]] = [("ours", {}, ""), ("printed", PRINTED, " printed")]
+
+    def tensor(name: str, arm: str, order: int, rank: int, mapping: FeatureMapping, **how: Any) -> None:
+        models = [TensorMIRA(rank, order=order, mapping=mapping, C=C, **common, **how) for C in STEPS]
+        about = {"arm": arm, "kind": "T-MIRA", "order": order, "rank": rank, "mapping": mapping}
+        drawn = arm in get_args(Arm) and (order, rank, mapping) == (orders[0], ranks[:2][-1], "guided")
+        rerankers.append(Method(name, models, about, drawn))
+
+    for arm, how, end in (some for some in wanted if some[0] in arms):
+        plain = {"averaged": how.get("averaged", True), **common}
+        mira = [MIRA(C=C, augmented=how.get("augmented", True), **plain) for C in STEPS]
+        for kind, models in (("perceptron", [RankingPerceptron(**plain)]), ("MIRA", mira)):
+            rerankers.append(Method(f"{kind}{end}", models, {"arm": arm, "kind": kind}, by_epoch=True))
+        for mapping, order, rank in product(mappings, orders, ranks):
+            tensor(f"T-MIRA {order} {rank} {mapping}{end}", arm, order, rank, mapping, **how)
+    if "choices" in arms:
+        order, rank = orders[0], ranks[:2][-1]
+        for name, change in CHOICES.items():
+            tensor(f"printed, {name}", name, order, rank, "guided", **PRINTED | change)
+        for name, value in PRINTED.items():
+            tensor(f"ours, {name} {value}", f"{name} {value}", order, rank, "guided", **{name: value})
     return rerankers
+
+
+def by_epoch(model: Reranker, lists: Lists) -> Facts:
+    """Return counts on training and test lists after each epoch (figure 7 of the paper), and the last choices."""
+    weights: list[Any] = []
+    whole(clone(model).set_params(callback=lambda result: weights.append(result.factors[0])).fit(lists.train.groups))
+    curves: Facts = {}
+    for part, ranked in (("train", lists.train), ("test", lists.test)):
+        chosen = [ranked.groups.choice(candidate_scores(ranked.groups, w)) for w in weights]
+        curves[part] = [sums(ranked, choice) for choice in chosen]
+        curves[f"{part}_choice"] = (chosen[-1] - ranked.groups.starts[:-1]).tolist()
+    return curves
 
 
 def measured(method: Method, lists: Lists) -> Facts:
@@ -67,6 +114,7 @@ def measured(method: Method, lists: Lists) -> Facts:
     best = whole(choose(method.models, lists.train.groups, validation=lists.dev.groups).best)
     choice = best.rerank(lists.test.groups)
     parameters = sum(w.size for w in getattr(best, "factors_", [best.weights_]))
+    seconds = time.perf_counter() - began
     return {
         "name": method.name,
         "dev": sums(lists.dev, best.rerank(lists.dev.groups)),
@@ -78,7 +126,8 @@ def measured(method: Method, lists: Lists) -> Facts:
         "epochs": best.result_.best,
         "parameters": parameters,
         "features": len(lists.names),
-        "seconds": time.perf_counter() - began,
+        "seconds": seconds,
+        **({"by_epoch": by_epoch(best, lists)} if method.by_epoch else {}),
     }
 
 

@@ -11,10 +11,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, get_args
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import numpy as np
 
 from experiments.cao2014 import lists as making
-from experiments.cao2014.compared import Method, baselines, figure, measured, methods, share_of, spectra
+from experiments.cao2014.compared import (
+    CHOICES,
+    PRINTED,
+    Arm,
+    Method,
+    baselines,
+    figure,
+    measured,
+    methods,
+    share_of,
+    spectra,
+)
 from experiments.cao2014.drawing import draw
 from experiments.cao2014.report import report
 from experiments.cao2014.tasks import TASKS
@@ -25,11 +39,14 @@ from polyadic.metrics.figures import difference
 from polyadic.ranking.tensor_mira import FeatureMapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from experiments.cao2014.groups import CandidateGroups
     from experiments.cao2014.lists import Lists
     from polyadic.core.stage_cache import Facts
+
+KEYS = ("kind", "order", "rank", "mapping", "arm")
+"""Columns that say what a reranker is."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +62,10 @@ class Settings(ExperimentSettings):
     mappings: Annotated[tuple[FeatureMapping, ...], Option("Of guided, sequential, random, hashed.")] = (
         "guided",
         "sequential",
+    )
+    arms: Annotated[tuple[Arm, ...], Option("Settings of this library, as printed, and single choices.")] = (
+        *("ours", "printed"),
+        "choices",
     )
     epochs: Annotated[Count, Option("At most; the best on lists held out counts.")] = 8
     seeds: Annotated[Count, Option("Training sets of each share below 1.")] = 3
@@ -84,8 +105,9 @@ def _task(run: Run[Settings], *, name: str) -> Stages:
     return {
         "lists": about,
         "baselines": baselines(parts),
-        "rows": [{key: value for key, value in row.items() if key != "choice"} for row in rows],
+        "rows": [{key: value for key, value in row.items() if key not in {"choice", "by_epoch"}} for row in rows],
         "differences": _differences([part.test for part in parts], rows, settings),
+        "epochs": _epochs(parts, rows, settings),
         "spectra": {mapping: drawn[mapping] for mapping in mappings},
     }
 
@@ -94,14 +116,13 @@ def _portion(settings: Settings, lists: Callable[[], Lists], share: float, seed:
     """Fit every reranker to a share of the training lists."""
     part = cache(lambda: making.portion(lists(), share, seed=seed))
     rows, of = [], f"{fold} " if settings.folds > 1 else ""
-    for method in methods(
-        orders=settings.orders, ranks=settings.ranks, mappings=settings.mappings, epochs=settings.epochs, seed=seed
-    ):
+    kinds: dict[str, Any] = {"orders": settings.orders, "ranks": settings.ranks, "mappings": settings.mappings}
+    for method in methods(**kinds, arms=settings.arms, epochs=settings.epochs, seed=seed):
         made_of = {"k": settings.k, "epochs": settings.epochs}  # and of the lists: see _task
         made_of |= {"folds": settings.folds} if settings.folds > 1 else {}
         facts = yield Stage(f"{of}{share:g} {seed} {method.name}", made_of, partial(_measured, method, part))
-        test, dev = share_of(facts["test"]), share_of(facts["dev"])
-        rows.append({**facts, "share": share, "seed": seed, "fold": fold, "figure": test, "held_out_figure": dev})
+        row = {**facts, **method.about, "share": share, "seed": seed, "fold": fold, "figure": share_of(facts["test"])}
+        rows.append({**row, "held_out_figure": share_of(facts["dev"])})
     return rows
 
 
@@ -110,56 +131,83 @@ def _measured(method: Method, part: Callable[[], Lists]) -> Facts:
 
 
 def _differences(folds: Sequence[CandidateGroups], rows: list[Facts], settings: Settings) -> list[Facts]:
-    """Return paired differences between T-MIRA, selected on development lists, and other methods, over all seeds."""
-    comparisons = []
-    for share in settings.shares:
+    """Return paired differences between methods, each selected on development lists, over all seeds."""
+    comparisons, first = [], [[[0] * len(ranked.groups)] for ranked in folds]
+    for share, pair in product(settings.shares, _pairs(settings)):
         here = [[row for row in rows if (row["share"], row["fold"]) == (share, at)] for at in range(len(folds))]
-
-        def chosen(fits: Callable[[str], bool], by_fold: list[list[Facts]] = here) -> list[list[list[int]]]:
-            return [_chosen(some, fits) for some in by_fold]
-
-        sides = {
-            "T-MIRA": chosen(_like(0, "T-MIRA")),
-            **{mapping: chosen(_like(-1, mapping)) for mapping in ("guided", "sequential", "published")},
-            **{f"order {D}": chosen(_like(1, D)) for D in settings.orders},
-            **{f"rank {H}": chosen(_like(2, H)) for H in settings.ranks},
-            **{name: chosen(name.__eq__) for name in ("MIRA", "MIRA published", "perceptron")},
-            "one best": [[[0] * len(ranked.groups)] for ranked in folds],
-        }
-        pairs = [("T-MIRA", name) for name in ("MIRA", "perceptron", "one best")]
-        pairs += [
-            ("MIRA", "one best"),
-            ("published", "MIRA published"),
-            ("guided", "sequential"),
-            ("guided", "published"),
-        ]
-        pairs += [(f"order {settings.orders[0]}", f"order {D}") for D in settings.orders[1:]]
-        pairs += [(f"rank {settings.ranks[0]}", f"rank {H}") for H in settings.ranks[1:]]
-        for first, other in pairs:
-            if sides[first][0] and sides[other][0]:
-                a, b = (figure(name, folds, sides[name]) for name in (first, other))
-                gap = difference(a, b)
-                comparisons.append({"share": share, "one": first, "other": other, **gap._asdict()})
+        sides = [[_chosen(some, what) for some in here] if what else first for what in pair]
+        if all(side[0] for side in sides):
+            one, other = map(_called, pair)
+            gap = difference(figure(one, folds, sides[0]), figure(other, folds, sides[1]))
+            comparisons.append({"share": share, "one": one, "other": other, **gap._asdict()})
     return comparisons
 
 
-def _like(place: int, wanted: object) -> Callable[[str], bool]:
-    """Return a predicate for names of T-MIRA with an order, rank or mapping, without the published one."""
-    return lambda name: (
-        name.startswith("T-MIRA")
-        and name.split()[place] == str(wanted)
-        and ("published" not in name or wanted in {"published", "T-MIRA"})
-    )
+def _pairs(settings: Settings) -> Iterator[tuple[Facts, Facts]]:
+    """Yield what is compared, each as some columns of its rows; no columns are the first candidates of the parser."""
+    D, H, Hs = settings.orders[0], settings.ranks[0], settings.ranks[1:]
+    for arm in ("ours", "printed"):
+        tensor, mira, perceptron = ({"arm": arm, "kind": kind} for kind in ("T-MIRA", "MIRA", "perceptron"))
+        yield from ((tensor, mira), (tensor, perceptron), (tensor, {}), (mira, {}), (mira, perceptron))
+        yield {**tensor, "mapping": "guided"}, {**tensor, "mapping": "sequential"}
+        yield from (({**tensor, "order": D}, {**tensor, "order": other}) for other in settings.orders[1:])
+        yield from (({**tensor, "rank": H}, {**tensor, "rank": other}) for other in Hs)
+    yield from (({"arm": "ours", "kind": kind}, {"arm": "printed", "kind": kind}) for kind in ("T-MIRA", "MIRA"))
+    one = {"kind": "T-MIRA", "order": D, "rank": settings.ranks[:2][-1], "mapping": "guided"}
+    yield from (({"arm": name}, {**one, "arm": "printed"}) for name in CHOICES)
+    yield from (({"arm": f"{name} {value}"}, {**one, "arm": "ours"}) for name, value in PRINTED.items())
 
 
-def _chosen(rows: list[Facts], fits: Callable[[str], bool]) -> list[list[int]]:
-    """Return for each seed the choices of the method that was best on the development lists."""
+def _called(what: Facts) -> str:
+    """Return the name of a side of a comparison.
+
+    Examples
+    --------
+    >>> _called({"arm": "printed", "kind": "T-MIRA", "order": 2}), _called({})
+    ('T-MIRA order 2 printed', 'one best')
+    """
+    named = {**what, "arm": "" if what.get("arm") == "ours" else what.get("arm", "")}
+    parts = [f"{key} {named[key]}" if key in ("order", "rank") else named.get(key, "") for key in KEYS if key in named]
+    return " ".join(part for part in parts if part) or "one best"
+
+
+def _chosen(rows: list[Facts], what: Facts) -> list[list[int]]:
+    """Return for each seed the choices of the best method, on development lists, of those with these columns."""
     choices = []
     for seed in sorted({row["seed"] for row in rows}):
-        some = [row for row in rows if row["seed"] == seed and fits(row["name"])]
+        some = [row for row in rows if row["seed"] == seed and what.items() <= row.items()]
         if some:
             choices.append(max(some, key=lambda row: row["held_out_figure"])["choice"])
     return choices
+
+
+def _epochs(folds: Sequence[Lists], rows: list[Facts], settings: Settings) -> list[Facts]:
+    """Return the figures after each epoch of the first seed, and how far T-MIRA is from MIRA after the last.
+
+    Training lists of folds overlap, so the difference on them is that of the first fold.
+    """
+    lines = []
+    drawn = [row for row in rows if "by_epoch" in row and row["seed"] == settings.seed]
+    for share in settings.shares:
+        here = [row for row in drawn if row["share"] == share]
+        for name in dict.fromkeys(row["name"] for row in here):
+            some = [row for row in here if row["name"] == name]
+            line: Facts = {"share": share, "name": name}
+            for part in ("train", "test"):
+                counts = [row["by_epoch"][part] for row in some]  # an early end repeats the last epoch
+                last = max(map(len, counts))
+                filled = np.sum([each + [each[-1]] * (last - len(each)) for each in counts], axis=0)
+                line[part] = [share_of(count) for count in filled]
+            rival = [row for row in here if (row["kind"], row["arm"]) == ("MIRA", some[0]["arm"])]
+            if some[0]["kind"] == "T-MIRA" and rival:
+                lists = [making.portion(folds[0], share, seed=settings.seed).train]
+                for part, ranked in (("train", lists), ("test", [fold.test for fold in folds])):
+                    picks = [
+                        [[row["by_epoch"][f"{part}_choice"]] for row in side[: len(ranked)]] for side in (some, rival)
+                    ]
+                    line[f"{part}_gap"] = difference(*(figure(part, ranked, side) for side in picks))._asdict()
+            lines.append(line)
+    return lines
 
 
 STAGES: Parts[Settings] = {name: partial(_task, name=name) for name in TASKS}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.cao2014.compared import over_folds
-from experiments.markdown import Column, interval, share, table, tabulate
+from experiments.markdown import Column, certain, interval, share, table, tabulate
 
 if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
@@ -17,6 +17,14 @@ FIGURES = {"penn": "F", "ewt": "UAS"}
 DIFFERENCES: list[Column] = [
     *(("share", "share", "g"), ("methods", lambda row: f"{row['one']} - {row['other']}")),
     *(("difference", "value", share), ("95 % interval", interval)),
+]
+EPOCHS: list[Column] = [
+    *(("share", "share", "g"), ("method", "name")),
+    *(
+        (f"{part} ↑", lambda row, part=part: f"{share(row[part][0])} to {share(row[part][-1])}")
+        for part in ("train", "test")
+    ),
+    *((f"{part}, minus MIRA", lambda row, part=part: certain(row.get(f"{part}_gap"))) for part in ("train", "test")),
 ]
 
 
@@ -34,6 +42,8 @@ def report(facts: Facts) -> str:
         lines += [f"### {name} by share of the training lists", "", *_figures(part, facts["settings"]), ""]
         lines += [f"### Differences in {name}, with 95 % intervals over sentences", ""]
         lines += [*tabulate(DIFFERENCES, part["differences"]), ""]
+        lines += [f"### {name} after the first and the last epoch, without selection of the epoch (first seed)", ""]
+        lines += [*tabulate(EPOCHS, part["epochs"]), ""]
         lines += ["### Energy of the perceptron's weights in their first component", ""]
         lines += [*table(["mapping", "share"], energy), ""]
     return "\n".join(lines)

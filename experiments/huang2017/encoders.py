@@ -68,7 +68,7 @@ def encoders(texts: Texts, grid: Grid, seed: int) -> dict[str, Callable[[], Iter
     shared = (texts, grid, ranks, seed)
     return {
         "convolutional": partial(_convolutional, *shared, embeddings),
-        "convolutional, as printed": partial(_printed, *shared),
+        "convolutional, one-hot words": partial(_printed, *shared),
         "moments of words": partial(_means, *shared, embeddings, POOLINGS[0]),
         "mean of words": partial(_means, *shared, embeddings, {}),
         "SIF": partial(_sif, *shared, embeddings),
@@ -83,7 +83,7 @@ def _convolutional(
         model.fit(texts)
         for pooling, rank in product(POOLINGS, ranks):
             settings = {"words": words, "rank": rank, "filters": filters, "length": length, **pooling}
-            yield Candidate(settings, partial(_first, _changed(model, pooling), rank))
+            yield Candidate(settings, partial(first, changed(model, pooling), rank))
 
 
 def _printed(texts: Texts, grid: Grid, ranks: tuple[int, ...], seed: int) -> Iterator[Candidate]:
@@ -93,7 +93,7 @@ def _printed(texts: Texts, grid: Grid, ranks: tuple[int, ...], seed: int) -> Ite
     model.set_params(starts=grid.starts, min_count=grid.min_count, seed=seed).fit(texts)
     for pool in (1, 3, 5):
         settings = {"words": "one-hot", "rank": ranks[0], "filters": filters, "length": length, "pool": pool}
-        yield Candidate(settings, partial(_first, _changed(model, {"pool": pool}), ranks[0]))
+        yield Candidate(settings, partial(first, changed(model, {"pool": pool}), ranks[0]))
 
 
 def _means(
@@ -108,7 +108,7 @@ def _means(
     for words, embedding in embeddings.items():
         model = MeanSentences(words=embedding, seed=seed, **pooling).fit(texts)
         for rank in ranks:
-            yield Candidate({"words": words, "rank": rank}, partial(_first, model, rank))
+            yield Candidate({"words": words, "rank": rank}, partial(first, model, rank))
 
 
 def _sif(
@@ -122,12 +122,12 @@ def _sif(
         yield Candidate({"words": words, "rank": rank, "a": a}, model.transform)
 
 
-def _changed(model: ConvolutionalSentences, pooling: dict[str, Any]) -> ConvolutionalSentences:
+def changed(model: ConvolutionalSentences, pooling: dict[str, Any]) -> ConvolutionalSentences:
     """Return a fitted model that pools in another way."""
     return copy.copy(model).set_params(**pooling)
 
 
-def _first(model: SentenceVectors, rank: int, texts: Texts) -> NDArray[np.float32]:
+def first(model: SentenceVectors, rank: int, texts: Texts) -> NDArray[np.float32]:
     """Encode, and keep the first coordinates of each segment."""
     vectors = model.transform(texts)
     parts = vectors.reshape(len(vectors), model.segments, -1)

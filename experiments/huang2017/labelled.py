@@ -44,7 +44,7 @@ def evaluate(cases: Sequence[Labelled], split: Split, grid: Grid, seed: int) -> 
         choice = choose(candidates(), lambda encode: encode(texts), y, CLASSES, inner)
         encode = choice.candidate
         X, Z = encode(texts), encode(tested)
-        results[name] = _tested(CLASSES, choice.settings, X, y, Z, z)
+        results[name] = judged(CLASSES, choice.settings, X, y, Z, z)
         vectors[name] = X, Z
     bayes = LogCountRatio().fit(texts, y)
     F, G = bayes.transform(texts), bayes.transform(tested)
@@ -53,27 +53,27 @@ def evaluate(cases: Sequence[Labelled], split: Split, grid: Grid, seed: int) -> 
     honest = LogCountRatio().fit([texts[at] for at in part], y[part]).transform(texts)
     for name, rule in (("NB features", BAYES), ("NB-SVM", BAYES_SVM)):
         choice = choose([({}, honest)], lambda X: X, y, rule, inner)
-        results[name] = _tested(rule, choice.settings, F, y, G, z)
+        results[name] = judged(rule, choice.settings, F, y, G, z)
     for name in JOINED:
         X, Z = vectors[name]
         scaler = StandardScaler().fit(X)
         X, Z = scaler.transform(X), scaler.transform(Z)
-        shares = [({"share": share}, _joined(honest, X, share)) for share in SHARES]
+        shares = [({"share": share}, joined(honest, X, share)) for share in SHARES]
         choice = choose(shares, lambda X: X, y, BAYES, inner)
         share = choice.settings["share"]
-        results[f"NB features, {name}"] = _tested(
-            BAYES, choice.settings, _joined(F, X, share), y, _joined(G, Z, share), z
-        )
+        results[f"NB features, {name}"] = judged(BAYES, choice.settings, joined(F, X, share), y, joined(G, Z, share), z)
     return results
 
 
-def _joined(features: csr_array, X: NDArray[Any], share: float) -> csr_array:
+def joined(features: csr_array, X: NDArray[Any], share: float) -> csr_array:
+    """Put scaled vectors beside sparse features."""
     joined = hstack([features, csr_array(X * share)]).tocsr()
     # liblinear takes no longer numbers
     joined.indices, joined.indptr = joined.indices.astype(np.int32), joined.indptr.astype(np.int32)
     return joined
 
 
-def _tested(rule: Rule, settings: dict[str, Any], X: Any, y: NDArray[Any], Z: Any, z: NDArray[Any]) -> dict[str, Any]:
+def judged(rule: Rule, settings: dict[str, Any], X: Any, y: NDArray[Any], Z: Any, z: NDArray[Any]) -> dict[str, Any]:
+    """Train on one part and say which cases of the other are right."""
     predicted = rule.make(settings["C"]).fit(X, y).predict(Z)
     return {"settings": settings, "right": (predicted == z).astype(int).tolist()}

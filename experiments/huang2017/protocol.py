@@ -17,15 +17,17 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from experiments import data
 from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages
-from experiments.huang2017 import labelled, paired, synthetic
+from experiments.huang2017 import dimensions, labelled, paired, synthetic
 from experiments.huang2017.choosing import CLASSES, SCORES
 from experiments.huang2017.encoders import Grid
+from experiments.huang2017.printed import VARIANTS
 from experiments.huang2017.report import draw, report
 from experiments.huang2017.tables import figures
 from polyadic.core.settings import Count, Within
@@ -41,6 +43,8 @@ OWN = ("surprise.OnWN", "surprise.SMTnews")
 """Sets without a training part: they are trained on all others, and once more on nine tenths of themselves."""
 LENGTH, STARTS, MOST = 8, 10, 100_000
 """Of planted filters; random starts; samples that alternating minimisation is given at most."""
+FEW = 1000
+"""Samples of figure 4, where alternating minimisation has as many starts."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,11 @@ class Settings(ExperimentSettings):
     filters: tuple[Count, ...] = (1, 2, 3, 4)
     """Numbers of planted filters, at the third of the samples."""
     trials: Annotated[int, Within(1, 1000), Option("Planted problems of each size.")] = 5
-    tries: Count = 20
-    """Problems of each case of exact cumulants."""
+    tries: Annotated[Count, Option("Problems of each case of exact cumulants.")] = 20
+    dimensions: Annotated[tuple[Count, ...], Option("Numbers k of principal components to choose from.")] = (
+        *(50, 100, 300),
+        1000,
+    )
     sweeps: Count = 400
     """Iterations of alternating minimisation."""
     seed: Seed = 0
@@ -94,6 +101,77 @@ def _recovery(case: synthetic.Case, how: dict[str, int]) -> Facts:
         for method in synthetic.METHODS
     }
     return {"case": str(case), "rates": rates}
+
+
+def _printed(run: Run[Settings]) -> Stages:
+    """Recover planted filters by the printed algorithm, and with each of its errors corrected."""
+    made_of = {"tries": run.settings.tries, "seed": run.settings.seed}
+    for case in synthetic.CASES[:1] + synthetic.CASES[3:]:
+
+        def make(case: synthetic.Case = case) -> Facts:
+            return {str(v): synthetic.printed_recovery(case, v, starts=STARTS, **made_of) for v in VARIANTS}
+
+        yield Stage(str(case).removesuffix(", support known"), made_of, make)
+
+
+def _figure4(run: Run[Settings]) -> Stages:
+    """Measure errors by sweep, and times by the number of filters and of samples, with equal numbers of starts."""
+    settings = run.settings
+    sizes = {(L, FEW) for L in (1, 2, *settings.filters)} | {(2, number) for number in (FEW // 4, FEW * 4)}
+    for L, number in sorted(sizes):
+        made_of = {"trials": settings.trials, "sweeps": settings.sweeps, "seed": settings.seed, "starts": STARTS}
+        yield Stage(f"{L} filters, {number} samples", made_of, partial(_curves, settings, L, number))
+
+
+def _curves(settings: Settings, L: int, number: int) -> Facts:
+    problems = [synthetic.planted(L, LENGTH, settings.seed + trial) for trial in range(settings.trials)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # more filters than can be identified, for the time
+        return {
+            "filters": L,
+            "samples": number,
+            "cumulants": [synthetic.by_sweep(each, number, sweeps=100, starts=STARTS) for each in problems],
+            "alternation": [
+                synthetic.by_alternation(each, number, sweeps=settings.sweeps, starts=STARTS) for each in problems
+            ],
+        }
+
+
+def _fourth(run: Run[Settings]) -> Stages:
+    """Recover filters of symmetric activations, whose third cumulants are zero, from fourth cumulants."""
+    settings = run.settings
+    for filters, samples in product((1, 2), (20_000, 100_000)):
+        how = {"samples": samples, "starts": STARTS}
+        made_of = {**how, "trials": settings.trials, "seed": settings.seed}
+
+        def make(filters: int = filters, how: dict[str, int] = how) -> Facts:
+            seeds = range(settings.seed, settings.seed + settings.trials)
+            return {
+                **how,
+                "filters": filters,
+                "errors": [synthetic.fourth_order(filters, 6, **how, seed=seed) for seed in seeds],
+            }
+
+        yield Stage(f"{filters} filters, {samples} samples", made_of, make)
+
+
+def _dimensions(run: Run[Settings], *, name: str) -> Stages:
+    settings, cases = run.settings, data.labelled_sentences(name, root=run.root)
+    labels = np.array([case.label for case in cases])
+    made_of = {
+        "data": digest(repr(cases)),
+        "folds": settings.folds,
+        "seed": settings.seed,
+        "ranks": settings.dimensions,
+    }
+    facts: Facts = {}
+    for number, split in enumerate(labelled.folds(labels, settings.folds, settings.seed)):
+        for kind in dimensions.KINDS:
+            how: dict[str, Any] = {"ranks": settings.dimensions, "seed": settings.seed}
+            make = _quiet(partial(dimensions.evaluate, kind, cases, split, **how))
+            found = yield Stage(f"fold {number}, {kind}", {**made_of, "fold": number}, make)
+            facts.setdefault(str(number), {}).update({k: v for k, v in found.items() if k != "stage_seconds"})
+    return facts
 
 
 def _labelled(run: Run[Settings], *, name: str) -> Stages:
@@ -168,6 +246,10 @@ def _summary(facts: Facts) -> Facts:
 
 STAGES: Parts[Settings] = {
     "synthetic": _planted,
+    "printed": _printed,
+    "figure4": _figure4,
+    "fourth": _fourth,
+    **{f"{name}-dimensions": partial(_dimensions, name=name) for name in ("mr", "subj")},
     "mr": partial(_labelled, name="mr"),
     "subj": partial(_labelled, name="subj"),
     "msrp": _msrp,

@@ -10,7 +10,7 @@ from experiments.data.sentences import STS2012
 from polyadic.metrics.figures import Figure, correlation, difference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from polyadic.core.stage_cache import Facts
 
@@ -20,15 +20,15 @@ BASELINE = "mean of words"
 
 def figures(part: str, facts: Facts) -> Any:
     """Return the figures of a part of the run, for JSON."""
-    if part == "synthetic":
-        return [_medians(stage) for stage in facts.values()]
-    if part == "recovery":
-        return list(facts.values())
-    if part == "msrp":
-        return _paraphrases(facts)
-    if part == "sts2012":
-        return _similarity(facts)
-    return _labelled(part, facts)
+    parts: dict[str, Callable[[Facts], Any]] = {
+        "synthetic": lambda facts: [_medians(stage) for stage in facts.values()],
+        **dict.fromkeys(("recovery", "fourth"), lambda facts: list(facts.values())),
+        "printed": _variants,
+        "figure4": _curves,
+        "msrp": _paraphrases,
+        "sts2012": _similarity,
+    }
+    return parts[part](facts) if part in parts else _labelled(part, facts)
 
 
 def _medians(stage: Facts) -> Facts:
@@ -43,6 +43,39 @@ def _medians(stage: Facts) -> Facts:
     return line
 
 
+def _variants(facts: Facts) -> list[Facts]:
+    """Return the share of planted cases that each variant recovers, and how many more than the first."""
+    lines = []
+    for case, found in facts.items():
+        shown: dict[str, Figure] = {}
+        for variant, (one, best) in ((name, rates) for name, rates in found.items() if name != "stage_seconds"):
+            rows = np.stack([np.array(best, float), np.ones(len(best))], axis=1)
+            shown[variant] = Figure(variant, rows, len(best), len(best))
+            low, high = shown[variant].interval()
+            gap = difference(shown[variant], next(iter(shown.values())))._asdict()
+            figure = {"value": shown[variant].value, "low": low, "high": high}
+            lines.append({"case": case, "variant": variant, "one": float(np.mean(one)), "best": figure, "gap": gap})
+    return lines
+
+
+def _curves(facts: Facts) -> Facts:
+    """Return medians over problems, errors by sweep, and the exponent of the time in the number of filters."""
+    lines = [_medians(stage) for stage in facts.values()]
+    same = min(line["samples"] for line in lines if line["filters"] == 1)
+    stages = sorted((s for s in facts.values() if s["samples"] == same), key=lambda stage: stage["filters"])
+    exponents = {}
+    for method in ("cumulants", "alternation"):
+        log_time = np.log([[row["seconds"] for row in stage[method]] for stage in stages])  # (L, problems)
+        log_size = np.log([stage["filters"] for stage in stages])
+        slopes = np.polyfit(log_size, log_time, 1)[0]
+        drawn = np.random.default_rng(0).integers(0, len(slopes), (1000, len(slopes)))
+        low, high = np.percentile(slopes[drawn].mean(axis=1), (2.5, 97.5))
+        exponents[method] = {"value": float(slopes.mean()), "low": float(low), "high": float(high)}
+    wide = max((s for s in facts.values() if s["filters"] == 2), key=lambda stage: stage["samples"])
+    curves = {method: wide[method][0]["curve"] for method in ("cumulants", "alternation")}
+    return {"lines": lines, "exponents": exponents, "curves": curves}
+
+
 def _labelled(part: str, folds: Facts) -> list[Facts]:
     methods = next(iter(folds.values()))
     methods = [name for name in methods if name != "stage_seconds"]
@@ -51,7 +84,9 @@ def _labelled(part: str, folds: Facts) -> list[Facts]:
         right = np.concatenate([fold[name]["right"] for fold in folds.values()]).astype(float)
         made[name] = Figure(f"{part} {name}", np.stack([right, np.ones(len(right))], axis=1), len(right), len(right))
         chosen[name] = [fold[name]["settings"] for fold in folds.values()]
-    return [{**_line(name, made), "chosen": chosen[name]} for name in methods]
+    held_out = next(iter(folds.values()))
+    lines = [{**_line(name, made), "chosen": chosen[name]} for name in methods]
+    return [{**line, "held_out": held_out[line["name"]].get("held_out")} for line in lines]
 
 
 def _paraphrases(facts: Facts) -> list[Facts]:

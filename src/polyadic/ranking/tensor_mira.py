@@ -17,7 +17,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,7 +30,7 @@ from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Update
 from polyadic.ranking.reranking import Reranker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 FeatureMapping = Literal["guided", "sequential", "random", "hashed"]
+Start = Literal["signs", "uniform", "equal"]
 
 
 def mode_sizes(V: int, D: int) -> tuple[int, ...]:
@@ -115,12 +116,17 @@ SWEEPS = 30
 """Number of power iterations; the start need not be exact."""
 
 
-def random_sign_factors(sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Initialize factors with random signs, scaled to a tensor of unit norm.
+def initial_factors(init: Start, sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+    """Initialize factors with random signs, uniform entries from 0 to 1, or equal entries, with a tensor of unit norm.
 
-    Equal entries would make all components alike, and zeros would stay zero.
+    Equal entries make all components alike until the updates reach them one after another. Zeros would stay zero.
     """
-    return _unit([rng.choice([-1.0, 1.0], (n, H)) for n in sizes])
+    draw: dict[Start, Callable[[tuple[int, int]], Any]] = {
+        "signs": partial(rng.choice, [-1.0, 1.0]),
+        "uniform": rng.random,
+        "equal": np.ones,
+    }
+    return _unit([draw[init]((n, H)) for n in sizes])
 
 
 def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
@@ -140,7 +146,7 @@ def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> 
         components.append([size ** (1 / T.ndim) * w for w in vectors])
         rest -= size * reduce(np.multiply.outer, vectors)
     if not components[0][0].any():
-        return random_sign_factors(T.shape, H, rng)
+        return initial_factors("signs", T.shape, H, rng)
     return _unit([np.stack([part[d] for part in components], axis=1) for d in range(T.ndim)])
 
 
@@ -194,9 +200,10 @@ class TensorMIRA(Reranker):
         as the model is; the paper uses one.
     sizes : sequence of int, optional
         Sizes of the modes of the weight tensor. By default :func:`~polyadic.ranking.tensor_mira.mode_sizes`.
-    init : {"components", "signs"}
-        Initial vectors, of unit norm: greedy rank-one components of the perceptron's weights in their cells (singular
-        vectors for order 2), or random signs, close to the paper. Order 1 starts at zero.
+    init : {"components", "signs", "uniform", "equal"}
+        Initial vectors, scaled to a tensor of unit norm: greedy rank-one components of the perceptron's weights in
+        their cells (singular vectors for order 2), random signs, uniform random numbers from 0 to 1, or equal entries.
+        The paper initializes entries "uniformly", which can mean either of the last two. Order 1 starts at zero.
     updates : {"random", "rotated", "fixed", "joint"}
         Order in which the mode vectors are updated in each step. Later vectors move only if the earlier ones leave a
         loss, so "fixed" mostly updates one vector. "joint" updates all at once.
@@ -234,7 +241,7 @@ class TensorMIRA(Reranker):
     mapping: FeatureMapping = "guided"
     surrogate: Count = 5
     sizes: Sequence[Count] | None = None
-    init: Literal["signs", "components"] = "components"
+    init: Start | Literal["components"] = "components"
     updates: Updates = "random"
     cap: Cap = "scaled"
     augmented: bool = True
@@ -255,10 +262,10 @@ class TensorMIRA(Reranker):
         place = places(self.mapping, V, sizes, v=v, seed=self.seed)
         if D == 1:
             start = [np.zeros((sizes[0], H))]
-        elif v is not None and self.init == "components":
-            start = greedy_factors(mapped(v, place, sizes), H, rng)
+        elif self.init != "components":
+            start = initial_factors(self.init, sizes, H, rng)
         else:
-            start = random_sign_factors(sizes, H, rng)
+            start = greedy_factors(mapped(np.asarray(v), place, sizes), H, rng)
         how: dict[str, Any] = {"C": float(self.C), "updates": self.updates, "cap": self.cap, "averaged": self.averaged}
         return Multilinear(start, place, augmented=self.augmented, rng=rng, **how)
 

@@ -15,6 +15,7 @@ Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear
 from __future__ import annotations
 
 import heapq
+import math
 import warnings
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
@@ -48,7 +49,7 @@ class ConvolutionalSentences(SentenceVectors):
     """Sentence vectors by convolutional tensor decomposition, trained on unlabelled sentences.
 
     A sentence is a signal for each coordinate of its word vectors. Each coordinate has its own filters, estimated from
-    the third cumulant of all patches of ``length`` adjacent values (:mod:`polyadic.sentences.filter_als`). A
+    the third or fourth cumulant of all patches of ``length`` adjacent values (:mod:`polyadic.sentences.filter_als`). A
     zero-padded sentence is decoded into activations of the filters at each position, and these are pooled.
 
     Parameters
@@ -65,6 +66,9 @@ class ConvolutionalSentences(SentenceVectors):
         order.
     padded : bool
         Whether to pad patches with an equal number of zeros, so that filters do not wrap around.
+    order : {3, 4}
+        Order of the cumulants. The third is zero for symmetric activations; the fourth takes ``length`` times the
+        memory and does not determine the signs of filters.
     decoding : {"least-norm", "sparse"}
         Decoding of activations: in closed form, or sparse, which takes 60 times as long. See
         :func:`~polyadic.sentences.filter_als.deconvolve` and :func:`~polyadic.sentences.convolutional.sparse_codes`.
@@ -109,6 +113,7 @@ class ConvolutionalSentences(SentenceVectors):
     length: Annotated[int, Within(2)] = 6
     pooling: Pooling = "moments"
     padded: bool = True
+    order: Literal[3, 4] = 3
     decoding: Literal["least-norm", "sparse"] = "least-norm"
     ridge: Amount = 1.0
     penalty: Amount = 0.5
@@ -138,9 +143,9 @@ class ConvolutionalSentences(SentenceVectors):
         del y
         corpus = corpus_of(sentences, min_count=1 if isinstance(self.words, Embedding) else self.min_count)
         embedding = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
-        moments, scales = _collect(corpus, embedding, self.length)
+        moments, scales = _collect(corpus, embedding, self.length, self.order)
         n = self.length
-        C = np.pad(moments.cumulant(), [(0, 0), *[(0, self._size - n)] * 3])
+        C = np.pad(moments.cumulant(), [(0, 0), *[(0, self._size - n)] * self.order])
         support = n if self.padded else None
         self.filters_, self.weights_, self.error_ = find_filters(
             C, self.filters, support=support, starts=self.starts, seed=self.seed
@@ -197,9 +202,9 @@ class ConvolutionalSentences(SentenceVectors):
         return int(self.filters_.shape[1])
 
 
-def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments, NDArray[np.float64]]:
+def _collect(corpus: Corpus, embedding: Embedding, length: int, order: int) -> tuple[Moments, NDArray[np.float64]]:
     """Return the moments of the patches and the root mean square of each word vector coordinate."""
-    moments, longest = Moments.empty(embedding.rank, length), 0
+    moments, longest = Moments.empty(embedding.rank, length, order=order), 0
     squares, number = np.zeros(embedding.rank), 0
     total = -(-(len(corpus.sentences) - 1) // BLOCK)
     for block in tracked(blocks(corpus, embedding), "cumulants", total=total):
@@ -214,11 +219,11 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
             f"length must be at most {longest}, the number of known words in the longest sentence; got {length}",
             "length",
         )
-    if moments.number < (cells := length * (length + 1) * (length + 2) // 6):
+    if moments.number < (cells := math.comb(length + order - 1, order)):
         warnings.warn(
             InputWarning(
-                f"the third cumulant has {cells:,} entries, but is estimated from only {moments.number:,} patches; use"
-                " more sentences or a smaller length",
+                f"the {'third' if order == 3 else 'fourth'} cumulant has {cells:,} entries, but is estimated from only"
+                f" {moments.number:,} patches; use more sentences or a smaller length",
                 "length",
             ),
             stacklevel=3,

@@ -1,4 +1,4 @@
-r"""CP decomposition with circulant factors, which estimates convolutional filters from third cumulants.
+r"""CP decomposition with circulant factors, which estimates convolutional filters from third or fourth cumulants.
 
 A sentence is a signal for each coordinate of its word vectors; a patch is ``n`` adjacent values. The third cumulant of
 patches,
@@ -23,7 +23,8 @@ of normalized columns is an option; it is not the best fit.)
 
 Filters are identifiable up to a circular shift and their order. For activations with equal cumulants at all shifts the
 tensor has about ``n^2 / 6`` independent values, so that some ``n / 6`` filters are identifiable; more if filters and
-activations are short and zero-padded. Symmetric activations have zero third cumulants, so nothing can be estimated.
+activations are short and zero-padded. Symmetric activations have zero third cumulants; their filters are estimated in
+the same way from fourth cumulants, up to sign.
 
 :math:`\mathrm{Cir}(f)` has the columns :math:`f, Sf, S^2 f, \dots`, the circular shifts of :math:`f`, so its products
 are circular convolutions, computed as products of discrete Fourier transforms. :math:`\mathcal F = [\mathrm{Cir}(f_1),
@@ -42,8 +43,10 @@ learning of word-sequence representations from scratch via convolutional tensor 
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -55,7 +58,7 @@ from polyadic.core.kernels.common import in_threads
 from polyadic.core.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -143,15 +146,15 @@ def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArra
 
 @dataclass
 class Moments:
-    """Accumulated moments of patches of order 1 to 3, of shapes (K, n), (K, n, n) and (K, n, n, n)."""
+    """Accumulated moments of patches of orders 1 to 3 or 4, of shapes (K, n), (K, n, n), (K, n, n, n) and so on."""
 
     number: int
     sums: list[NDArray[np.float64]]
 
     @classmethod
-    def empty(cls, coordinates: int, n: int) -> Self:
+    def empty(cls, coordinates: int, n: int, *, order: int = 3) -> Self:
         """Return the moments of an empty set of patches."""
-        return cls(0, [np.zeros((coordinates, *(n,) * k)) for k in (1, 2, 3)])
+        return cls(0, [np.zeros((coordinates, *(n,) * k)) for k in range(1, order + 1)])
 
     def add(self, x: NDArray[Any]) -> None:
         """Add patches of shape (K, N, n) to the moments."""
@@ -160,48 +163,68 @@ class Moments:
             raise InputError(
                 f"patches must have shape ({self.sums[0].shape[0]}, N, {self.sums[0].shape[1]}); got {x.shape}"
             )
-        step = max(1, PATCH_VALUES // (K * n * n))
+        step = max(1, PATCH_VALUES // (K * n ** (len(self.sums) - 1)))
         for start in range(0, N, step):
-            some = np.ascontiguousarray(x[:, start : start + step], np.float64)
-            squares = (some[..., None] * some[..., None, :]).reshape(K, -1, n * n)
+            powers = some = np.ascontiguousarray(x[:, start : start + step], np.float64)
             self.sums[0] += some.sum(axis=1)
-            for k, powers in enumerate((some, squares), 1):
+            for k in range(1, len(self.sums)):
+                if k > 1:
+                    powers = (powers[..., None] * some[..., None, :]).reshape(K, -1, n**k)
                 self.sums[k] += (np.swapaxes(powers, 1, 2) @ some).reshape(self.sums[k].shape)
         self.number += N
 
     def cumulant(self) -> NDArray[np.float64]:
-        """Return the third cumulant of the patches of each coordinate, of shape (K, n, n, n)."""
+        r"""Return the cumulant of the highest order of the patches of each coordinate, of shape (K, n, n, n) for three.
+
+        It is the sum over all partitions of the modes into b blocks of :math:`(-1)^{b-1} (b - 1)!` times the outer
+        product of the moments of the blocks.
+        """
         if not self.number:
             raise InputError("at least one sentence must be as long as a patch; all sentences are shorter")
-        m1, m2, m3 = (total / self.number for total in self.sums)
-        sides = sum(np.einsum(f"k{one},k{two}->kabc", m1, m2) for one, two in (("a", "bc"), ("b", "ac"), ("c", "ab")))
-        return np.asarray(m3 - sides + 2 * np.einsum("ka,kb,kc->kabc", m1, m1, m1))
+        moments, modes = [total / self.number for total in self.sums], "abcd"[: len(self.sums)]
+        total = np.zeros_like(moments[-1])
+        for blocks in _partitions(modes):
+            product = np.einsum(f"k{',k'.join(blocks)}->k{modes}", *(moments[len(block) - 1] for block in blocks))
+            total += (-1) ** (len(blocks) - 1) * math.factorial(len(blocks) - 1) * product
+        return total
+
+
+def _partitions(modes: str) -> Iterator[list[str]]:
+    """Yield all partitions of a set of letters into blocks."""
+    if not modes:
+        yield []
+    for blocks in _partitions(modes[1:]) if modes else ():
+        yield [modes[0], *blocks]
+        for k, block in enumerate(blocks):
+            yield [*blocks[:k], modes[0] + block, *blocks[k + 1 :]]
 
 
 class Filters(NamedTuple):
     """Filters and weights estimated for each tensor of a batch, with the reconstruction errors."""
 
     filters: Batch  # unit vectors, shifted to begin at the first position, shape (K, L, n)
-    weights: Batch  # lambda of each shift, with a positive sum for each filter, shape (K, L, n)
+    weights: Batch  # lambda of each shift, with a positive sum for each filter if the order is odd, shape (K, L, n)
     error: Batch  # share of the squared tensor that is not explained, shape (K,)
 
 
 def convolutional_als(
     C: Batch, number: int, *, support: int, projection: Projection = "svd", rng: np.random.Generator, threads: int = 1
 ) -> Iterator[Sweep]:
-    """Run alternating least squares on a batch of symmetric tensors (K, n, n, n) with circulant factors.
+    """Run alternating least squares on symmetric tensors (K, n, n, n), or of order 4, with circulant factors.
 
-    ``support`` is the number of positions of activations. Yields factors F, G, H and weights, of shape (K, number, n).
+    ``support`` is the number of positions of activations. Yields the factor of each mode, and weights, of shape (K,
+    number, n).
     """
     K, n = C.shape[:2]
-    factors = [_unit(rng.standard_normal((K, number, n))) for _ in range(3)]
+    order = C.ndim - 1
+    factors = [_unit(rng.standard_normal((K, number, n))) for _ in range(order)]
     weights = np.ones((K, number, n))
     size = _size(C)
     while True:
-        for mode in range(3):
-            G, H = (factors[k] for k in range(3) if k != mode)
+        for mode in range(order):
+            others = [factors[k] for k in range(order) if k != mode]
             factors[mode], weights = _in_parts(
-                lambda C, G, H: _update(C, G, H, support, projection), [C, G, H], threads
+                lambda C, *others: _update(C, others, support, projection), [C, *others], threads
             )
         (left,) = _in_parts(_left, [C, *factors, weights], threads)
         yield Sweep([*factors, weights], float((left / size).sum()))
@@ -214,9 +237,10 @@ def _in_parts(work: Callable[..., tuple[Batch, ...]], arrays: list[Batch], threa
     return tuple(map(np.concatenate, zip(*in_threads(lambda t: work(*parts[t]), threads, threads), strict=True)))
 
 
-def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch]:
-    """Return the sum of squared residuals of each tensor."""
-    return (((C - compose([F, G, H], weights)) ** 2).sum(axis=(1, 2, 3)),)
+def _left(C: Batch, *parts: Batch) -> tuple[Batch]:
+    """Return the sum of squared residuals of each tensor, for its factors and weights."""
+    *factors, weights = parts
+    return (_squares(C - compose(factors, weights)),)
 
 
 def max_filters(n: int, support: int) -> int:
@@ -239,14 +263,18 @@ def find_filters(
     seed: int | None = None,
     threads: int | None = None,
 ) -> Filters:
-    """Estimate the filters of symmetric tensors (K, n, n, n), keeping the best of several random starts.
+    """Estimate the filters of symmetric tensors (K, n, n, n) or (K, n, n, n, n), the best of several random starts.
 
-    ``support`` is the number of positions of activations, n by default. Without ``joint``, filters are fitted one after
-    another to the residual of the others, as in the authors' program, which is worse.
+    Tensors of order 4, fourth cumulants, are for activations whose third cumulants are zero. They do not determine the
+    sign of a filter, and their weights can be negative. ``support`` is the number of positions of activations, n by
+    default. Without ``joint``, filters are fitted one after another to the residual of the others, as in the authors'
+    program, which is worse.
     """
     C = np.asarray(C, float)
-    if C.ndim != 4 or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
-        raise InputError(f"tensors must have finite values and shape (K, n, n, n); got shape {C.shape}")
+    if C.ndim not in (4, 5) or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
+        raise InputError(
+            f"tensors must have finite values and shape (K, n, n, n) or (K, n, n, n, n); got shape {C.shape}"
+        )
     n = C.shape[1]
     check_int("number", number, low=1, high=max(n - 1, 1))
     support = n if support is None else check_int("support", support, low=1, high=n)
@@ -254,27 +282,28 @@ def find_filters(
     check_int("sweeps", sweeps, low=1)
     threads = resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
     check_choice("projection", projection, get_args(Projection))
-    if number > (identifiable := max_filters(n, support)):
+    if C.ndim == 4 and number > (identifiable := max_filters(n, support)):
         warnings.warn(
             f"the number of filters should be at most about {identifiable} for patches of this length; got {number}:"
             " use longer patches or fewer filters",
             stacklevel=2,
         )
     rng = np.random.default_rng(seed)
-    scale = np.abs(C).max(axis=(1, 2, 3), keepdims=True)  # avoids underflow of squares
+    scale = np.abs(C).max(axis=tuple(range(1, C.ndim)), keepdims=True)  # avoids underflow of squares
     C = C / np.where(scale > 0, scale, 1)
+    scale = scale.reshape(-1, 1, 1)
     how: dict[str, Any] = {"support": support, "projection": projection, "rng": rng, "threads": threads}
     if joint:
         best = _best(C, number, starts, sweeps, how)
-        return Filters(*aligned(best.filters, best.weights * scale[..., 0]), best.error)
+        return Filters(*aligned(best.filters, best.weights * scale), best.error)
     fits, rest = [], C
     for _ in range(number):
         fit = _best(rest, 1, starts, sweeps, how)
         fits.append(fit)
-        rest = rest - compose([fit.filters] * 3, fit.weights)
-    error = (rest**2).sum(axis=(1, 2, 3)) / _size(C)
+        rest = rest - compose([fit.filters] * (C.ndim - 1), fit.weights)
+    error = _squares(rest) / _size(C)
     filters, weights = (np.concatenate([fit[k] for fit in fits], axis=1) for k in range(2))
-    return Filters(*aligned(filters, weights * scale[..., 0]), error)
+    return Filters(*aligned(filters, weights * scale), error)
 
 
 def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
@@ -300,53 +329,58 @@ def _best(C: Batch, number: int, starts: int, sweeps: int, how: dict[str, Any]) 
     if result.interrupted:
         raise KeyboardInterrupt
     f, weights = _weighed(many, result.factors[0], how["support"])
-    error = _left(many, f, f, f, weights)[0] / _size(many)
+    error = _left(many, *[f] * (C.ndim - 1), weights)[0] / _size(many)
     best = np.arange(K) * starts + error.reshape(K, starts).argmin(axis=1)
     order = np.argsort(-np.linalg.norm(weights[best], axis=-1), axis=1, kind="stable")[..., None]  # the heaviest first
     return Filters(np.take_along_axis(f[best], order, 1), np.take_along_axis(weights[best], order, 1), error[best])
 
 
 def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
-    """Return the filters, with signs chosen to make the weight sums positive, and the optimal weights."""
+    """Return the filters and the optimal weights, whose sums are made positive by the signs of filters if possible."""
     K, L, n = f.shape
-    moved = shifts(f).reshape(K, L * n, n)
-    partial = _in_last_mode(C, moved)
-    b = np.einsum("kabp,kpa,kpb->kp", partial, moved, moved).reshape(K, 1, L, n)
-    weights = np.where(np.arange(n) < support, solve(khatri_rao_gram(f, f, f), b)[:, 0], 0)
-    turned = np.where(weights.sum(axis=-1, keepdims=True) < 0, -1, 1)
+    order = C.ndim - 1
+    b = np.einsum("kap,kpa->kp", _contracted(C, [f] * (order - 1)), shifts(f).reshape(K, L * n, n))
+    grams = khatri_rao_gram(*[f] * order)
+    weights = np.where(np.arange(n) < support, solve(grams, b.reshape(K, 1, L, n))[:, 0], 0)
+    turned = np.where(weights.sum(axis=-1, keepdims=True) < 0, -1, 1) if order % 2 else np.ones((K, L, 1))
     return f * turned, weights * turned
 
 
-def _in_last_mode(C: Batch, moved: Batch) -> Batch:
-    """Multiply tensors by the shifted filters in the last mode, giving an array of shape (K, n, n, L n).
+def _contracted(C: Batch, factors: Sequence[Batch]) -> Batch:
+    """Multiply each tensor by the same shifted filter in all modes but the first, giving an array (K, n, L n).
 
     Filters are copied into contiguous order, because BLAS rounding depends on strides, which are ambiguous for a batch
     of one.
     """
-    K, n = C.shape[:2]
-    return (C.reshape(K, n * n, n) @ np.ascontiguousarray(np.swapaxes(moved, 1, 2))).reshape(K, n, n, -1)
+    (K, L, n), (*others, last) = factors[-1].shape, factors
+    moved = np.ascontiguousarray(np.swapaxes(shifts(last).reshape(K, L * n, n), 1, 2))
+    result = (C.reshape(K, -1, n) @ moved).reshape(*C.shape[:-1], L * n)
+    for f in reversed(others):
+        result = np.einsum("k...bp,kpb->k...p", result, shifts(f).reshape(K, L * n, n))
+    return result
+
+
+def _squares(C: Batch) -> Batch:
+    return np.asarray((C**2).sum(axis=tuple(range(1, C.ndim))))
 
 
 def _size(C: Batch) -> Batch:
-    return np.maximum((C**2).sum(axis=(1, 2, 3)), 1e-300)
+    return np.maximum(_squares(C), 1e-300)
 
 
-def compose(factors: list[Batch], weights: Batch) -> Batch:
-    """Compose tensors of shape (K, n, n, n) from filters and weights."""
+def compose(factors: Sequence[Batch], weights: Batch) -> Batch:
+    """Compose tensors of shape (K, n, n, n), or of another order, from filters and weights."""
     K, L, n = weights.shape
-    a, b, c = (shifts(f).reshape(K, L * n, n) for f in factors)
-    return np.einsum(
-        "kpa,kpx->kax", a * weights.reshape(K, -1, 1), (b[..., None] * c[..., None, :]).reshape(K, L * n, -1)
-    ).reshape(K, n, n, n)
+    first, *others = (shifts(f).reshape(K, L * n, n) for f in factors)
+    rest = reduce(lambda rows, f: (rows[..., None] * f[..., None, :]).reshape(K, L * n, -1), others)
+    return np.einsum("kpa,kpx->kax", first * weights.reshape(K, -1, 1), rest).reshape(K, *(n,) * len(factors))
 
 
-def _update(C: Batch, G: Batch, H: Batch, support: int, projection: Projection) -> tuple[Batch, Batch]:
-    """Solve for the filters and weights of one mode, with the filters of the other two modes fixed."""
-    K, L, n = G.shape
-    g, h = (shifts(f).reshape(K, L * n, n) for f in (G, H))
-    partial = _in_last_mode(C, h)
-    M = np.einsum("kabp,kpb->kap", partial, g).reshape(K, n, L, n)
-    estimates = np.moveaxis(solve(khatri_rao_gram(G, H), M), 1, -1)  # (K, L, shifts, n)
+def _update(C: Batch, others: Sequence[Batch], support: int, projection: Projection) -> tuple[Batch, Batch]:
+    """Solve for the filters and weights of one mode, with the filters of the other modes fixed."""
+    K, L, n = others[0].shape
+    M = _contracted(C, others).reshape(K, n, L, n)
+    estimates = np.moveaxis(solve(khatri_rao_gram(*others), M), 1, -1)  # (K, L, shifts, n)
     columns = np.where(np.arange(n)[:, None] < support, unshifted(estimates), 0)
     if projection == "average":
         norms = np.linalg.norm(columns, axis=-1, keepdims=True)
