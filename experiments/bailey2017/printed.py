@@ -32,6 +32,7 @@ from experiments.experiment import Stage
 from polyadic import datasets
 from polyadic.core import kernels
 from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Count, Positive, Seed
 from polyadic.core.penalties import NonNegative
 from polyadic.embedding import Embedding
@@ -180,24 +181,19 @@ ARMS = {
     **{name: MODELS[name] for name in ("sgns", "ppmi-svd", "nnse")},
 }
 """The printed models beside those of the library, and pairwise models for the neighbours; rank of the run."""
-SPANS: dict[str, Any] = {"weights": "uniform"}
 CHAINS = {
     "cp-s": {
         "printed": printed({}, chunk_triples={**TOKENS, **SHIFT}),
         "PMI normalised by chunks": printed({}, chunk_triples={**CHUNKS, **SHIFT}),
         "no shift": printed({}, chunk_triples=CHUNKS),
-        "spans of ten, twice at least": printed({}, triples=SPANS),
-        "log weights": printed({}, triples={}),
+        "spans, twice at least, log weights": printed({}, triples={}),
         "to convergence, zeros exact": _of(TenthZeros, {}, triples={}),
         "improved: zeros by degree, 50-fold": MODELS["cp-s"],
     },
     "cp-sn": {
         "printed": printed(SPARSE, chunk_triples=TOKENS),
-        "PMI normalised by chunks": printed(SPARSE, chunk_triples=CHUNKS),
-        "spans of ten, twice at least": printed(SPARSE, triples=SPANS),
-        "log weights": printed(SPARSE, triples={}),
-        "no L1": printed({**SPARSE, "l1": 0.0}, triples={}),
-        "to convergence, zeros exact, bound": _of(TenthZeros, {"penalty": NonNegative()}, triples={}),
+        "spans, twice at least, log weights": printed(SPARSE, triples={}),
+        "to convergence, zeros exact, bound, no L1": _of(TenthZeros, {"penalty": NonNegative()}, triples={}),
         "improved: zeros by degree, 50-fold": MODELS["cp-sn"],
     },
 }
@@ -206,13 +202,8 @@ ALONE = {
     "cp-s": {
         "no shift": printed({}, chunk_triples=TOKENS),
         "no zeros": printed({"zeros": 0.0}, chunk_triples={**TOKENS, **SHIFT}),
-        "as many zeros as entries": printed({"zeros": 1.0}, chunk_triples={**TOKENS, **SHIFT}),
-        "entries drawn by their counts": printed({}, chunk_triples={**TOKENS, **SHIFT, "weights": "count"}),
     },
-    "cp-sn": {
-        "no L1": printed({**SPARSE, "l1": 0.0}, chunk_triples=TOKENS),
-        "no ReLU, no L1": printed({}, chunk_triples=TOKENS),
-    },
+    "cp-sn": {"no L1": printed({**SPARSE, "l1": 0.0}, chunk_triples=TOKENS)},
 }
 """Single changes of the printed model; rank of the studies."""
 LOOKED_AT = (
@@ -225,7 +216,8 @@ LOOKED_AT = (
 
 def printed_stages(run: Run[Settings]) -> Stages:
     """Train and test the printed models and those of the library, of the rank of the run."""
-    variants = [Variant(name, row, run.settings.rank) for name, row in ARMS.items()]
+    asked = {name: row for name, row in ARMS.items() if name.partition(",")[0] in run.settings.models}
+    variants = [Variant(name, row, run.settings.rank) for name, row in asked.items()]
     return (yield from _tested(run, "printed", variants, LOOKED_AT))
 
 
@@ -233,6 +225,8 @@ def ablation_stages(run: Run[Settings]) -> Stages:
     """Train and test the models between printed and improved, of the rank of the studies."""
     variants, steps, rank = [], [], run.settings.shift_rank
     for model, chain in CHAINS.items():
+        if model not in run.settings.models:
+            continue
         names = [f"{model}, {step}" for step in chain]
         variants += [Variant(name, row, rank) for name, row in zip(names, chain.values(), strict=True)]
         steps += [*zip(names[1:], names[:-1], strict=True), (names[-1], names[0])]
@@ -243,6 +237,8 @@ def ablation_stages(run: Run[Settings]) -> Stages:
 
 
 def _tested(run: Run[Settings], part: str, variants: Sequence[Variant], compared: Iterable[tuple[str, str]]) -> Stages:
+    if not variants:
+        raise InputError(f"the part {part} has none of the models {', '.join(run.settings.models)}", "models")
     run = replace(run, settings=replace(run.settings, alone=False), folder=run.folder / part)
     corpus = yield from corpus_stage(run)
     counts = {}
@@ -254,7 +250,7 @@ def _tested(run: Run[Settings], part: str, variants: Sequence[Variant], compared
         trained = yield model_stage(run, variant, corpus)
         scores[variant.name] = found = yield _scored(run, variant, trained, corpus)
         rows.append({"name": variant.name, "seconds": trained["seconds"], "zeros": trained["zeros"], **found})
-    differences = [_compared(run, pair, scores) for pair in compared]
+    differences = [_compared(run, pair, scores) for pair in compared if {*pair} <= {*scores}]
     about = {"tokens": len(corpus), "words": len(corpus.vocabulary), "digest": corpus.digest, "counts": counts}
     return {"rank": variants[0].rank, "corpus": about, "rows": rows, "differences": differences}
 

@@ -224,7 +224,6 @@ def _cases(run: Run[Settings]) -> Stages:
     how: dict[str, Any] = {"seed": settings.seed}
     models: dict[str, tuple[Any, Any]] = {
         "SGNS": (Word2Vec(settings.rank, window=settings.width, **how), corpus),
-        "SGNS, 20 epochs": (Word2Vec(settings.rank, window=settings.width, epochs=20, **how), corpus),
         "GloVe": (GloVe(settings.rank, x_max=10.0, threads=settings.threads, **how), pairs),
         "GloVe, equal weights": (GloVe(settings.rank, alpha=0.0, threads=settings.threads, **how), pairs),
         **{name: (CorrespondenceVectors(settings.rank, **case, **how), pairs) for name, case in CASES.items()},
@@ -239,7 +238,7 @@ def _cases(run: Run[Settings]) -> Stages:
     return {"corpus": about, "rows": rows, "differences": differences["rows"]}
 
 
-MORE = {"SGNS": ("", ", 20 epochs"), "GloV": ("", ", equal weights")}
+MORE = {"SGNS": ("",), "GloV": ("", ", equal weights")}
 """Ends of the names of the models with which each special case is compared."""
 
 
