@@ -40,9 +40,9 @@ from polyadic.metrics.figures import Figure, difference, ratio
 from polyadic.metrics.similarity import similarity
 from polyadic.text.counts import Counts
 from polyadic.text.weighting import ppmi
-from polyadic.words import SymmetricCP
 from polyadic.words import evaluation as words
 from polyadic.words.base import WordModel
+from polyadic.words.symmetric import SymmetricCP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -105,7 +105,7 @@ def _samples(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     """Yield random entries and zero cells: the words of each, three numbers, and the values in bits."""
     size, uniform = x.shape[0], x.weights is None or np.ptp(x.weights) == 0
-    bounds = None if uniform else np.cumsum(x.weights, dtype=float)
+    bounds = None if uniform else np.cumsum(np.asarray(x.weights), dtype=np.float64)
     while True:
         rows = (
             rng.integers(len(x), size=batch)
@@ -125,7 +125,7 @@ def _add_gradient(T: NDArray[Any], tuples: NDArray[Any], values: NDArray[Any]) -
     return kernels.add_cp_squared(tuples, values, np.ones_like(values), T, **how)
 
 
-@njit(cache=True)
+@njit(cache=True)  # type: ignore[untyped-decorator]
 def adam_step(arrays: Any, step: int, rate: float, l1: float) -> None:
     """Take a step of Adam for all elements of U, write V, and set G to zero; a negative L1 means no ReLU and no L1."""
     U, V, G, M, S = arrays
@@ -202,6 +202,7 @@ ALONE = {
     "cp-s": {
         "no shift": printed({}, chunk_triples=TOKENS),
         "no zeros": printed({"zeros": 0.0}, chunk_triples={**TOKENS, **SHIFT}),
+        "5,000 steps of 2,048": printed({"steps": 5000, "batch": 2048}, chunk_triples={**TOKENS, **SHIFT}),
     },
     "cp-sn": {"no L1": printed({**SPARSE, "l1": 0.0}, chunk_triples=TOKENS)},
 }

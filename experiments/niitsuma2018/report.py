@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from experiments.markdown import Column, certain, share, tabulate
@@ -50,6 +51,8 @@ def _section(facts: Facts, settings: Facts) -> list[str]:
     columns += [("kernel weight", "weight", "g"), ("time, s ↓", "seconds", ".1f")]
     covered = ", ".join(f"{rows[0][t]['covered']:,} of {rows[0][t]['total']:,} of {name}" for t, name in TESTS.items())
     lines = [about, "", POLICIES, "", *tabulate(columns, rows), "", f"Known pairs: {covered}.", "", DIFFERENCES, ""]
-    differences: list[Column] = [("difference", "name")]
-    differences += [(name, lambda row, test=test: row[test], certain) for test, name in TESTS.items()]
+    differences: list[Column] = [
+        ("difference", "name"),
+        *((name, itemgetter(test), certain) for test, name in TESTS.items()),
+    ]
     return [*lines, *tabulate(differences, facts["differences"])]
