@@ -225,21 +225,16 @@ def _cases(run: Run[Settings]) -> Stages:
     models: dict[str, tuple[Any, Any]] = {
         "SGNS": (Word2Vec(settings.rank, window=settings.width, **how), corpus),
         "GloVe": (GloVe(settings.rank, x_max=10.0, threads=settings.threads, **how), pairs),
-        "GloVe, equal weights": (GloVe(settings.rank, alpha=0.0, threads=settings.threads, **how), pairs),
         **{name: (CorrespondenceVectors(settings.rank, **case, **how), pairs) for name, case in CASES.items()},
     }
     rows = []
     for name, (model, data) in models.items():
         stage = _training(run, given, name, model, data, corpus)
         rows.append({**_tested(name, "rows", (yield stage), stage.target, sets, None), "weight": None})
-    compared = [(name, f"{name.partition(' case')[0]}{more}") for name in CASES for more in MORE[name[:4]]]
+    compared = [(name, name.partition(" case")[0]) for name in CASES]
     differences = yield _differences(run, compared, sets, {**given, "models": digest(repr(rows))})
     about = {"tokens": len(corpus), "words": len(corpus.vocabulary), "digest": corpus.digest}
     return {"corpus": about, "rows": rows, "differences": differences["rows"]}
-
-
-MORE = {"SGNS": ("",), "GloV": ("", ", equal weights")}
-"""Ends of the names of the models with which each special case is compared."""
 
 
 def _differences(run: Run[Settings], compared: Any, sets: dict[str, list[Pair]], given: Facts) -> Stage:
