@@ -211,8 +211,10 @@ def _parameters(chosen: Experiment[Any]) -> list[inspect.Parameter]:
     from experiments.experiment import option_of
 
     made = [_parameter("out", Out)]
-    if "" not in chosen.stages:
-        about = typer.Option(metavar="NAME,...", help=f"Some of {', '.join(chosen.stages)}.", show_default="all")
+    if {*chosen.stages} != {""}:
+        default = "the main part" if "" in chosen.stages else "all"
+        named = ", ".join(filter(None, chosen.stages))
+        about = typer.Option(metavar="NAME,...", help=f"Some of {named}.", show_default=default)
         made.append(_parameter(chosen.parts, Annotated[str, about], ""))
     for name, hint in chosen.settings.hints().items():
         option = option_of(hint)

@@ -151,7 +151,8 @@ class Experiment(Generic[S]):
     settings : type
         A subclass of :class:`ExperimentSettings`.
     stages : mapping
-        See :data:`Parts`. An experiment without parts has a single part whose name is empty.
+        See :data:`Parts`. A part whose name is empty is the only one that runs by default; its results are the top
+        level of the report.
     report : callable
         Formats the results as Markdown.
     draw : callable, optional
@@ -170,10 +171,10 @@ class Experiment(Generic[S]):
     parts: str = "parts"
 
     def chosen(self, parts: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the names of the parts to run, all by default; raise InputError for unknown names."""
+        """Return the names of the parts to run, by default the unnamed one or all; raise InputError for others."""
         if not {*parts} <= {*self.stages}:
-            raise InputError(f"{self.parts} are {', '.join(self.stages)}; got {', '.join(parts)}")
-        return tuple(parts) or tuple(self.stages)
+            raise InputError(f"{self.parts} are {', '.join(filter(None, self.stages))}; got {', '.join(parts)}")
+        return tuple(parts) or (("",) if "" in self.stages else tuple(self.stages))
 
 
 def run_experiment(

@@ -18,12 +18,12 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
-from experiments.bailey2017 import drawing, scoring
+from experiments.bailey2017 import drawing, printed, scoring
 from experiments.bailey2017.models import MODELS, Model, Settings, ranks_of, shifts_of, variants
 from experiments.bailey2017.protocol import EXPERIMENT
 from experiments.bailey2017.tables import MEASURES
 from experiments.experiment import run_experiment
-from polyadic import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
+from polyadic import Embedding, Entries, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
 from polyadic.core.files import plain
 from polyadic.core.stage_cache import RefusedError, StageCache
 from polyadic.datasets import Review
@@ -531,3 +531,61 @@ def test_every_statistic_of_a_figure_can_be_read_again():
     }
     assert {"ratio", "rank_correlation", "pair_ratio", "harmonic_mean"} <= found
     assert found == set(scoring.STATISTICS)
+
+
+# ---- as printed
+
+
+def _printed_twin(model, lists):
+    """Fit a printed model in plain numpy: ReLU, mean squared error of each batch, L1 and Adam, as the formulas say."""
+    rng, R = np.random.default_rng(model.seed), model.rank
+    bits = [x.values / np.log(2) for x in lists]
+    mean = (bits[0].mean() / R) ** (1 / lists[0].order) if len(lists) == 1 else (15 / R) ** 0.5
+    U = mean * (1 + rng.standard_normal((lists[0].shape[0], R)) / 5)
+    M, S = np.zeros_like(U), np.zeros_like(U)
+    for step in range(1, model.steps + 1):
+        G = np.zeros_like(U)
+        for x, values in zip(lists, bits, strict=True):
+            drawn = rng.integers(len(x), size=model.batch)
+            cells = rng.integers(len(U), size=(round(model.zeros * model.batch), x.order))
+            listed = {frozenset(row) for row in x.indices.tolist()}
+            cells = [c for c in cells.tolist() if len(set(c)) == len(c) and frozenset(c) not in listed]
+            seen = [(tuple(x.indices[e]), values[e]) for e in drawn] + [(tuple(c), 0.0) for c in cells]
+            for words_, value in seen:
+                rows = np.maximum(U[list(words_)], 0) if model.nonnegative else U[list(words_)]
+                error = 2 * (rows.prod(axis=0).sum() - value) / len(seen)
+                for d, word in enumerate(words_):
+                    G[word] += error * np.delete(rows, d, axis=0).prod(axis=0)
+        if model.nonnegative:
+            G = G * (U > 0) + model.l1 * np.sign(U)
+        M, S = 0.9 * M + 0.1 * G, 0.999 * S + 0.001 * G**2
+        U = U - model.learning_rate * (M / (1 - 0.9**step)) / (np.sqrt(S / (1 - 0.999**step)) + 1e-8)
+    return np.maximum(U, 0) if model.nonnegative else U
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("joint", [False, True])
+def test_printed_models_follow_the_printed_formulas(nonnegative, joint):
+    """Vectors after some steps are those of plain numpy, for one and two orders, with and without ReLU and L1."""
+    rng = np.random.default_rng(3)
+    lists = [
+        Entries.collect(rows, rng.random(len(rows)) + 1, 9)
+        for n in (2, 3)
+        for rows in [[c for c in itertools.combinations(range(9), n) if rng.random() < 0.2]]
+    ]
+    lists = lists if joint else lists[1:]
+    how = {"batch": 20, "steps": 40, "zeros": 2.0, "learning_rate": 0.1, "seed": 1}
+    model = printed.PrintedCP(3, nonnegative=nonnegative, l1=0.01, **how)
+    found = model.fit(lists if joint else lists[0]).vectors_
+    np.testing.assert_allclose(found, _printed_twin(model, lists), atol=2e-3)
+    assert bool((found == 0).any()) == nonnegative
+
+
+def test_neighbours_nearby_and_chains():
+    """Neighbours are counted by hand; chains lead from the printed models to those of the library."""
+    vectors = Embedding(["a", "b", "c"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
+    figure = printed.neighbours_nearby(vectors, Entries.collect([[0, 1], [0, 2]], [1.0, 1.0], 3), common=2)
+    assert figure.rows.tolist() == [[2, 2], [1, 2]]
+    for name, chain in printed.CHAINS.items():
+        first, *_, last = chain.values()
+        assert (first, last) == (printed.ARMS[f"{name}, printed"], MODELS[name])

@@ -364,3 +364,15 @@ def test_a_benchmark_reads_its_arguments(monkeypatch):
     assert got["ranks"] == (3, 4)
     assert "data must be one of 'a', 'b'; got 'c'" in bench("c").stderr
     assert "--ranks takes numbers between commas" in bench("a", "--ranks", "x").stderr
+
+
+def test_an_unnamed_part_runs_alone_by_default():
+    """Other parts of an experiment with a main part run only when they are named; an unknown one is refused."""
+    for name in ("bailey2017", "niitsuma2018"):
+        chosen = load_experiment(name)
+        named = next(part for part in chosen.stages if part)
+        assert chosen.chosen() == ("",)
+        assert chosen.chosen((named,)) == (named,)
+        with pytest.raises(InputError, match=f"parts are {named}.*; got spam"):
+            chosen.chosen(("spam",))
+        assert named in CliRunner().invoke(app, [name, "--help"]).output

@@ -62,6 +62,11 @@ def test_stop_words_are_weighed(corpus):
         3, power=0.5, row_kernel=weights / masses[0], column_kernel=weights / masses[1]
     ).fit(table)
     np.testing.assert_allclose(found.singular_values_, expected.singular_values_, rtol=1e-5)
+    share = np.asarray((table / table.sum()).todense(), float)
+    logs = np.log(np.where(share > 0, share, 1) / np.where(share > 0, np.outer(*masses), 1))
+    s = np.linalg.svd(np.sqrt(weights)[:, None] * (share * logs) * np.sqrt(weights), compute_uv=False)
+    weighed = CorrespondenceVectors(3, residual="g-test", stop_weight=2, stop_words={"the"}, words=words).fit(table)
+    np.testing.assert_allclose(weighed.singular_values_, s[:3], rtol=1e-4)
     with pytest.raises(InputError, match="none of the stop words"):
         CorrespondenceVectors(3, stop_weight=2, stop_words={"of"}, words=words).fit(table)
 
@@ -86,7 +91,9 @@ def test_scores_move_words(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"stop_weight": 1, "residual": "g-test"}, "require residual='ca'"),
+        ({"scores": [("moon", "god", 1.0)], "residual": "g-test"}, "scores require residual='ca'"),
+        ({"stop_weight": 1, "residual": "categorical-pca"}, "diagonal kernels; got residual='categorical-pca'"),
+        ({"positive": False}, "positive require residual='sgns'"),
         ({"stop_weight": 1, "scores": [("moon", "god", 1.0)]}, "give one of them"),
         (
             {"stop_weight": 1, "stop_words": {"the"}},
@@ -136,6 +143,8 @@ def experiments(*arguments):
             "smoothing=0.75",
         ],
         ["--method", "kca", "--set", "stop_weight=-0.5"],
+        ["--method", "g-test", "--set", "stop_weight=-0.5"],
+        ["--method", "kca", "--set", "residual=sgns", "--set", "positive=false"],
         ["--method", "ca", "--set", "positional=true", "--set", "count_exponent=0.5"],
     ],
 )
@@ -181,11 +190,11 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         ),
         (
             ["--method", "ca", "--set", "shift=5"],
-            "--set shift and --set smoothing require --set residual=sgns; got --set residual=ca",
+            "--set shift, --set smoothing and --set positive require --set residual=sgns; got --set residual=ca",
         ),
         (
-            ["--method", "g-test", "--set", "stop_weight=1"],
-            "--set stop_weight and --set scores require --set residual=ca",
+            ["--method", "kca", "--set", "residual=categorical-pca", "--set", "stop_weight=1"],
+            "requires a --set residual with diagonal kernels; got --set residual=categorical-pca",
         ),
         (
             ["--method", "kca", "--set", "stop_weight=-1"],
@@ -193,7 +202,7 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         ),
         (
             ["--method", "kca", "--set", "shift=5"],
-            "--set shift and --set smoothing require --set residual=sgns; got --set residual=ca",
+            "--set shift, --set smoothing and --set positive require --set residual=sgns; got --set residual=ca",
         ),
         (["--method", "kca", "--set", "residual=sgns", "--set", "weights=log"], "--set weights has no effect"),
         (["--method", "kca", "--set", "scores=nowhere.txt"], "there is no file nowhere.txt"),

@@ -429,6 +429,29 @@ def test_shifted_pmi():
         expected = np.maximum(np.log(P) - np.log(r)[:, None] - np.log(smooth) - np.log(2), 0)
     found = residuals.shifted_pmi(csr_array(N.astype(float)), shift=2, smoothing=0.75)
     assert dense(found) == pytest.approx(expected)
+    with np.errstate(divide="ignore"):
+        printed = np.where(N > 0, np.log(P) - np.log(np.outer(r, c)) - np.log(2), 0)
+    for table in (csr_array(N.astype(float)), csr_array(N + 1.0) - csr_array(np.ones(N.shape))):  # with stored zeros
+        assert dense(residuals.shifted_pmi(table, shift=2, positive=False)) == pytest.approx(printed)
+    model = KernelCorrespondenceAnalysis(2, **CASES["sgns"], shift=2, positive=False).fit(N)
+    assert model.singular_values_ == pytest.approx(np.linalg.svd(printed, compute_uv=False)[:2])
+
+
+def test_a_residual_is_any_function_of_cells():
+    """The functions of Table 2 give what their names give; empty cells are zero; other than numbers are refused."""
+    N = some_table((8, 6), density=0.6) + np.eye(8, 6, dtype=int)
+    printed = {"g-test": lambda x, y: x * (np.log(x) - np.log(y)), "sgns": lambda x, y: np.log(x / y)}
+    for name, difference in printed.items():
+        own = {**CASES[name], **({"positive": False} if name == "sgns" else {})}
+        named, given_ = (
+            KernelCorrespondenceAnalysis(3, **{**own, **more}) for more in ({}, {"difference": difference})
+        )
+        given_.positive = True
+        assert given_.fit(N).singular_values_ == pytest.approx(named.fit(N).singular_values_)
+    table = csr_array(N + 1.0) - csr_array(np.ones(N.shape))
+    assert (dense(residuals.elementwise(table, lambda x, _: x * 0 + 1)) == (N > 0)).all()
+    with pytest.raises(InputError, match="finite number for each of the 20 non-empty cells; got shape"):
+        KernelCorrespondenceAnalysis(2, difference=lambda x, _: x + np.inf).fit(FISHER)
 
 
 def test_log_counts_have_the_best_biases():

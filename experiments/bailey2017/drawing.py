@@ -31,6 +31,8 @@ def drawings(results: Results) -> list[Drawing]:
 
 def draw(facts: Facts, out: Path) -> None:
     """Write a picture of each figure to ``figures`` in a folder."""
+    if "figures" not in facts:
+        return
     plots.new_axes()  # a missing extra is told before the folder is touched
     with whole_folder(out / "figures", kind="figures", overwrite=True) as draft:
         for drawing in facts["figures"]:

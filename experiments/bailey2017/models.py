@@ -28,6 +28,8 @@ COUNTS: dict[str, dict[str, Any]] = {
     "near pairs": {"order": 2, "window": "span", "width": 5, "min_count": 1},
     "nearest pairs": {"order": 2, "window": "span", "width": 2, "min_count": 1},
     "triples": {"order": 3, "window": "span", "width": 10, "min_count": 2},
+    "chunk pairs": {"order": 2, "window": "chunk", "width": 5, "min_count": 1},
+    "chunk triples": {"order": 3, "window": "chunk", "width": 5, "min_count": 1},
 }
 """Counts that the models share: arguments of :func:`~polyadic.text.counts.count`."""
 

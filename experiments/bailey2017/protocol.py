@@ -1,6 +1,7 @@
 """Bailey and Aeron (2017): train all their models and baselines, test them, and write a report.
 
-What is trained, and with which settings, is the table in :mod:`experiments.bailey2017.models`.
+What is trained, and with which settings, is the table in :mod:`experiments.bailey2017.models`. The parts
+``printed`` and ``ablation`` train the models as the paper describes them, see :mod:`experiments.bailey2017.printed`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from experiments.bailey2017.drawing import draw
 from experiments.bailey2017.models import Settings, variants
+from experiments.bailey2017.printed import ablation_stages, printed_stages
 from experiments.bailey2017.report import report, report_facts
 from experiments.bailey2017.scoring import chosen_tests, score_stage, triples_stage
 from experiments.bailey2017.stages import corpus_stage, counts_stage, split_stage, tests_stage
@@ -70,5 +72,5 @@ def _model(run: Run[Settings], variant: Variant, results: Results, train: Corpus
         results.left_out.update({f"{variant.name}, {kind}": why for kind, why in scores["left_out"].items()})
 
 
-STAGES: Parts[Settings] = {"": _text}
+STAGES: Parts[Settings] = {"": _text, "printed": printed_stages, "ablation": ablation_stages}
 EXPERIMENT = Experiment(Settings, STAGES, report, draw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from experiments import markdown
@@ -74,7 +75,29 @@ def _models(results: Results) -> Facts:
 
 def report(facts: Facts) -> str:
     """Write the tables."""
-    return "\n".join(_lines(facts)) + "\n"
+    if "tables" in facts:
+        return "\n".join(_lines(facts)) + "\n"
+    lines = ["# Bailey and Aeron (2017), as printed and improved"]
+    for part in ("printed", "ablation"):
+        lines += _printed(facts[part]) if part in facts else []
+    return "\n".join(lines) + "\n"
+
+
+def _printed(facts: Facts) -> Iterator[str]:
+    corpus, rows = facts["corpus"], facts["rows"]
+    names = list(rows[0]["figures"])
+    columns: list[markdown.Column] = [("model", "name")]
+    columns += [(name, itemgetter(name), markdown.certain) for name in names]
+    columns += [("zeros", "zeros", share), ("training, s", "seconds", ".0f")]
+    differences: list[markdown.Column] = [("difference", "name")]
+    differences += [(name, itemgetter(name), markdown.certain) for name in names]
+    entries = ", ".join(f"{each['entries']:,} {name}" for name, each in corpus["counts"].items())
+    yield from ("", f"## Rank {facts['rank']}", "")
+    yield f"{corpus['tokens']:,} tokens, {corpus['words']:,} words; {entries}. Corpus {corpus['digest'][:16]}."
+    yield ""
+    yield from markdown.tabulate(columns, [{**row, **row["figures"]} for row in rows])
+    yield ""
+    yield from markdown.tabulate(differences, facts["differences"])
 
 
 def _lines(facts: Facts) -> Iterator[str]:

@@ -113,7 +113,7 @@ def score_stage(run: Run[Settings], variant: Variant, trained: Facts, tests: Map
     def make() -> Facts:
         vectors = Embedding.load(run.folder / "models" / variant.name)
         figures, left_out = words.evaluate(vectors, mine)
-        _write_rows(target, figures)
+        write_rows(target, figures)
         by_name = {figure.name: figure.as_dict() | {"statistic": figure.statistic.__name__} for figure in figures}
         nearest = {" * ".join(pair): _phrase(vectors, pair) for pair in PHRASES}
         return {"figures": by_name, "left_out": left_out, "phrases": nearest}
@@ -134,7 +134,8 @@ def kept_figure(folder: Path, model: str, figure: Facts) -> Figure:
         )
 
 
-def _write_rows(target: Path, figures: Sequence[Figure]) -> None:
+def write_rows(target: Path, figures: Sequence[Figure]) -> None:
+    """Write the cases of figures, for :func:`kept_figure`."""
     with whole_file(target) as draft:
         np.savez_compressed(draft, **{figure.name: figure.rows for figure in figures})  # type: ignore[arg-type]
 

@@ -38,8 +38,8 @@ SENSELESS = (
     " test question occur in training questions. With held-out pairs they do not."
 )
 SHIFTING = (
-    "The published shifts compensate for a normaliser that makes every PMI of triples too large; the PMI used here"
-    " needs no compensation."
+    "The normaliser of the paper makes every PMI of triples too large by a constant, from which a shift subtracts a"
+    " constant; the PMI used here is not too large."
 )
 COMPARING = (
     "Difference from the best pairwise baseline of the row; * marks a 95 % interval, from paired samples, that excludes"

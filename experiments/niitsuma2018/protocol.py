@@ -6,7 +6,14 @@ words: the published figures keep pairs with an unknown word at similarity 0, an
 strings; both policies are shown, and numbers are ranked. The weights of the kernels were not published; they are chosen
 on pairs of another set (MTurk-771). The similarity kernel learns from SimLex-999, not from MEN, which is a test set;
 pairs in both are left out of it. (The printed formula of that kernel, eq. 49, holds for differences only, so there is
-no G-test with it.)
+no G-test with it.) The rows with published figures are the methods as printed; the rows after them change one choice
+after another.
+
+The G-test has identity kernels in Table 2 and no kernel of its own in eq. 45, so "G-test with SW" is run in both
+readings: the kernels of eq. 45, weighted inverse margins, and weighted identities.
+
+The part ``cases`` compares the special cases SGNS and GloVe of Table 2, as printed, with SGNS and GloVe themselves on
+the same text, vocabulary and window.
 
 References
 ----------
@@ -16,7 +23,7 @@ processing, section 6. arXiv:1605.05087
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +40,7 @@ from experiments.experiment import (
     Stage,
     Stages,
     Threads,
+    table_stage,
 )
 from experiments.niitsuma2018.report import TESTS, report
 from polyadic import datasets
@@ -41,7 +49,9 @@ from polyadic.core.files import whole_folder
 from polyadic.core.settings import Count, Within
 from polyadic.core.stage_cache import digest
 from polyadic.embedding import Embedding
+from polyadic.metrics.figures import difference
 from polyadic.metrics.similarity import similarity
+from polyadic.tables.residuals import stop_word_kernel
 from polyadic.tables.vectors import CorrespondenceVectors
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
@@ -49,6 +59,7 @@ from polyadic.text.counts import count
 from polyadic.text.readers import stamp
 from polyadic.text.stopwords import stop_words
 from polyadic.text.weighting import ppmi
+from polyadic.words.glove import GloVe
 from polyadic.words.neural import Word2Vec
 from polyadic.words.pairwise import PPMISVD
 
@@ -62,19 +73,29 @@ WEIGHTS = {"stop_weight": (-0.9, -0.5, 0.5, 1.0, 3.0), "score_weight": (1.0, 10.
 """Weights of stop words, and of scores, to choose from."""
 
 
+class PrintedKernels(CorrespondenceVectors):
+    """Vectors with the kernels of eq. 45, weighted inverse margins, for any residual."""
+
+    def _kernels(self, shape: tuple[int, ...]) -> dict[str, Any]:
+        del shape
+        kernel = stop_word_kernel(tuple(self.words or ()), self.stop_weight, stop_words=self.stop_words)
+        return {"row_kernel": kernel, "column_kernel": kernel}
+
+
 @dataclass(frozen=True)
 class Row:
     """A row of the table.
 
     ``name``: As printed, or of one added. ``settings``: Of :class:`~polyadic.tables.vectors.CorrespondenceVectors`;
     ``side`` is both unless named. ``kernel``: The weight of the kernel that is chosen: ``"stop_weight"``,
-    ``"score_weight"`` or nothing. ``published``: WordSim-353, MEN and MTurk as printed, by side.
+    ``"score_weight"`` or nothing. ``published``: WordSim-353, MEN and MTurk as printed, by side. ``make``: The class.
     """
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
     kernel: str = ""
     published: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    make: type[CorrespondenceVectors] = CorrespondenceVectors
 
 
 ROWS = (
@@ -96,12 +117,51 @@ ROWS = (
         {"residual": "g-test", "power": 1.0},
         published={"rows": (0.139, 0.074, 0.156), "columns": (0.169, 0.051, 0.365)},
     ),
+    Row(
+        "G-test with SW",
+        {"residual": "g-test", "power": 1.0},
+        "stop_weight",
+        {"rows": (0.178, 0.078, 0.179), "columns": (0.186, 0.065, 0.369)},
+        PrintedKernels,
+    ),
+    Row("G-test with SW, weighted identities", {"residual": "g-test", "power": 1.0}, "stop_weight"),
+    Row("G-test, kernels of CA", {"residual": "g-test", "power": 1.0}, make=PrintedKernels),
     Row("Linear CA, power .5", {"power": 0.5}),
+    Row("CA of roots of counts, power 1", {"count_exponent": 0.5, "power": 1.0}),
     Row("CA of roots of counts", {"count_exponent": 0.5, "power": 0.5}),
     Row("KCA, positive PMI", {"residual": "sgns", "power": 0.5}),
 )
 SGNS = (0.192, 0.061, 0.314)
 """As printed."""
+COMPARED = (
+    *(
+        (f"{name} {side}", other if other == "SGNS" else f"{other} {side}")
+        for name, other in (
+            ("Linear CA", "SGNS"),
+            ("G-test", "SGNS"),
+            ("Linear CA with SW", "Linear CA"),
+            ("Linear CA with WS", "Linear CA"),
+            ("G-test with SW", "G-test"),
+            ("G-test with SW", "G-test, kernels of CA"),
+            ("G-test with SW, weighted identities", "G-test"),
+            ("Linear CA, power .5", "Linear CA"),
+            ("CA of roots of counts, power 1", "Linear CA"),
+            ("CA of roots of counts", "CA of roots of counts, power 1"),
+            ("CA of roots of counts", "SGNS"),
+        )
+        for side in "FG"
+    ),
+    ("Linear CA G", "Linear CA F"),
+)
+"""Rows of Table 3 whose differences are reported."""
+CASES: dict[str, dict[str, Any]] = {
+    "SGNS case, k = 1, as printed": {"residual": "sgns", "positive": False},
+    "SGNS case, k = 1, positive": {"residual": "sgns"},
+    "SGNS case, k = 5, as printed": {"residual": "sgns", "positive": False, "shift": 5.0},
+    "SGNS case, k = 5, positive": {"residual": "sgns", "shift": 5.0},
+    "GloVe case, as printed": {"residual": "glove"},
+}
+"""Special cases of Table 2 of the paper; SGNS itself has five negative samples."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +208,50 @@ def _table3(run: Run[Settings]) -> Stages:
             stage = _training(run, given, name, model, table, corpus)
             row = _tested(name, side, (yield stage), stage.target, sets, line.published.get(side))
             rows.append({**row, "weight": getattr(model, line.kernel) if line.kernel else None})
-    return {"corpus": {"tokens": len(corpus), "words": len(words), "digest": corpus.digest}, "rows": rows}
+    differences = yield _differences(run, COMPARED, sets, {**given, "models": digest(repr(rows))})
+    about = {"tokens": len(corpus), "words": len(words), "digest": corpus.digest}
+    return {"corpus": about, "rows": rows, "differences": differences["rows"]}
+
+
+def _cases(run: Run[Settings]) -> Stages:
+    """Train SGNS, GloVe and their special cases with contexts on both sides."""
+    run = replace(run, folder=run.folder / "cases")
+    settings, sets = run.settings, datasets.similarity_sets(run.root)
+    yield _corpus(run)
+    corpus = Corpus.open(run.folder / "corpus")
+    pairs = count(corpus, order=2, width=settings.width, threads=settings.threads).entries
+    given = {"corpus": corpus.digest, "width": settings.width}
+    how: dict[str, Any] = {"seed": settings.seed}
+    models: dict[str, tuple[Any, Any]] = {
+        "SGNS": (Word2Vec(settings.rank, window=settings.width, **how), corpus),
+        "GloVe": (GloVe(settings.rank, x_max=10.0, threads=settings.threads, **how), pairs),
+        **{name: (CorrespondenceVectors(settings.rank, **case, **how), pairs) for name, case in CASES.items()},
+    }
+    rows = []
+    for name, (model, data) in models.items():
+        stage = _training(run, given, name, model, data, corpus)
+        rows.append({**_tested(name, "rows", (yield stage), stage.target, sets, None), "weight": None})
+    compared = [(name, name.partition(" case")[0]) for name in CASES]
+    differences = yield _differences(run, compared, sets, {**given, "models": digest(repr(rows))})
+    about = {"tokens": len(corpus), "words": len(corpus.vocabulary), "digest": corpus.digest}
+    return {"corpus": about, "rows": rows, "differences": differences["rows"]}
+
+
+def _differences(run: Run[Settings], compared: Any, sets: dict[str, list[Pair]], given: Facts) -> Stage:
+    """Compare vectors on the known pairs of each set, with paired intervals."""
+
+    def make() -> list[Facts]:
+        figures = {
+            (name, test): similarity(Embedding.load(run.folder / "models" / name), sets[test]).figure()
+            for name in {name for pair in compared for name in pair}
+            for test in TESTS
+        }
+        return [
+            {"name": f"{a} - {b}"} | {test: difference(figures[a, test], figures[b, test])._asdict() for test in TESTS}
+            for a, b in compared
+        ]
+
+    return table_stage("differences", {**given, "compared": repr(compared)}, make)
 
 
 def _corpus(run: Run[Settings]) -> Stage:
@@ -178,7 +281,7 @@ def _ppmi(corpus: Corpus, settings: Settings) -> Any:
 def _model(
     row: Row, side: Any, settings: Settings, learnt: list[Pair], words: tuple[str, ...]
 ) -> CorrespondenceVectors:
-    model = CorrespondenceVectors(settings.rank, side=side, words=words, seed=settings.seed, **row.settings)
+    model = row.make(settings.rank, side=side, words=words, seed=settings.seed, **row.settings)
     if row.kernel == "stop_weight":
         model.stop_words = stop_words("english")
     if row.kernel == "score_weight":
@@ -236,5 +339,5 @@ def _tested(
     return line
 
 
-STAGES: Parts[Settings] = {"": _table3}
+STAGES: Parts[Settings] = {"": _table3, "cases": _cases}
 EXPERIMENT = Experiment(Settings, STAGES, report)

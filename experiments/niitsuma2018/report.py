@@ -1,7 +1,8 @@
-"""The report: one table."""
+"""The report: a table of figures and one of differences, for Table 3 or the special cases."""
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from experiments.markdown import Column, certain, share, tabulate
@@ -16,6 +17,8 @@ POLICIES = (
     " alone, with 95 % interval; the published figure (from another text)."
 )
 
+DIFFERENCES = "Differences of Spearman correlations on known pairs, with paired 95 % intervals."
+
 
 def _columns(at: int, test: str) -> list[Column]:
     return [
@@ -27,18 +30,29 @@ def _columns(at: int, test: str) -> list[Column]:
 
 def report(facts: Facts) -> str:
     """Return the report as Markdown."""
-    corpus, settings = facts["corpus"], facts["settings"]
+    lines = ["# Niitsuma and Lee (2018), on this text", ""]
+    for title, part in (("Table 3", facts), ("Special cases", facts.get("cases"))):
+        if part and "rows" in part:
+            lines += [f"## {title}", "", *_section(part, facts["settings"]), ""]
+    return "\n".join(lines)
+
+
+def _section(facts: Facts, settings: Facts) -> list[str]:
+    corpus, rows = facts["corpus"], facts["rows"]
     about = (
         f"{corpus['tokens']:,} tokens, {corpus['words']:,} words that occur at least {settings['min_count']} times,"
-        f" rank {settings['rank']}, {settings['width']} words to the left as contexts, seed {settings['seed']}. Corpus"
-        f" {corpus['digest'][:16]}."
+        f" rank {settings['rank']}, {settings['width']} words as contexts (to the left; on both sides for special"
+        f" cases), seed {settings['seed']}. Corpus {corpus['digest'][:16]}."
     )
     columns: list[Column] = [
         ("method", "name"),
         *(column for at, test in enumerate(TESTS) for column in _columns(at, test)),
     ]
     columns += [("kernel weight", "weight", "g"), ("time, s ↓", "seconds", ".1f")]
-    first = facts["rows"][0]
-    covered = ", ".join(f"{first[t]['covered']:,} of {first[t]['total']:,} of {name}" for t, name in TESTS.items())
-    lines = ["# Niitsuma and Lee (2018), on this text", "", about, "", POLICIES, "", *tabulate(columns, facts["rows"])]
-    return "\n".join([*lines, "", f"Known pairs: {covered}."]) + "\n"
+    covered = ", ".join(f"{rows[0][t]['covered']:,} of {rows[0][t]['total']:,} of {name}" for t, name in TESTS.items())
+    lines = [about, "", POLICIES, "", *tabulate(columns, rows), "", f"Known pairs: {covered}.", "", DIFFERENCES, ""]
+    differences: list[Column] = [
+        ("difference", "name"),
+        *((name, itemgetter(test), certain) for test, name in TESTS.items()),
+    ]
+    return [*lines, *tabulate(differences, facts["differences"])]

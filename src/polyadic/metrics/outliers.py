@@ -152,7 +152,7 @@ def outliers(
     References
     ----------
     Camacho-Collados and Navigli (2016), Find the word that does not belong, section 3. Bailey and Aeron (2017), Word
-    embeddings via tensor factorization, section 6.1. arXiv:1704.02686
+    embeddings via tensor factorization, section 6.2.1. arXiv:1704.02686
 
     Examples
     --------

@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from polyadic.core.errors import InputError
 from polyadic.core.model import Positive, Within
 from polyadic.tables.correspondence import TableAnalysis
-from polyadic.tables.residuals import Kernel, categorical_kernel, g_test, linear, log_counts, shifted_pmi, similarity
+from polyadic.tables.residuals import (
+    Difference,
+    Kernel,
+    categorical_kernel,
+    elementwise,
+    g_test,
+    linear,
+    log_counts,
+    shifted_pmi,
+    similarity,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from polyadic.tables.residuals import Residual
 
-Difference = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
+DifferenceName = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
 ResidualName = Literal["ca", "gini", "g-test", "sgns", "glove", "categorical-pca"]
 
 PLAIN: dict[str, Any] = {"row_kernel": "identity", "column_kernel": "identity"}
@@ -42,8 +52,9 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
 
     Parameters
     ----------
-    difference : {"linear", "g-test", "shifted-pmi", "log-counts", "similarity"}
-        Residual :math:`\ominus` of the table against independence.
+    difference : {"linear", "g-test", "shifted-pmi", "log-counts", "similarity"} or callable
+        Residual :math:`\ominus` of the table against independence. A function receives the observed and the expected
+        relative frequencies of the non-empty cells, two arrays, and returns the residual of each; empty cells are 0.
     row_kernel, column_kernel : "margins", "identity", array or callable
         Kernels :math:`K_r` and :math:`K_c` of rows and columns; see :mod:`polyadic.tables.residuals`.
     shift : float
@@ -51,6 +62,8 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         :func:`~polyadic.tables.residuals.shifted_pmi`.
     smoothing : float
         Exponent of the column margins of the residual ``"shifted-pmi"``.
+    positive : bool
+        Whether the residual ``"shifted-pmi"`` replaces negative values by 0. The paper prints it without.
     row_scores, column_scores : sparse array, optional
         Similarity scores of pairs of rows and of columns for the residual ``"similarity"``; see
         :func:`~polyadic.tables.residuals.similarity`.
@@ -78,14 +91,18 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     [0.44637, 0.17346]
     >>> KernelCorrespondenceAnalysis(2, **CASES["g-test"]).fit_transform(fisher).round(3).tolist()
     [[-0.025, -0.022], [-0.055, -0.037], [0.0, 0.045], [0.09, -0.029]]
+    >>> roots = KernelCorrespondenceAnalysis(2, **{**CASES["g-test"], "difference": lambda x, y: x**0.5 - y**0.5})
+    >>> roots.fit(fisher).singular_values_.round(3).tolist()
+    [0.227, 0.074]
     """
 
     _: KW_ONLY
-    difference: Difference = "linear"
+    difference: DifferenceName | Difference = "linear"
     row_kernel: Kernel = "margins"
     column_kernel: Kernel = "margins"
     shift: Annotated[float, Within(1)] = 1.0
     smoothing: Positive = 1.0
+    positive: bool = True
     row_scores: Any = None
     column_scores: Any = None
     beta: Positive = 1.0
@@ -122,7 +139,11 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         """Raise InputError if a setting is out of range or has no effect with the chosen residual."""
         super().check()
         own = {
-            "shifted-pmi": {"shift": self.shift != 1, "smoothing": self.smoothing != 1},
+            "shifted-pmi": {
+                "shift": self.shift != 1,
+                "smoothing": self.smoothing != 1,
+                "positive": not self.positive,
+            },
             "similarity": {
                 "row_scores": self.row_scores is not None,
                 "column_scores": self.column_scores is not None,
@@ -137,8 +158,10 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
                 )
 
     def _residual(self, N: csr_array) -> Residual:
+        if callable(self.difference):
+            return elementwise(N, self.difference)
         if self.difference == "shifted-pmi":
-            return shifted_pmi(N, shift=self.shift, smoothing=self.smoothing)
+            return shifted_pmi(N, shift=self.shift, smoothing=self.smoothing, positive=self.positive)
         if self.difference == "similarity":
             return similarity(N, rows=self.row_scores, columns=self.column_scores, beta=self.beta)
         return {"linear": linear, "g-test": g_test, "log-counts": log_counts}[self.difference](N)

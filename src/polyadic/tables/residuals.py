@@ -65,16 +65,39 @@ def g_test(N: csr_array) -> Residual:
     return _sparse(N, N.data / n * _pmi(N, r, c, n), r, c)
 
 
-def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0) -> Residual:
+def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0, positive: bool = True) -> Residual:
     r"""Return shifted positive PMI, :math:`\max(\log X - \log Y - \log k, 0)`, with 0 for empty cells.
 
-    Skip-gram with :math:`k` negative samples factorizes this matrix (Levy and Goldberg, 2014). With ``smoothing``
-    :math:`\alpha` the margin of a column is :math:`c^\alpha / \sum c^\alpha`.
+    Skip-gram with :math:`k` negative samples factorizes the matrix without the maximum, in which empty cells are minus
+    infinity (Levy and Goldberg, 2014). With ``positive=False`` non-empty cells keep negative values, as printed, and
+    empty cells are still 0. With ``smoothing`` :math:`\alpha` the margin of a column is :math:`c^\alpha / \sum
+    c^\alpha`.
     """
     r, c, n = margins(N)
     powers = c ** check_number("smoothing", smoothing, above=True)
     pmi = _pmi(N, r, powers / powers.sum(), n) - np.log(check_number("shift", shift, low=1.0))
-    return _sparse(N, np.maximum(pmi, 0), r, c)
+    return _sparse(N, np.maximum(pmi, 0) if positive else np.where(N.data > 0, pmi, 0), r, c)
+
+
+def elementwise(N: csr_array, difference: Difference) -> Residual:
+    r"""Return any residual :math:`x \ominus y` that is a function of single cells, with 0 for empty cells.
+
+    ``difference`` maps the arrays of the observed and the expected relative frequencies of the non-empty cells to the
+    array of their residuals. For example, ``lambda x, y: x * np.log(x / y)`` is :func:`g_test`.
+    """
+    r, c, n = margins(N)
+    full = np.flatnonzero(N.data)
+    y = np.repeat(r, np.diff(N.indptr)) * c[N.indices]
+    found = np.asarray(difference(N.data[full] / n, y[full]), float)
+    if found.shape != full.shape or not np.isfinite(found).all():
+        raise InputError(
+            f"difference must return a finite number for each of the {len(full):,} non-empty cells; got shape"
+            f" {found.shape}{' with infinite or NaN values' if found.shape == full.shape else ''}",
+            "difference",
+        )
+    values = np.zeros(len(N.data))
+    values[full] = found
+    return _sparse(N, values, r, c)
 
 
 def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
@@ -176,6 +199,8 @@ def _scores(T: Any, size: int, side: str) -> csr_array:
     return T
 
 
+Difference = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
+"""Function of the observed and expected relative frequencies of the non-empty cells; see :func:`elementwise`."""
 Kernel = Literal["margins", "identity"] | NDArray[Any] | Sequence[Any] | Callable[[NDArray[np.float64]], Any]
 """``"margins"``, ``"identity"``, an array of shape (n,) or (n, n), or a function that maps the margins to one."""
 
@@ -272,19 +297,28 @@ def _categorical(a: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def stop_word_kernel(
-    words: Sequence[str], alpha: float, *, stop_words: Collection[str]
+    words: Sequence[str],
+    alpha: float,
+    *,
+    stop_words: Collection[str],
+    kernel: Literal["margins", "identity"] = "margins",
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    r"""Return a stop-word weighting kernel, :math:`D(1 + \alpha [i \in \text{stop words}])\, D(r)^{-1}`, eq. (45)."""
+    r"""Return a stop-word weighting kernel, :math:`D(1 + \alpha [i \in \text{stop words}])\, K`, eq. (45).
+
+    :math:`K` is the ``kernel`` without weights: :math:`D(r)^{-1}`, as printed, or the identity.
+    """
     if check_number("alpha", alpha, low=-1e300) <= -1:
         raise InputError(f"alpha must be above -1 (at -1 stop words have no weight); got {alpha:g}", "alpha")
     weights = np.array([1 + alpha * (word in stop_words) for word in words])
-    return partial(_weighted, weights)
+    return partial(_weighted, weights, kernel=kernel)
 
 
-def _weighted(weights: NDArray[np.float64], masses: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weighted(
+    weights: NDArray[np.float64], masses: NDArray[np.float64], *, kernel: str = "margins"
+) -> NDArray[np.float64]:
     if len(weights) != len(masses):
         raise InputError(
             f"the kernel must have one weight for each of the {len(masses):,} rows or columns of the table; got"
             f" {len(weights):,}"
         )
-    return weights * inverse(masses)
+    return weights * inverse(masses) if kernel == "margins" else weights

@@ -41,8 +41,11 @@ class CorrespondenceVectors(Model):
         Number of negative samples :math:`k` of ``residual="sgns"``; see :func:`~polyadic.tables.residuals.shifted_pmi`.
     smoothing : float
         Exponent of the context frequencies of ``residual="sgns"``.
+    positive : bool
+        Whether ``residual="sgns"`` replaces negative values by 0.
     stop_weight : float
-        Weight :math:`\alpha` of the stop-word kernel; 0 treats all words alike. Requires ``residual="ca"``.
+        Weight :math:`\alpha` of the stop-word kernel, which multiplies the kernels of ``residual`` by
+        :math:`1 + \alpha` for stop words; 0 treats all words alike. Excludes ``residual="categorical-pca"``.
     stop_words : collection of str
         Words weighted by the stop-word kernel.
     scores : collection of (str, str, float), optional
@@ -84,6 +87,7 @@ class CorrespondenceVectors(Model):
     count_exponent: Positive = 1.0
     shift: Annotated[float, Within(1)] = 1.0
     smoothing: Positive = 1.0
+    positive: bool = True
     stop_weight: Annotated[float, Within(-1, above=True)] = 0.0
     stop_words: Collection[str] = ()
     scores: Collection[tuple[str, str, float]] | None = None
@@ -106,7 +110,8 @@ class CorrespondenceVectors(Model):
         """
         self.check()
         settings = {**CASES[self.residual], **self._kernels(table.shape)}
-        same = {name: getattr(self, name) for name in ("power", "count_exponent", "shift", "smoothing", "seed")}
+        names = ("power", "count_exponent", "shift", "smoothing", "positive", "seed")
+        same = {name: getattr(self, name) for name in names}
         analysis = KernelCorrespondenceAnalysis(self.rank, **same, **settings)
         self.analysis_ = analysis.fit(table)
         self.singular_values_ = analysis.singular_values_
@@ -142,13 +147,18 @@ class CorrespondenceVectors(Model):
         super().check()
         if self.scores is None and self.score_weight != 1:
             raise InputError("score_weight requires scores; set both, or leave out score_weight", "score_weight")
-        if self.residual != "sgns" and (self.shift, self.smoothing) != (1, 1):
-            names = "residual", "shift", "smoothing"
-            raise InputError(f"shift and smoothing require residual='sgns'; got residual={self.residual!r}", *names)
+        if self.residual != "sgns" and (self.shift, self.smoothing, self.positive) != (1, 1, True):
+            needs = f"shift, smoothing and positive require residual='sgns'; got residual={self.residual!r}"
+            raise InputError(needs, "residual", "shift", "smoothing", "positive")
         stopped = self.stop_weight != 0
-        if (stopped or self.scores is not None) and self.residual != "ca":
-            names = "residual", "scores", "stop_weight"
-            raise InputError(f"stop_weight and scores require residual='ca'; got residual={self.residual!r}", *names)
+        if self.scores is not None and self.residual != "ca":
+            raise InputError(f"scores require residual='ca'; got residual={self.residual!r}", "residual", "scores")
+        if stopped and self.residual == "categorical-pca":
+            raise InputError(
+                "stop_weight requires a residual with diagonal kernels; got residual='categorical-pca'",
+                "residual",
+                "stop_weight",
+            )
         if stopped and self.scores is not None:
             raise InputError("stop_weight and scores are mutually exclusive; give one of them", "scores", "stop_weight")
 
@@ -169,9 +179,8 @@ class CorrespondenceVectors(Model):
             raise InputError(
                 "none of the stop words is in the vocabulary; build the corpus without removing stop words"
             )
-        kernels = [
-            stop_word_kernel(names, self.stop_weight, stop_words=self.stop_words) for names in (words, words * places)
-        ]
+        how = {"stop_words": self.stop_words, "kernel": CASES[self.residual].get("row_kernel", "margins")}
+        kernels = [stop_word_kernel(names, self.stop_weight, **how) for names in (words, words * places)]
         return dict(zip(("row_kernel", "column_kernel"), kernels, strict=True))
 
 

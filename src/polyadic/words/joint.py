@@ -83,7 +83,7 @@ class JointCP(TensorModel):
 
     References
     ----------
-    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.4, for one factor. arXiv:1704.02686
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.2.2, for one factor. arXiv:1704.02686
 
     Examples
     --------

@@ -33,7 +33,7 @@ class RandomVectors(WordModel):
 
     References
     ----------
-    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 5, "Random". arXiv:1704.02686.
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.1, "Random". arXiv:1704.02686.
 
     Examples
     --------

@@ -79,7 +79,7 @@ class SymmetricCP(TensorModel):
 
     References
     ----------
-    Bailey, Aeron (2017), Word embeddings via tensor factorization, sections 4.2 to 4.4. arXiv:1704.02686.
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, sections 4.2 to 4.2.2. arXiv:1704.02686.
     Hu, Koren, Volinsky (2008), Collaborative filtering for implicit feedback datasets, eq. 3, for the sum over zeros,
     here extended to symmetric tensors.
 
