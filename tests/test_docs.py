@@ -58,7 +58,7 @@ def test_broken_links_of_the_site_are_found(tmp_path):
 
 
 def test_all_claims_are_gathered():
-    """What the page of all claims includes, from the fifth line to a mark, is a table of claims, and all are there."""
+    """The page of all claims includes each table of claims; each row has an interval, or the reason for none, and a verdict."""
     results = ROOT / "docs" / "results"
     included = re.findall(r"```\{include\} (\S+)", (results / "claims.md").read_text(encoding="utf-8"))
     tables = [
@@ -71,6 +71,10 @@ def test_all_claims_are_gathered():
         page.name for page in results.glob("*.md") if "<!-- end of the claims -->" in page.read_text(encoding="utf-8")
     }
     assert marked - {"claims.md"} == set(included)
+    for line in (line for lines in rows for line in lines[2:]):
+        _, _, interval, verdict = (cell.strip() for cell in line.strip("|").split(" | "))
+        assert re.search(r"-?\.?\d+ to |zero", interval) or interval.startswith("none: "), line
+        assert re.match(r"(confirmed|refuted|undecided|not tested)\b", verdict), line
     claims = sum(len(lines) - 2 for lines in rows)
     assert f"[All {claims} claims](claims.md)" in (results / "index.md").read_text(encoding="utf-8")
 

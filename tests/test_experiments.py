@@ -24,7 +24,7 @@ from experiments.experiment import Run, done, option_of
 from experiments.predictors import labels, schools
 from experiments.spectral import hidden
 from experiments.spectral import protocol as spectral
-from experiments.syntax import parsing
+from experiments.syntax import languages, parsing
 from polyadic import Corpus, Embedding, InputError, datasets, read_vectors
 from polyadic.cli import demonstration as demo
 from polyadic.core.files import plain
@@ -376,3 +376,18 @@ def test_an_unnamed_part_runs_alone_by_default():
         with pytest.raises(InputError, match=f"parts are {named}.*; got spam"):
             chosen.chosen(("spam",))
         assert named in CliRunner().invoke(app, [name, "--help"]).output
+
+
+def test_propositions_of_other_languages(tmp_path):
+    """Predicates stand one column further to the left, and a folder without a test part is refused."""
+    folder = tmp_path / "syntax" / "propositions" / "UP_German"
+    folder.mkdir(parents=True)
+    words = "# sent_id = 1\n1\tHunde\tHund\tNOUN\t_\t_\t2\tnsubj\t_\t_\tA0\n2\tbellen\tbellen\tVERB\t_\t_\t0\troot\tY\tbark.01\t_\n"
+    (folder / "de-up-dev.conllu").write_text(words + "\n")
+    [sentence] = languages.propositions(folder / "de-up-dev.conllu")
+    assert [(each.place, each.sense, each.arguments) for each in sentence.propositions] == [
+        (2, "bark.01", ((1, "A0"),))
+    ]
+    assert languages.names("propositions", tmp_path) == ["UP_German"]
+    with pytest.raises(InputError, match="must have a test part"):
+        languages.parts("propositions", "UP_German", tmp_path)
