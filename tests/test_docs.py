@@ -58,7 +58,7 @@ def test_broken_links_of_the_site_are_found(tmp_path):
 
 
 def test_all_claims_are_gathered():
-    """The page of all claims includes each table of claims; each row has an interval, or the reason for none, and a verdict."""
+    """All tables of claims are on one page; each row has an interval, or the reason for none, and a verdict."""
     results = ROOT / "docs" / "results"
     included = re.findall(r"```\{include\} (\S+)", (results / "claims.md").read_text(encoding="utf-8"))
     tables = [

@@ -245,7 +245,7 @@ def test_a_finished_run_is_kept(name, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("bouchard2015", "--parts spam", "parts are demonstrations, ratings, listens, lastfm"),
+        ("bouchard2015", "--parts spam", "parts are demonstrations, convex, tensors, corrupted, ratings"),
         ("bouchard2015", "--folds 6", "Invalid value for '--folds'"),
         ("bailey2017", "text.txt --models cp-s,cp-x", "there is no model 'cp-x'; there are"),
         ("bailey2017", "text.txt --shifts a,b", "got 'a,b'"),
@@ -303,12 +303,28 @@ def test_every_part_has_stages_of_its_own(name, tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("a b")
     protocol = import_module(f"experiments.{name}.protocol")
     for module in (protocol, *(part for part in vars(protocol).values() if isinstance(part, ModuleType))):
-        for reader in {"nyt_split", "freebase_split", "bbc", "kos", "pautomac_problem"} & set(vars(module)):
+        readers = {
+            "nyt_split",
+            "freebase_split",
+            "tensor_split",
+            "bbc",
+            "kos",
+            "pautomac_problem",
+            "newsgroups",
+            "news",
+        }
+        for reader in readers & set(vars(module)):
             monkeypatch.setattr(module, reader, MagicMock())
     if name == "bouchard2015":
         monkeypatch.setattr(protocol, "data", MagicMock(**{"multilabel.return_value": (1, 2)}))
-    settings = {"text": (str(tmp_path / "text.txt"),)} if name == "relations" else {}
-    run = Run(protocol.Settings(**settings), tmp_path)
+        monkeypatch.setattr(protocol.retrieval, "read", MagicMock())
+    for language in ("treebanks/UD_A", "propositions/UP_A"):
+        (tmp_path / "syntax" / language).mkdir(parents=True)
+    given = {
+        "relations": {"text": (str(tmp_path / "text.txt"),)},
+        "bouchard2015": {"collections": "c", "newsgroups": "n"},
+    }
+    run = Run(protocol.Settings(**given.get(name, {})), tmp_path, tmp_path)
     kept = []
     monkeypatch.setattr(
         StageCache, "keep", lambda _, stage, made_of, *__, **___: kept.append((stage, made_of)) or Rows()
@@ -382,7 +398,7 @@ def test_propositions_of_other_languages(tmp_path):
     """Predicates stand one column further to the left, and a folder without a test part is refused."""
     folder = tmp_path / "syntax" / "propositions" / "UP_German"
     folder.mkdir(parents=True)
-    words = "# sent_id = 1\n1\tHunde\tHund\tNOUN\t_\t_\t2\tnsubj\t_\t_\tA0\n2\tbellen\tbellen\tVERB\t_\t_\t0\troot\tY\tbark.01\t_\n"
+    words = "1\tHunde\tHund\tNOUN\t_\t_\t2\tnsubj\t_\t_\tA0\n2\tbellen\tbellen\tVERB\t_\t_\t0\troot\tY\tbark.01\t_\n"
     (folder / "de-up-dev.conllu").write_text(words + "\n")
     [sentence] = languages.propositions(folder / "de-up-dev.conllu")
     assert [(each.place, each.sense, each.arguments) for each in sentence.propositions] == [

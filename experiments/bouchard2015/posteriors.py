@@ -140,7 +140,7 @@ def _evaluated(name: str, make: Callable[[Entries], Posterior], fold: Fold) -> F
 def pooled(folds: Facts) -> list[Facts]:
     """Average the measures over folds, with differences from the first method and intervals over users."""
     rows = []
-    first, *_ = methods = [[fold[k] for fold in folds.values()] for k in range(len(next(iter(folds.values()))))]
+    methods = [[fold[k] for fold in folds.values()] for k in range(len(next(iter(folds.values()))))]
     for method in methods:
         row: Facts = {"name": method[0]["name"]}
         for key in ("rmse", "mae", "log", "coverage", "seconds", "samples"):
@@ -148,9 +148,9 @@ def pooled(folds: Facts) -> list[Facts]:
                 row[key] = float(np.mean([fold[key] for fold in method]))
         if "samples" in row:
             row["rate"] = float(np.mean([fold["samples"] / fold["seconds"] for fold in method]))
-        if method is not first:
+        if method is not methods[0]:
             for key, name, statistic in (("squares", "rmse", _root), ("logs", "log", None)):
-                ours, theirs = (_figure(name, folds_, key, statistic) for folds_ in (method, first))
+                ours, theirs = (_figure(name, folds_, key, statistic) for folds_ in (method, methods[0]))
                 row[f"{name}_difference"] = difference(ours, theirs)._asdict()
         rows.append(row)
     return rows

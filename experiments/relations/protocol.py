@@ -138,9 +138,8 @@ def _terms(run: Run[Settings]) -> Stages:
             for called, given in universal.TENSOR_MODELS.items():
                 options = {"seed": seed, **how, **given}
                 make = partial(universal.compared, split, **options)
-                rows.append(
-                    {**(yield table_stage(f"{name} {seed} {called}", options, make))["rows"][0], "name": called}
-                )
+                found = yield table_stage(f"{name} {seed} {called}", options, make)
+                rows += [{**row, "name": called} for row in found["rows"]]
             models[name].append(rows)
     return models
 
