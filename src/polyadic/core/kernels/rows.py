@@ -196,10 +196,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_entries(starts, columns, c, y, V, i, block, A, b):
-    """Numba kernel: add the entries of a row to its normal equations.
-
-    Adds ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``; ``v`` are products of rows of ``V``.
-    """
+    """Numba kernel: add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``, v products of rows of V."""
     rank, end = V.shape[1], starts[i + 1]
     for e0 in range(starts[i], end, 4):
         for q in range(4):
@@ -255,10 +252,7 @@ def _factorize(A):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(R, b, z, first):
-    """Numba kernel: solve a system with the Cholesky factor ``R`` in place, ``b = (R' R)^-1 b + R^-1 z``.
-
-    ``b`` begins with ``first`` zeros; ``z`` may be empty.
-    """
+    """Numba kernel: ``b = (R' R)^-1 b + R^-1 z`` in place; ``b`` begins with ``first`` zeros, ``z`` may be empty."""
     rank = len(R)
     for k in range(first, rank):
         row, rest = R[k, k:], b[k:]
@@ -336,10 +330,7 @@ def _lasso_rows(starts, columns, c, y, V, precision, l1, passes, tol, first, las
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_moments(starts, columns, c, y, V, S, i, A, b):
-    """Numba kernel: add the expected contributions of random entries to the normal equations of a row.
-
-    As ``_add_entries``, with the expectation of ``v v'``: the product of ``v v' + S`` of rows.
-    """
+    """Numba kernel: as ``_add_entries``, with the expectation of ``v v'``, the product of ``v v' + S`` of rows."""
     rank = V.shape[1]
     for e in range(starts[i], starts[i + 1]):
         first = columns[e, 0]
