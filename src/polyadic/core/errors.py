@@ -42,10 +42,7 @@ class InputError(_Message, ValueError):
 
 
 class InputWarning(_Message, UserWarning):
-    """Warning about input that is accepted but may not be what the user intended.
-
-    Parameters are those of :class:`InputError`.
-    """
+    """Warning about input that is accepted but may not be what the user intended."""
 
 
 class MissingExtraError(ImportError):
