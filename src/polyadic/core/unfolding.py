@@ -101,6 +101,7 @@ def fold(M: Tensor, mode: int, shape: Sequence[int]) -> Tensor:
     """
     X, dense = _tensor(M)
     lengths: tuple[int, ...] = tuple(check_int("shape", n, low=0) for n in shape)
+    others: list[int]
     others, wanted = _matrix(lengths, mode)
     if X.shape != wanted:
         raise InputError(
@@ -146,8 +147,9 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
     >>> mode_dot(T, [[1, 1, 1], [0, 0, 1]], 0).shape, mode_dot(T, [1, 1, 1], 0)[0].tolist()
     ((2, 4, 2), [24, 27])
     """
-    (X, dense), A = _tensor(T), np.asarray(M)
-    others, _ = _matrix(X.shape, mode)
+    X, dense = _tensor(T)
+    A = np.asarray(M)
+    others = _matrix(X.shape, mode)[0]
     if A.ndim not in (1, 2) or A.shape[-1] != X.shape[mode]:
         raise InputError(
             f"M must be a matrix with {X.shape[mode]} columns, or a vector of that length, to multiply mode {mode} of a"
@@ -161,7 +163,8 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
     rows, columns = unfold(X, mode).indices.T
     _, first, at = np.unique(columns, return_index=True, return_inverse=True)
     product = np.atleast_2d(A) @ csr_array((X.values, (rows, at)), (X.shape[mode], len(first)))
-    indices, shape = np.tile(X.indices[first].astype(np.int64), (len(product), 1)), [*X.shape]
+    shape = list(X.shape)
+    indices = np.tile(X.indices[first].astype(np.int64), (len(product), 1))
     indices[:, mode], shape[mode] = np.repeat(np.arange(len(product)), len(first)), len(product)
     kept = others if A.ndim == 1 else range(X.order)
     whole: Any = Entries(indices[:, kept], product.ravel(), tuple(shape[d] for d in kept))
