@@ -120,14 +120,7 @@ class LowRankTasks(Model):
     def search(self, X: Any, *, y: ArrayLike, seed: int | None = 0) -> SearchSpace:
         """Return a search space of ridge and rank, evaluated by the loss on held-out rows.
 
-        Parameters
-        ----------
-        X : sparse or dense array of shape (n, features)
-            Feature vectors.
-        y : array of shape (n, tasks)
-            Targets, NaN where unknown.
-        seed : int, optional
-            Seed of the held-out rows.
+        ``X`` and ``y`` are those of :meth:`fit`, and ``seed`` that of the held-out rows.
         """
         X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
         Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input

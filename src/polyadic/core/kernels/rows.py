@@ -271,25 +271,20 @@ def _solve(R, b, z, first):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
-    """Numba kernel: solve the normal equations of a range of rows, or sample the rows from their posterior.
+    """Numba kernel: set rows of ``U`` to ``A^-1 b + R^-1 z``; return the first row whose ``A`` fails, or -1.
 
-    Sets rows of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``. ``b = linear + sum y v``, and
-    ``z`` are rows of ``noise``, if any. Returns the first row whose ``A`` fails, or -1.
+    ``A = precision + sum c v v' = R' R``, ``b = linear + sum y v``, and ``z`` are rows of ``noise``, if any.
     """
     rank = V.shape[1]
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
     nothing = noise[:0, 0]
     for i in range(first, last):
-        for r in range(rank):
-            b[r] = linear[r]
-            for q in range(rank):
-                A[r, q] = precision[r, q]
+        A[:], b[:] = precision, linear
         _add_entries(starts, columns, c, y, V, i, block, A, b)
         if not _factorize(A):
             return i
         _solve(A, b, noise[i] if len(noise) else nothing, 0)
-        for r in range(rank):
-            U[i, r] = b[r]
+        U[i] = b
     return -1
 
 
@@ -373,16 +368,12 @@ def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, las
     rank = V.shape[1]
     A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
     for i in range(first, last):
-        for r in range(rank):
-            b[r] = linear[r]
-            for q in range(rank):
-                A[r, q] = precision[r, q]
+        A[:], b[:] = precision, linear
         _add_moments(starts, columns, c, y, V, S, i, A, b)
         if not _factorize(A):
             return i
         _solve(A, b, nothing, 0)
-        for r in range(rank):
-            U[i, r] = b[r]
+        U[i] = b
         _invert(A, C[i])
     return -1
 
@@ -432,8 +423,7 @@ def _conjugate_rows(starts, columns, c, y, V, precision, steps, tiny, least, fir
             scale = y[e] - c[e] * dot
             for r in range(rank):
                 residual[r] += scale * v[r]
-        for r in range(rank):
-            direction[r] = residual[r]
+        direction[:] = residual
         size = kind(0)
         for r in range(rank):
             size += residual[r] * residual[r]
