@@ -56,10 +56,7 @@ def write_header(file: BinaryIO, dtype: DTypeLike, shape: tuple[int, ...]) -> No
 
 
 def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
-    """Save an array in ``.npy`` format to a path or an open file.
-
-    Unlike ``numpy.save``, this keeps the cause of an OSError.
-    """
+    """Save an array in ``.npy`` format to a path or an open file, keeping the cause of an OSError."""
     rows = np.asarray(array, order="C")
     with file.open("wb") if isinstance(file, Path) else contextlib.nullcontext(file) as stream:
         np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))
@@ -67,10 +64,7 @@ def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
 
 
 def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> NDArray[Any]:
-    """Open a ``.npy`` file as a read-only memory map; raise InputError if this is impossible.
-
-    The file must be complete, and contain an array of the required dimension and one of the required types.
-    """
+    """Open a complete ``.npy`` file of one of the types as a read-only memory map; raise InputError for others."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:

@@ -35,10 +35,7 @@ def blocks(n: int, size: int | None = None) -> Iterator[slice]:
 
 
 def rising(columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether each tuple is lexicographically greater than the previous tuple.
-
-    The tuples are the columns of the two-dimensional array ``columns``.
-    """
+    """Return whether each tuple, a column of a matrix, is lexicographically greater than the one before."""
     later = np.zeros(columns.shape[1] - 1, bool)
     for column in columns[::-1]:
         later = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & later)

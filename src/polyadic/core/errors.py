@@ -42,10 +42,7 @@ class InputError(_Message, ValueError):
 
 
 class InputWarning(_Message, UserWarning):
-    """Warning about input that is accepted but may not be what the user intended.
-
-    Parameters are those of :class:`InputError`.
-    """
+    """Warning about input that is accepted but may not be what the user intended."""
 
 
 class MissingExtraError(ImportError):
@@ -71,8 +68,6 @@ class SeenFactsWarning(UserWarning):
 def error_text(error: BaseException) -> str:
     r"""Return the message of an exception as a single line of limited length.
 
-    Examples
-    --------
     >>> error_text(ValueError("no table\nsee below"))
     'no table see below'
     """
@@ -105,8 +100,6 @@ def meant(name: str, known: Iterable[str]) -> str:
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:
     """Return ``value`` as an int; raise InputError if it is not an integer between ``low`` and ``high``.
 
-    Examples
-    --------
     >>> check_int("rank", 0, low=1)
     Traceback (most recent call last):
     polyadic.core.errors.InputError: rank must be a whole number of at least 1; got 0
@@ -119,12 +112,8 @@ def check_int(name: str, value: object, *, low: int, high: int | None = None) ->
 
 
 def check_number(name: str, value: object, *, low: float = 0.0, above: bool = False) -> float:
-    """Return ``value`` as a float; raise InputError if it is not finite or is below ``low``.
+    """Return ``value`` as a float; raise InputError unless it is finite and at least ``low``, or ``above`` it.
 
-    If ``above``, ``low`` itself is not allowed.
-
-    Examples
-    --------
     >>> check_number("zero_weight", -1)
     Traceback (most recent call last):
     polyadic.core.errors.InputError: zero_weight must be a finite number of at least 0; got -1
@@ -144,8 +133,6 @@ def check_number(name: str, value: object, *, low: float = 0.0, above: bool = Fa
 def check_choice(name: str, value: str, allowed: Collection[str]) -> str:
     """Return ``value``; raise InputError if it is not one of the ``allowed`` values.
 
-    Examples
-    --------
     >>> check_choice("window", "spam", ["span", "chunk"])
     Traceback (most recent call last):
     polyadic.core.errors.InputError: window must be one of 'span', 'chunk'; got 'spam'

@@ -101,17 +101,9 @@ def _rows_of(one: Any) -> Iterable[Record]:
     return of(one)
 
 
-def _neighbour(pair: tuple[str, float]) -> Iterator[Record]:
-    yield {"word": pair[0], "cosine": pair[1]}
-
-
 def _component(component: Any) -> Iterator[Record]:
     for rank, (word, value) in enumerate(component.words, 1):
         yield {"column": component.column, "share": component.share, "rank": rank, "word": word, "value": value}
-
-
-def _recommendation(best: Any) -> Iterator[Record]:
-    yield best._asdict()
 
 
 def _explanation(why: Any) -> Iterator[Record]:
@@ -132,9 +124,8 @@ def _senses(found: Any) -> Iterator[Record]:
 
 
 def _line(line: Any) -> Iterator[Record]:
-    yield with_fields(
-        {"document": line.document, "left": line.left, "word": line.word, "right": line.right}, line.fields
-    )
+    record = {name: getattr(line, name) for name in ("document", "left", "word", "right")}
+    yield with_fields(record, line.fields)
 
 
 def with_fields(record: Record, fields: Mapping[str, str]) -> Record:
@@ -192,10 +183,10 @@ ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
     "Counts": _counts,
     "CrossTable": _table,
     "Explanation": _explanation,
-    "Recommendation": _recommendation,
+    "Recommendation": lambda best: [best._asdict()],
     "SensesOfWord": _senses,
     "TextTopics": _topics,
     "TableComponent": _table_component,
-    "tuple": _neighbour,
+    "tuple": lambda pair: [{"word": pair[0], "cosine": pair[1]}],
 }
 """Conversion of each kind of result, by class name."""

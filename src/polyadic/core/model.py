@@ -64,10 +64,7 @@ If it has a method ``within``, models with long iterations call that with the co
 
 
 def learned(*, init: Literal[False] = False) -> Any:
-    """Declare a fitted attribute, as opposed to a setting, in the body of a model class.
-
-    This is needed only if no method of the class assigns the attribute.
-    """
+    """Declare a fitted attribute that no method of the class assigns, as opposed to a setting, in a class body."""
     return field(init=init)
 
 

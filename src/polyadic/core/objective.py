@@ -175,11 +175,6 @@ class Objective:
         """Measure the time of an evaluation in seconds.
 
         A short evaluation is repeated, because the first may include compilation.
-
-        Parameters
-        ----------
-        factors : list of ndarray
-            Factors.
         """
         for _ in range(2):
             start = time.perf_counter()
@@ -190,22 +185,11 @@ class Objective:
         return took
 
     def value(self, factors: Factors) -> float:
-        """Compute the value of the objective.
-
-        Parameters
-        ----------
-        factors : list of ndarray
-            Factors.
-        """
+        """Compute the value of the objective."""
         return self.value_and_gradient(factors)[0]
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
         """Compute the objective and the gradient of its smooth part.
-
-        Parameters
-        ----------
-        factors : list of ndarray
-            Factors.
 
         Returns
         -------
@@ -255,7 +239,13 @@ def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[
     """Return the factor matrix of each slot; raise InputError if the shapes do not match the entries."""
     seen = _seen([slot for term in terms for slot in term.slots], factors)
     for term in terms:
-        _check_fit(term, seen)
+        shapes = [seen[s].shape for s in term.slots]
+        sizes = term.entries.shape
+        if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, sizes, strict=True)):
+            raise InputError(
+                f"the factor matrices must have {' and '.join(map(str, sizes))} rows, like the modes of the entries,"
+                f" and equal rank; got shapes {shapes}"
+            )
     return seen
 
 
@@ -265,15 +255,6 @@ def _seen(slots: Iterable[Slot], factors: Factors) -> dict[Slot, NDArray[Any]]:
         numbers = _numbers(slot)
         seen[slot] = factors[numbers[0]] if len(numbers) == 1 else np.hstack([factors[n] for n in numbers])
     return seen
-
-
-def _check_fit(term: Term, seen: Seen) -> None:
-    shapes = [seen[s].shape for s in term.slots]
-    if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
-        raise InputError(
-            f"the factor matrices must have {' and '.join(map(str, term.entries.shape))} rows, like the modes of the"
-            f" entries, and equal rank; got shapes {shapes}"
-        )
 
 
 def _lists_a_cell_twice(entries: Entries) -> bool:
@@ -317,10 +298,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
 
 
 class Part(NamedTuple):
-    """Part of an objective term: entries, a loss and an assignment of factors to modes, with weight ``scale``.
-
-    ``number`` is the index of the term.
-    """
+    """Part of the term ``number``: entries, loss and assignment of factors to modes, with the weight ``scale``."""
 
     indices: NDArray[Any]
     values: NDArray[Any]
@@ -340,10 +318,7 @@ FIBRE = 3.7
 
 
 def work_of(indices: NDArray[Any]) -> float:
-    """Estimate the cost of computing a gradient from the numbers of entries and fibres.
-
-    The unit is the cost of an entry of an existing fibre.
-    """
+    """Estimate the cost of a gradient from the numbers of entries and fibres, in units of an entry of a fibre."""
     shared = indices[:, :-1]
     return float(len(indices) + FIBRE * np.count_nonzero((shared[1:] != shared[:-1]).any(axis=1)))
 
@@ -499,10 +474,7 @@ def stacked_importance(of: Term | Part, seen: Seen, slots: Sequence[Slot]) -> ND
 
 
 def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
-    """Return the loss and gradient of the observed entries with numpy, for any model form.
-
-    The share of the observed entries in the loss of all zero cells is subtracted.
-    """
+    """Compute what :func:`_compiled` does with numpy, for any model form."""
     mine = [seen[s] for s in part.slots]
     value, gradients = 0.0, [np.zeros_like(u) for u in mine]
     for batch in blocks(len(part.values), BATCH):

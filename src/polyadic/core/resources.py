@@ -131,10 +131,7 @@ def _groups() -> Iterator[tuple[int, int]]:
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise InputError if fewer than ``needed`` bytes of memory are free.
-
-    ``what`` is what needs the memory, and ``remedy`` what to do.
-    """
+    """Raise InputError, with a ``remedy``, if fewer than the bytes ``needed`` for ``what`` are free."""
     free = free_memory()
     if free is not None and needed > free:
         raise InputError(

@@ -186,10 +186,7 @@ class _TimeUp(Exception):  # noqa: N818 # not an error
 
 
 class _Trials:
-    """State of a search: evaluated grid points, and fitted models within one standard error of the best.
-
-    A grid point is a tuple of indices into the values of each setting.
-    """
+    """Evaluated grid points, tuples of indices into the values of each setting, and models close to the best."""
 
     def __init__(self, model: Any, task: SearchSpace, values: Mapping[str, Sequence[Any]], ends: float) -> None:
         self.model, self.task, self.values, self.ends = model, task, values, ends
@@ -271,10 +268,7 @@ class _Trials:
         self.advance(1, note=f"{self.task.measure} {_short(min(self.made, key=lambda trial: trial.loss).figure)}")
 
     def last(self, *, complete: bool, interrupted: bool) -> Any:
-        """Refit the model with the selected settings on all data, unless interrupted.
-
-        If the model rejects the settings, select again.
-        """
+        """Refit the model on all data, unless interrupted; if it rejects the selected settings, select again."""
         choice, fitted = self.choice(complete=complete)
         while not (interrupted or self.task.whole):
             try:
@@ -319,10 +313,7 @@ class _Trials:
         return bool(excess.mean() <= excess.std() / math.sqrt(len(excess)))
 
     def choice(self, *, complete: bool) -> tuple[Selection, Any]:
-        """Select the smallest model within one standard error of the lowest loss.
-
-        Returns the selection and the model; of equal sizes, the lowest loss is selected.
-        """
+        """Return the smallest model within one standard error of the lowest loss (of equal sizes, the best)."""
         names = [*self.values]
         alike = self.alike()
         if self.task.size in names:

@@ -67,7 +67,7 @@ def unfold(T: Tensor, mode: int) -> Tensor:
     [0, 2, 4, 6, 1, 3, 5, 7]
     """
     X, dense = _tensor(T)
-    others, shape = _others(X.shape, mode), _matrix_shape(X.shape, mode)
+    others, shape = _matrix(X.shape, mode)
     if dense:
         return np.moveaxis(X, mode, 0).reshape(shape, order="F")
     column = np.zeros(len(X), np.int64)
@@ -101,11 +101,12 @@ def fold(M: Tensor, mode: int, shape: Sequence[int]) -> Tensor:
     """
     X, dense = _tensor(M)
     lengths: tuple[int, ...] = tuple(check_int("shape", n, low=0) for n in shape)
-    others: list[int] = _others(lengths, mode)
-    if X.shape != _matrix_shape(lengths, mode):
+    others: list[int]
+    others, wanted = _matrix(lengths, mode)
+    if X.shape != wanted:
         raise InputError(
-            f"M must have shape {_matrix_shape(lengths, mode)} to be folded along mode {mode} into a tensor of shape"
-            f" {lengths}; got shape {X.shape}"
+            f"M must have shape {wanted} to be folded along mode {mode} into a tensor of shape {lengths}; got shape"
+            f" {X.shape}"
         )
     if dense:
         return np.moveaxis(X.reshape((lengths[mode], *(lengths[d] for d in others)), order="F"), 0, mode)
@@ -148,7 +149,7 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
     """
     X, dense = _tensor(T)
     A = np.asarray(M)
-    others = _others(X.shape, mode)
+    others = _matrix(X.shape, mode)[0]
     if A.ndim not in (1, 2) or A.shape[-1] != X.shape[mode]:
         raise InputError(
             f"M must be a matrix with {X.shape[mode]} columns, or a vector of that length, to multiply mode {mode} of a"
@@ -159,16 +160,15 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
         return np.moveaxis(product, 0, mode) if A.ndim == 2 else product
     if X.unobserved == "missing":
         raise InputError("a product along a mode requires unobserved entries that are zero; those of T are missing")
-    flat: Any = unfold(X, mode)
-    fibres, at = np.unique(flat.indices[:, 1], return_inverse=True)
-    product = np.atleast_2d(A) @ csr_array((X.values, (flat.indices[:, 0], at)), (X.shape[mode], len(fibres)))
-    rows, columns = np.indices(product.shape).reshape(2, -1)
-    sizes = [X.shape[d] if d in others else len(product) for d in range(X.order)]
-    indices = np.stack([rows, fibres[columns]]).T
-    folded: Any = fold(Entries(indices, product.ravel(), _matrix_shape(sizes, mode)), mode, sizes)
-    if A.ndim == 2:
-        return folded
-    return replace(folded, indices=folded.indices[:, others], shape=tuple(X.shape[d] for d in others))
+    rows, columns = unfold(X, mode).indices.T
+    _, first, at = np.unique(columns, return_index=True, return_inverse=True)
+    product = np.atleast_2d(A) @ csr_array((X.values, (rows, at)), (X.shape[mode], len(first)))
+    shape = list(X.shape)
+    indices = np.tile(X.indices[first].astype(np.int64), (len(product), 1))
+    indices[:, mode], shape[mode] = np.repeat(np.arange(len(product)), len(first)), len(product)
+    kept = others if A.ndim == 1 else range(X.order)
+    whole: Any = Entries(indices[:, kept], product.ravel(), tuple(shape[d] for d in kept))
+    return whole
 
 
 def _tensor(T: Any) -> tuple[Any, bool]:
@@ -178,15 +178,11 @@ def _tensor(T: Any) -> tuple[Any, bool]:
     return (T.expand(), False) if isinstance(T, Entries) else (np.asarray(T), True)
 
 
-def _others(shape: Sequence[int], mode: int) -> list[int]:
-    """Return all modes but one, which must exist."""
+def _matrix(shape: tuple[int, ...], mode: int) -> tuple[list[int], tuple[int, int]]:
+    """Return the modes in the columns of an unfolding, and its shape."""
     check_int("mode", mode, low=0, high=len(shape) - 1)
-    return [d for d in range(len(shape)) if d != mode]
-
-
-def _matrix_shape(shape: Sequence[int], mode: int) -> tuple[int, int]:
-    """Return the shape of the unfolding of a tensor."""
-    columns = math.prod(n for d, n in enumerate(shape) if d != mode)
+    others = [d for d in range(len(shape)) if d != mode]
+    columns = math.prod(shape[d] for d in others)
     if columns > np.iinfo(np.int64).max:
-        raise InputError(f"the unfolding of a tensor of shape {tuple(shape)} has too many columns for 64-bit integers")
-    return shape[mode], columns
+        raise InputError(f"the unfolding of a tensor of shape {shape} has too many columns for 64-bit integers")
+    return others, (shape[mode], columns)

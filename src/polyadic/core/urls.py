@@ -82,10 +82,7 @@ def files_behind(url: str) -> list[str]:
 
 
 def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, str]]:
-    """Return the size (0 if unknown) and the version or modification time of each file.
-
-    Listings are cached unless ``anew``.
-    """
+    """Return the size (0 if unknown) and the version or time of each file; listings are cached unless ``anew``."""
     states: list[tuple[int, str]] = []
     asked = None
     for path in paths:
@@ -123,10 +120,7 @@ def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
 
 
 def bytes_of(paths: Iterable[str]) -> int:
-    """Return the total size of the given files in bytes.
-
-    Raises the same errors as :func:`states_of`.
-    """
+    """Return the total size of the given files in bytes; errors are those of :func:`states_of`."""
     return sum(size for size, _ in states_of(paths))
 
 

@@ -102,11 +102,6 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
     The element ``instance`` contains the text; its attributes ``tokenStart`` and ``tokenEnd`` are the start and end of
     the target in characters, and ``token`` is its form. White space is normalized.
 
-    Parameters
-    ----------
-    path : path
-        XML file.
-
     Raises
     ------
     InputError
@@ -134,11 +129,6 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
 
     A sense without a weight gets the largest weight of its line, or 1 if there is none. If a sense has several weights
     (as in 17 instances of the published key), the largest is used. A field that begins with ``!!`` begins a comment.
-
-    Parameters
-    ----------
-    path : path
-        Key file.
 
     Returns
     -------
@@ -181,11 +171,6 @@ def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
     Tokens are joined by spaces. Besides tokens in ``wf``, a few words of the text are between elements;
     marks ``FRASL``, which replace a lost slash, are dropped. An instance with several answers has each of them with
     weight 1.
-
-    Parameters
-    ----------
-    path : path
-        XML file.
 
     Raises
     ------

@@ -129,11 +129,6 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
 def gensim_file(name: str) -> Path:
     """Return the path of a test file included in gensim, such as ``wordsim353.tsv`` or ``questions-words.txt``.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file.
-
     Raises
     ------
     MissingExtraError
@@ -196,12 +191,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
 
 
 def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
-    """Read an outlier group from a text file: cluster words, an empty line, and outliers, one word per line.
-
-    Parameters
-    ----------
-    path : path
-        UTF-8 text file.
+    """Read an outlier group from a UTF-8 text file: cluster words, an empty line, and outliers, one word per line.
 
     Raises
     ------
@@ -233,11 +223,6 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
 def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
     """Read the outlier groups in a folder with one ``.txt`` file per group, sorted by file name.
 
-    Parameters
-    ----------
-    path : path
-        The folder.
-
     Raises
     ------
     InputError
@@ -252,12 +237,7 @@ def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
 
 
 def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
-    """Read analogy questions with four words per line; a line ``: name`` starts a section.
-
-    Parameters
-    ----------
-    path : path
-        UTF-8 text file.
+    """Read analogy questions from a UTF-8 text file, four words per line; a line ``: name`` starts a section.
 
     Returns
     -------
@@ -320,25 +300,12 @@ def _is_number(text: str) -> bool:
 
 
 def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
-    """Write completion test cases (given words, correct answer and two wrong answers) to a tab-separated file.
-
-    Parameters
-    ----------
-    path : path
-        File to write.
-    gaps : iterable of Gap
-        Test cases.
-    """
+    """Write completion test cases (given words, correct answer and two wrong answers) to a tab-separated file."""
     _write(path, GAPS, ((" ".join(g.given), g.answer, g.wrong, g.matched, f"{g.association:.6g}") for g in gaps))
 
 
 def read_gaps(path: Where) -> list[Gap]:
-    """Read completion test cases (given words, correct answer and two wrong answers) from a tab-separated file.
-
-    Parameters
-    ----------
-    path : path
-        File written by :func:`write_gaps`.
+    """Read completion test cases from a file written by :func:`write_gaps`.
 
     Raises
     ------
@@ -360,15 +327,7 @@ def read_gaps(path: Where) -> list[Gap]:
 
 
 def write_phrases(path: Where, phrases: Iterable[PhraseCase]) -> None:
-    """Write phrase test cases to a tab-separated file.
-
-    Parameters
-    ----------
-    path : path
-        File to write.
-    phrases : iterable of PhraseCase
-        Test cases.
-    """
+    """Write phrase test cases to a tab-separated file."""
     _write(path, PHRASES, ([" ".join(words) for words in phrase] for phrase in phrases))
 
 
@@ -378,25 +337,12 @@ def read_phrases(path: Where) -> list[PhraseCase]:
 
 
 def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
-    """Write candidates for multiword names to a tab-separated file, with a flag that marks true names.
-
-    Parameters
-    ----------
-    path : path
-        File to write.
-    candidates : iterable of Candidate
-        Runs of words.
-    """
+    """Write candidates for multiword names to a tab-separated file, with a flag that marks true names."""
     _write(path, NAMES, ((" ".join(c.words), str(int(c.name))) for c in candidates))
 
 
 def read_candidates(path: Where) -> list[Candidate]:
-    """Read candidates for multiword names from a tab-separated file, with a flag that marks true names.
-
-    Parameters
-    ----------
-    path : path
-        File written by :func:`write_candidates`.
+    """Read candidates for multiword names from a file written by :func:`write_candidates`.
 
     Raises
     ------

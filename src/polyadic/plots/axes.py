@@ -100,15 +100,18 @@ def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Se
             inside = (box[:2] >= frame.min).all() and (box[2:] <= frame.max).all()
             if inside and not _overlaps(box, marks) and not _overlaps(box, taken):
                 taken = np.vstack([taken, box])
-                _write(
-                    ax,
-                    at,
-                    (centre - at) / scale,
+                line = {"arrowstyle": "-", "color": color, "alpha": 0.4, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 2}
+                ax.annotate(
                     text,
+                    ax.transData.inverted().transform(at),
+                    xytext=(centre - at) / scale,
+                    textcoords="offset points",
+                    ha="center",
+                    va="center",
+                    fontsize=size,
+                    fontfamily=families,
                     color=color,
-                    size=size,
-                    families=families,
-                    far=distance > DISTANCES[1],
+                    arrowprops=line if distance > DISTANCES[1] else None,
                 )
                 break
     return len(texts) - len(taken)
@@ -161,32 +164,6 @@ def _half(ax: Any, text: str, size: float, families: Sequence[str]) -> NDArray[n
         box = note.get_window_extent()
     note.remove()
     return np.array([box.width, box.height]) / 2
-
-
-def _write(
-    ax: Any,
-    at: NDArray[np.float64],
-    offset: NDArray[np.float64],
-    text: str,
-    *,
-    color: str,
-    size: float,
-    families: Sequence[str],
-    far: bool,
-) -> None:
-    line = {"arrowstyle": "-", "color": color, "alpha": 0.4, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 2}
-    ax.annotate(
-        text,
-        ax.transData.inverted().transform(at),
-        xytext=offset,
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        fontsize=size,
-        fontfamily=families,
-        color=color,
-        arrowprops=line if far else None,
-    )
 
 
 def _overlaps(box: NDArray[np.float64], others: NDArray[np.float64]) -> bool:

@@ -111,10 +111,7 @@ class FactorizationMachineBase(Model):
         return Explanation.of(float(score), ((name, unit * part) for name, part in parts))
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
-        """Return the score of a row, and the parameter matrices and the scale factor of the machines that add up to it.
-
-        The sum excludes a constant.
-        """
+        """Return a row's score, and parameters and scale of the machines that add up to it without a constant."""
         del X  # unused
         raise InputError(
             f"explanations are not supported by {type(self).__name__}, because averages of probabilities cannot be"

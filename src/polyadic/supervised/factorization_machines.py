@@ -97,16 +97,15 @@ class PenalizedMachine(PointMachine, ABC):
         """Fit the parameters; with validation data, keep the parameters with the lowest validation loss."""
         rng = np.random.default_rng(self.seed)
         start, stepper = self._start(data, rng), None
-        how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
         if self.solver == "als":
-            loss = cast("Convex", self._loss)
-            solver = descend_features(data, start, loss=loss, threads=self._threads, **how)
+            how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge, "threads": self._threads}
+            solver = descend_features(data, start, loss=cast("Convex", self._loss), **how)
         elif self.solver in AVERAGING:
             sag = self.solver == "sag"
             solver = descend_linear(data, start, loss=self._loss, ridge=self._ridge, l1=self.l1, sag=sag, rng=rng)
         else:
             stepper = self._stepper(start, data.table.shape[0])
-            solver = descend_rows(stepper, data, loss=self._loss, rng=rng, **how)
+            solver = descend_rows(stepper, data, loss=self._loss, rng=rng)
         measure = None if held_out is None else lambda F: self._measured(held_out, F)
         result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure)
         bias, self.V_ = self._keep(result)
@@ -259,14 +258,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Run one epoch of the stochastic solver over further rows, in the given order.
 
-        Parameters
-        ----------
-        X : csr or array of shape (rows, features)
-            Feature vectors.
-        y : array of shape (rows,)
-            Targets.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows.
+        Parameters are those of :meth:`fit`.
 
         Raises
         ------
@@ -322,22 +314,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
     ) -> Self:
         """Fit the model to feature vectors and class labels.
 
-        Parameters
-        ----------
-        X : csr or array of shape (rows, features)
-            Feature vectors.
-        y : array of shape (rows,)
-            Classes, exactly two.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows.
-        validation : (X, y), optional
-            Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
-            without improvement.
-
-        Raises
-        ------
-        InputError, ValueError
-            If values are not finite, there are not exactly two classes, or a parameter is out of range.
+        Parameters and errors are those of :meth:`FactorizationMachine.fit`, with exactly two classes as targets.
         """
         self.check()
         table, labels = self._table_and_targets(X, y, reset=True, numeric=False)

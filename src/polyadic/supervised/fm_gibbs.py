@@ -237,10 +237,7 @@ class BayesianFactorizationMachineClassifier(BinaryClassifier, GibbsMachine):
 
 
 def checked_groups(groups: ArrayLike | None, features: int) -> NDArray[np.int64]:
-    """Validate feature groups and return consecutive group indices.
-
-    By default all features are in one group.
-    """
+    """Validate feature groups, by default one for all features, and return consecutive group indices."""
     if groups is None:
         return np.zeros(features, np.int64)
     group = np.asarray(groups)
@@ -275,11 +272,9 @@ def draw_machines(
     rng: np.random.Generator,
     threads: int = 1,
 ) -> Iterator[Draw]:
-    r"""Yield the states of a Gibbs sampler for factorization machines.
+    r"""Yield Gibbs samples: ``[bias, V, means, precisions]`` and the noise precision :math:`\alpha`.
 
-    A state is ``[bias, V, means, precisions]`` and the noise precision :math:`\alpha`. Weights of rows are ignored.
-
-    ``orders``, of shape (K,), must not decrease. With ``probit``, y is 0 or 1, and :math:`\alpha` is 1.
+    ``orders``, shape (K,), must not decrease. With ``probit``, y is 0 or 1, and :math:`\alpha` is 1.
     """
     table, y, _ = data
     bias, V = float(start.state[0][0]), start.state[1]
@@ -329,10 +324,7 @@ def _draw_priors(
 
 
 def latent(y: Array, m: Array, rng: np.random.Generator) -> Array:
-    """Sample normal variables with means ``m``, truncated to be positive where ``y`` is 1 and negative elsewhere.
-
-    Before truncation the variance is 1.
-    """
+    """Sample normal variables of mean ``m`` and variance 1, truncated to be positive where y is 1, else negative."""
     from scipy.special import log_ndtr, ndtri_exp
 
     sign = 2 * y - 1

@@ -163,14 +163,10 @@ class FactorizationMachineRanker(PointMachine):
         return self._scores(X)
 
     def _fit(self, drawn: Callable[[np.random.Generator], Pairs], table: FeatureTable) -> Self:
-        """Fit the parameters to pairs of rows that are sampled anew in each epoch.
-
-        ``table`` contains all features that can occur.
-        """
+        """Fit the parameters to pairs of rows sampled anew in each epoch; ``table`` has all features that can occur."""
         rng, steps = np.random.default_rng(self.seed), LearningRate(self.learning_rate, self.decay)
-        how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
-        start = Machine(0.0, self._started(table, rng))
-        stepper = Stepper(start, steps=steps, batch=self.batch, adagrad=True, **how)
-        solver = descend_row_pairs(stepper, drawn, rng=rng, **how)
+        how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge, "batch": self.batch}
+        stepper = Stepper(Machine(0.0, self._started(table, rng)), steps=steps, adagrad=True, **how)
+        solver = descend_row_pairs(stepper, drawn, rng=rng)
         (self.V_,) = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         return self

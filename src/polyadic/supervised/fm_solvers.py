@@ -110,11 +110,7 @@ def orders_of(rank: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: np.random.Generator) -> Array:
-    """Return initial parameters: linear weights of zero, and normal factors with standard deviation ``scale``.
-
-    Factors of features with a root mean square above 1 are divided by it; otherwise scores would start far from the
-    data.
-    """
+    """Return linear weights of zero and random factors, divided by the root mean square of a feature above 1."""
     features, K = table.shape[1], len(orders)
     remedy = "lower the rank, or number the features without gaps"
     check_memory(COPIES * 8.0 * features * K, f"a machine of {features:,} features", remedy)
@@ -126,10 +122,7 @@ def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: n
 def descend_features(
     data: Observed, start: Machine, *, orders: NDArray[np.int64], loss: Convex, ridge: Ridge, threads: int = 1
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps of coordinate descent over the bias and all parameters of the features.
-
-    Yields the factors ``[bias, V]``.
-    """
+    """Yield ``[bias, V]`` at the start and after each sweep of coordinate descent over all parameters."""
     table, y, w = data
     bias, W = start.bias, np.ascontiguousarray(start.V.T, float).copy()
     c, counts = loss.curvature, data.counts
@@ -200,10 +193,7 @@ class Pairs(NamedTuple):
 
 
 class Stepper:
-    """State of stochastic gradient descent for a factorization machine.
-
-    The caller maintains ``counts``, :math:`n_j`, and ``rows``, :math:`N_j`.
-    """
+    """State of stochastic gradient descent; the caller maintains ``counts``, :math:`n_j`, and ``rows``, :math:`N_j`."""
 
     def __init__(
         self,
@@ -216,11 +206,11 @@ class Stepper:
         adagrad: bool,
         squares: tuple[float, Array] | None = None,
     ) -> None:
-        self.bias, self.V = start.bias, np.ascontiguousarray(start.V, float).copy()
+        self.bias, self.V, self.orders, self.ridge = start.bias, np.array(start.V, float, order="C"), orders, ridge
         self.counts: NDArray[Any] = np.zeros(len(self.V))
         self.rows: NDArray[Any] = self.counts
         self.epochs = 0
-        self._orders, self._ridge, self._steps, self._batch, self._adagrad = orders, ridge, steps, batch, adagrad
+        self._steps, self._batch, self._adagrad = steps, batch, adagrad
         self._bias_squares, before = squares or (0.0, None)
         self._moves = GradientBuffer(self.V.shape, squares=before)
 
@@ -231,37 +221,33 @@ class Stepper:
 
     def epoch(self, data: Observed, loss: Loss, order: NDArray[np.int64]) -> None:
         """Run one epoch of gradient steps over rows in the given order."""
-
-        def slopes(part: NDArray[np.int64], m: Array) -> Array:
-            g = loss.grad(data.y[part], m)
-            return g if data.weights is None else g * data.weights[part]
-
         for part in self._batches(order):
-            self._step(data.table, part, lambda m, part=part: slopes(part, m))  # type: ignore[misc]
+            g = loss.grad(data.y[part], self._scores(data.table, part))
+            self._step(data.table, part, g if data.weights is None else g * data.weights[part])
         self.epochs += 1
 
     def epoch_pairs(self, pairs: Pairs, order: NDArray[np.int64]) -> None:
         """Run one epoch of gradient steps over pairs of rows in the given order."""
         from scipy.special import expit
 
-        def slopes(m: Array) -> Array:
-            better, worse = np.split(m, 2)
-            g = expit(worse - better)
-            return np.concatenate([-g, g])
-
         for part in self._batches(order):
-            self._step(pairs.table, np.concatenate([pairs.better[part], pairs.worse[part]]), slopes)
+            rows = np.concatenate([pairs.better[part], pairs.worse[part]])
+            better, worse = np.split(self._scores(pairs.table, rows), 2)
+            g = expit(worse - better)
+            self._step(pairs.table, rows, np.concatenate([-g, g]))
         self.epochs += 1
 
     def _batches(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         # a feature's penalty in each of its rows; constant during an epoch
-        self._shares = self._ridge.features(self.counts) / np.maximum(self.rows, 1)
+        self._shares = self.ridge.features(self.counts) / np.maximum(self.rows, 1)
         return (order[k : k + self._batch] for k in range(0, len(order), self._batch))
 
-    def _step(self, table: FeatureTable, rows: NDArray[np.int64], slopes: Callable[[Array], Array]) -> None:
-        step, shares, ridges = self._steps.at(self.epochs), self._shares, self._ridge.columns
-        g = slopes(self.bias + anova_scores(table, self.V, orders=self._orders, rows=rows))
-        self._moves.pull(table, self.V, orders=self._orders, rows=rows, slopes=g)
+    def _scores(self, table: FeatureTable, rows: NDArray[np.int64]) -> Array:
+        return self.bias + anova_scores(table, self.V, orders=self.orders, rows=rows)
+
+    def _step(self, table: FeatureTable, rows: NDArray[np.int64], g: Array) -> None:
+        step, shares, ridges = self._steps.at(self.epochs), self._shares, self.ridge.columns
+        self._moves.pull(table, self.V, orders=self.orders, rows=rows, slopes=g)
         total = float(g.sum())
         if self._adagrad:
             self._moves.adagrad(self.V, shares=shares, ridges=ridges, step=step, eps=EPS)
@@ -273,39 +259,26 @@ class Stepper:
         self.bias -= step * total
 
 
-def descend_rows(
-    stepper: Stepper, data: Observed, *, loss: Loss, orders: NDArray[np.int64], ridge: Ridge, rng: np.random.Generator
-) -> Iterator[Sweep]:
-    """Iterate over epochs of stochastic gradient descent, each in a new random order of the rows.
-
-    Yields ``[bias, V]`` and updates ``stepper``.
-    """
+def descend_rows(stepper: Stepper, data: Observed, *, loss: Loss, rng: np.random.Generator) -> Iterator[Sweep]:
+    """Yield ``[bias, V]`` at the start and after each epoch over the rows in a new random order."""
     stepper.counts, stepper.rows = data.counts, data.table.counts
     while True:
         bias, V = stepper.bias, stepper.V.copy()
-        m = bias + anova_scores(data.table, V, orders=orders)
-        yield Sweep([np.array([bias]), V], data.loss(loss, m) + ridge.value(V, stepper.counts))
+        m = bias + anova_scores(data.table, V, orders=stepper.orders)
+        yield Sweep([np.array([bias]), V], data.loss(loss, m) + stepper.ridge.value(V, stepper.counts))
         stepper.epoch(data, loss, rng.permutation(data.table.shape[0]))
 
 
 def descend_row_pairs(
-    stepper: Stepper,
-    drawn: Callable[[np.random.Generator], Pairs],
-    *,
-    orders: NDArray[np.int64],
-    ridge: Ridge,
-    rng: np.random.Generator,
+    stepper: Stepper, drawn: Callable[[np.random.Generator], Pairs], *, rng: np.random.Generator
 ) -> Iterator[Sweep]:
-    """Iterate over epochs of stochastic gradient descent over newly sampled pairs of rows.
-
-    Yields ``[V]`` with the objective of the first sample.
-    """
+    """Yield ``[V]``, with the objective of the first sample of pairs, after each epoch over a new sample."""
     first = drawn(rng)
     at = np.concatenate([first.better, first.worse])
     # features absent from these pairs may occur in others
     stepper.counts = stepper.rows = np.maximum(first.table.times(at), 1)
     while True:
         V = stepper.V.copy()
-        yield Sweep([V], first.loss(V, orders) + ridge.value(V, stepper.counts))
+        yield Sweep([V], first.loss(V, stepper.orders) + stepper.ridge.value(V, stepper.counts))
         pairs = drawn(rng)
         stepper.epoch_pairs(pairs, rng.permutation(len(pairs.better)))

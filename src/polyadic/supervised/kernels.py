@@ -84,10 +84,7 @@ class FeatureTable:
         return [*zip(ends, [*ends[1:], self.shape[1]], strict=True)]
 
     def parts(self, threads: int) -> list[list[NDArray[np.int64]]]:
-        """Split the features into sequential steps, each consisting of parts that can be updated in parallel.
-
-        Small runs share a step with a single part.
-        """
+        """Split the features into sequential steps of parts to update in parallel; small runs share a step."""
         starts = self.features[0]
         steps: list[list[NDArray[np.int64]]] = []
         waiting = 0
@@ -108,8 +105,6 @@ def anova_scores(
     table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any] | None = None, threads: int = 1
 ) -> Array:
     r"""Return the ANOVA kernel score of each row, :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)`.
-
-    Each :math:`e_d` is an elementary symmetric polynomial.
 
     V has shape (features, K); ``orders``, :math:`d_f` of shape (K,), must not decrease.
     """

@@ -120,14 +120,7 @@ class LowRankTasks(Model):
     def search(self, X: Any, *, y: ArrayLike, seed: int | None = 0) -> SearchSpace:
         """Return a search space of ridge and rank, evaluated by the loss on held-out rows.
 
-        Parameters
-        ----------
-        X : sparse or dense array of shape (n, features)
-            Feature vectors.
-        y : array of shape (n, tasks)
-            Targets, NaN where unknown.
-        seed : int, optional
-            Seed of the held-out rows.
+        ``X`` and ``y`` are those of :meth:`fit`, and ``seed`` that of the held-out rows.
         """
         X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
         Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input
@@ -232,9 +225,7 @@ SCALES = 2.0 ** np.arange(-20, 11)
 
 
 class Tasks:
-    """Objective function and gradient of low-rank multi-task learning.
-
-    ``centre`` is subtracted from all targets.
+    """Objective of low-rank multi-task learning, after subtracting ``centre`` from all targets.
 
     ``rows`` and ``columns`` are the cells of y, shape (m,), or None if all are known, with y of shape (n, K).
     """
@@ -292,10 +283,7 @@ class Tasks:
         return g if self.rows is None else csr_array((g, (self.rows, self.columns)), shape=self.shape)
 
     def start(self, rank: int) -> Factors:
-        """Initialize U and V along the directions of steepest descent, and b with the best constant offsets.
-
-        The scale of U and V is the best of ``SCALES``.
-        """
+        """Initialize U and V along the steepest descent, at the best of ``SCALES``, and b with constant offsets."""
         n, K = self.shape
         columns = np.tile(np.arange(K), n) if self.columns is None else self.columns
         flat = WithOffsets(self.y.ravel(), columns, self.loss, 1.0, RIDGE, K)

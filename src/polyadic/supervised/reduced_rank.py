@@ -47,10 +47,7 @@ class Spectrum(NamedTuple):
     C: Array  # Q' X' Y
 
     def directions(self, ridge: float) -> tuple[Array, Array]:
-        """Return the coefficient factors U and V for a ridge penalty at the largest rank.
-
-        The strongest directions are first, and the largest element of each column of V is positive.
-        """
+        """Return U and V of the largest rank, the strongest directions first, with a positive largest element in V."""
         D = self.C / (self.w + ridge)[:, None]
         V = eigh(self.C.T @ D)[1][:, ::-1][:, : len(self.w)]
         V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])])
@@ -58,10 +55,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum_of(X: Any, Y: Array) -> Spectrum:
-    """Compute the eigendecomposition shared by the solutions for all ranks and ridge penalties.
-
-    Features have shape (n, d), sparse or dense, and targets have shape (n, K).
-    """
+    """Compute the decomposition for all ranks and penalties, of features (n, d), maybe sparse, and targets (n, K)."""
     n, d = X.shape
     check_memory(24.0 * min(n, d) ** 2, f"a decomposition of {min(n, d):,} directions", "use fewer rows or features")
     check_memory(24.0 * Y.shape[1] ** 2, f"a decomposition of {Y.shape[1]:,} targets", "use fewer targets")
@@ -80,10 +74,7 @@ def spectrum_of(X: Any, Y: Array) -> Spectrum:
 
 
 def _gram(X: Any, shift: Array) -> Array:
-    """Return the smaller Gram matrix (of rows or of columns) of X after subtracting ``shift``.
-
-    ``shift`` is zero or the mean of X.
-    """
+    """Return the smaller Gram matrix (of rows or of columns) of X minus ``shift``, zero or the mean of X."""
     n, d = X.shape
     S = X @ X.T if n < d else X.T @ X
     G = S.toarray() if issparse(S) else S
@@ -98,10 +89,7 @@ r"""Default ridges, as shares of the largest eigenvalue of :math:`X^\top X`."""
 
 
 class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn has no types
-    """Base class for linear regression with low-rank coefficients.
-
-    Subclasses set ``U_``, ``V_`` and ``intercept_``.
-    """
+    """Base class for linear regression with low-rank coefficients ``U_`` and ``V_`` and ``intercept_``."""
 
     def predict(self, X: Any) -> Array:
         """Return the predicted targets of feature vectors, of shape (n,) or (n, targets)."""
@@ -222,17 +210,7 @@ class ReducedRankRegressionCV(LowRankMap):
     def fit(self, X: Any, y: Any) -> Self:
         """Select the rank and the ridge penalty by cross-validation, then fit the model to all rows.
 
-        Parameters
-        ----------
-        X : sparse or dense array of shape (n, features)
-            Feature vectors.
-        y : array of shape (n,) or (n, targets)
-            Targets.
-
-        Raises
-        ------
-        InputError
-            If a rank, a ridge or the number of folds is out of range.
+        Parameters and errors are those of :meth:`ReducedRankRegression.fit`.
         """
         self.check()
         kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}

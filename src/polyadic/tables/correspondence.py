@@ -36,17 +36,7 @@ class TableTransformer(Transformer):
     row_coordinates_: NDArray[Any] = learned()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit the model and return the coordinates of the rows.
-
-        Parameters
-        ----------
-        X, y
-            As for ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
-        """
+        """Fit the model and return the coordinates of the rows, shape (m, n_components)."""
         return self.fit(X, y).row_coordinates_.copy()
 
     @property
@@ -86,17 +76,7 @@ class TableAnalysis(TableTransformer):
     seed: Seed = None
 
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the coordinates of the rows or the columns.
-
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components) or (n, n_components)
-        """
+        """Return the coordinates of the rows or the columns, shape (m, n_components) or (n, n_components)."""
         check_is_fitted(self)
         check_choice("side", side, get_args(Side))
         return self.row_coordinates_ if side == "rows" else self.column_coordinates_
@@ -148,7 +128,8 @@ class TableAnalysis(TableTransformer):
                 raise InputError(f"X must be Entries of order 2 (rows and columns); got order {X.order}")
             values = X.values.astype(np.float32)
             symmetric = X.symmetric
-            N = symmetric_matrix(X.indices, values, X.shape[0]) if symmetric else _table(X, values)
+            at, shape = tuple(X.indices.T), X.shape
+            N = symmetric_matrix(X.indices, values, shape[0]) if symmetric else csr_array((values, at), shape=shape)
             self.n_features_in_ = X.shape[1]
             check_counts(values)
         else:
@@ -179,11 +160,6 @@ def check_counts(values: NDArray[Any]) -> None:
 
 def _scaled_counts(N: csr_array, power: float) -> csr_array:
     return N if power == 1 else with_values(N, N.data**power)
-
-
-def _table(X: Entries, values: NDArray[np.float32]) -> csr_array:
-    i, j = X.indices.T
-    return csr_array((values, (i, j)), shape=X.shape)
 
 
 def squared_distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -311,17 +287,9 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self._place(turned, self.row_standard_coordinates_)
 
     def contributions(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the contribution of each row or column to the inertia of each axis.
+        """Return the contribution of each row or column to the inertia of each axis, shape (points, n_components).
 
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (points, n_components)
-            Columns sum to 1.
+        Columns sum to 1.
         """
         standard, masses, _ = self._points(side)
         return np.asarray(masses[:, None] * standard**2)
@@ -329,31 +297,13 @@ class CorrespondenceAnalysis(TableAnalysis):
     def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
         """Return the squared cosines: the share of each point's inertia that is explained by each axis.
 
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (points, n_components)
-            Rows sum to the quality of the point.
+        The shape is (points, n_components); rows sum to the quality of the point.
         """
         standard, _, distances = self._points(side)
         return np.asarray((standard * self.singular_values_) ** 2 * inverse(np.maximum(distances, 0))[:, None])
 
     def quality(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each point's inertia that is explained by all computed axes together.
-
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (points,)
-        """
+        """Return the share of each point's inertia that is explained by all computed axes, shape (points,)."""
         return np.asarray(self.squared_cosines(side).sum(axis=1))
 
     def explain(self, row: str | int, column: str | int) -> Explanation:

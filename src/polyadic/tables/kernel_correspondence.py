@@ -114,8 +114,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         ----------
         X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
             Non-negative counts.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -138,24 +136,15 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     def check(self) -> None:
         """Raise InputError if a setting is out of range or has no effect with the chosen residual."""
         super().check()
+        scores = {name: getattr(self, name) is not None for name in ("row_scores", "column_scores")}
         own = {
-            "shifted-pmi": {
-                "shift": self.shift != 1,
-                "smoothing": self.smoothing != 1,
-                "positive": not self.positive,
-            },
-            "similarity": {
-                "row_scores": self.row_scores is not None,
-                "column_scores": self.column_scores is not None,
-                "beta": self.beta != 1,
-            },
+            "shifted-pmi": {"shift": self.shift != 1, "smoothing": self.smoothing != 1, "positive": not self.positive},
+            "similarity": scores | {"beta": self.beta != 1},
         }
         for difference, given in own.items():
             if difference != self.difference and (idle := [name for name, there in given.items() if there]):
-                raise InputError(
-                    f"{idle[0]} requires difference={difference!r}; got difference={self.difference!r}",
-                    "difference",
-                )
+                message = f"{idle[0]} requires difference={difference!r}; got difference={self.difference!r}"
+                raise InputError(message, "difference")
 
     def _residual(self, N: csr_array) -> Residual:
         if callable(self.difference):

@@ -94,7 +94,9 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         self.check()
         del y
         values = validate_data(self, X, dtype=None, ensure_min_samples=2, ensure_all_finite="allow-nan")
-        _check_missing(values)
+        missing = [row for row, some in enumerate(values) for each in some if each is None or each != each]  # noqa: PLR0124
+        if missing:
+            raise InputError(f"row {missing[0]} has a missing category (NaN or None); fill it in or drop the row")
         self.levels_ = OneHotEncoder().fit(values).categories_
         Z = self._indicator(values)
         Q = values.shape[1]
@@ -148,13 +150,6 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _check_missing(values: NDArray[Any]) -> None:
-    """Raise InputError if a categorical value is missing (NaN or None)."""
-    missing = [row for row, some in enumerate(values) for each in some if each is None or each != each]  # noqa: PLR0124
-    if missing:
-        raise InputError(f"row {missing[0]} has a missing category (NaN or None); fill it in or drop the row")
 
 
 def _burt_inertia(Z: csr_array) -> float:

@@ -48,19 +48,13 @@ class Residual(NamedTuple):
 
 
 def linear(N: csr_array) -> Residual:
-    """Return the difference between the observed and expected relative frequencies of a table, :math:`X - Y`.
-
-    The double centring of this residual is exact.
-    """
+    """Return the difference of the observed and expected relative frequencies of a table, :math:`X - Y`."""
     r, c, n = margins(N)
     return Residual(with_values(N, N.data / N.dtype.type(n)), -r[:, None], c[:, None], r, c)
 
 
 def g_test(N: csr_array) -> Residual:
-    r"""Return the cell terms of the G-test statistic, :math:`X (\log X - \log Y)`, with 0 for empty cells.
-
-    :math:`2n` times their sum is the G statistic.
-    """
+    r"""Return the terms of the G statistic divided by :math:`2n`, :math:`X (\log X - \log Y)`; 0 for empty cells."""
     r, c, n = margins(N)
     return _sparse(N, N.data / n * _pmi(N, r, c, n), r, c)
 
@@ -206,10 +200,7 @@ Kernel = Literal["margins", "identity"] | NDArray[Any] | Sequence[Any] | Callabl
 
 
 class Decomposition(NamedTuple):
-    """Singular value decomposition of a table, with the square roots of the row and column kernels.
-
-    Singular values are 0 for axes the table does not have.
-    """
+    """Singular value decomposition, 0 for axes the table does not have, and square roots of both kernels."""
 
     U: NDArray[Any]
     s: NDArray[Any]
@@ -228,10 +219,7 @@ def decompose(
     tol: float,
     seed: int | None,
 ) -> Decomposition:
-    """Compute the truncated SVD of a residual under two kernels, :math:`K_r^{1/2} A K_c^{1/2}`.
-
-    Options are those of :func:`~polyadic.core.linalg.truncated_svd`.
-    """
+    """Compute the truncated SVD of a residual under two kernels, :math:`K_r^{1/2} A K_c^{1/2}`."""
     size = A.S.dtype.itemsize
     basis = min(5 * rank + 200, 4 * min(A.S.shape))  # a small side is decomposed exactly, with copies
     check_memory(

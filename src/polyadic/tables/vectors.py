@@ -185,10 +185,7 @@ class CorrespondenceVectors(Model):
 
 
 def _matrix(scores: Collection[tuple[str, str, float]], words: Sequence[str]) -> csr_array:
-    """Return a symmetric matrix of word similarity scores, scaled to a maximum of 1.
-
-    Pairs with unknown or equal words are ignored.
-    """
+    """Return a symmetric matrix of the scores of known, different words, scaled to a maximum of 1."""
     index = {word: row for row, word in enumerate(words)}
     known = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
     if not known or not max(known.values()) > 0 or min(known.values()) < 0:

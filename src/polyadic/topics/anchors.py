@@ -130,9 +130,7 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
 def find_anchors(
     Q: csr_array, candidates: NDArray[np.int64], n_components: int
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Find the anchor words: the rows of the co-occurrence matrix that are vertices of the convex hull of all rows.
-
-    Returns the anchors, and the products of all rows with the rows of the anchors.
+    """Return the anchors, vertices of the convex hull of all rows, and the products of all rows with those of anchors.
 
     Candidates are added greedily by distance from the span of the previous ones; then each is replaced by the candidate
     farthest from the span of the others.

@@ -93,18 +93,7 @@ class LDA(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the topic model to word counts.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
-
-        Raises
-        ------
-        InputError
-            If a value is negative, all values are zero, or a parameter is out of range.
-        """
+        """Fit the topic model to word counts; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
         del y
         self.check()
         counts = self._table(X, reset=True)
@@ -132,10 +121,7 @@ class LDA(Topics):
 
 
 class Dirichlets(NamedTuple):
-    """Variational Dirichlet distributions, one per row, and the parameter of the symmetric prior.
-
-    The counts are expected counts plus the prior.
-    """
+    """Variational Dirichlet distributions, one per row: expected counts plus the prior, and the symmetric prior."""
 
     counts: Array
     prior: float
@@ -157,10 +143,7 @@ class Dirichlets(NamedTuple):
 def dirichlet_sweeps(
     counts: csr_array, *, alpha: float, eta: float, n_components: int, rng: np.random.Generator, threads: int
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps of variational inference for LDA.
-
-    Yields topic parameters of shape (n_components, words), and the negative variational bound.
-    """
+    """Yield topic parameters, shape (n_components, words), and the negative variational bound of each sweep."""
     words = counts.shape[1]
     by_document, by_word = entries_of(counts), entries_of(csr_array(counts.T))
     topics = Dirichlets(rng.gamma(100.0, 0.01, (n_components, words)), eta)
@@ -181,10 +164,7 @@ def dirichlet_sweeps(
 def mixtures(
     entries: kernels.RowEntries, v: NDArray[np.float32], alpha: float, *, passes: int = MAX_PASSES, threads: int
 ) -> Dirichlets:
-    """Infer the topic mixtures of documents with the topics fixed.
-
-    Iterates until all mixtures have converged, at most ``passes`` times.
-    """
+    """Infer the topic mixtures of documents with the topics fixed, in at most ``passes`` iterations."""
     gamma = Dirichlets(np.ones((len(entries.starts) - 1, v.shape[1])), alpha)
     for _ in range(passes):
         before, gamma = gamma.counts, update_mixtures(entries, v, gamma, threads=threads)

@@ -15,7 +15,7 @@ Kim, Park (2011), Fast nonnegative matrix factorization: an active-set-like meth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
+
+    from polyadic.topics.plsa import Mixture
 
     Array = NDArray[np.float32]
 
@@ -50,10 +52,7 @@ FIRST_STEP, STEP_SHRINK, STEP_GROWTH, LIMIT_GROWTH = 0.5, 1.5, 1.05, 1.01
 
 
 class WeightedCells(NamedTuple):
-    """Weighted cells of a table whose unobserved cells are zeros with a common weight.
-
-    ``weights`` of None are ones.
-    """
+    """Weighted cells of a table whose unobserved cells are zeros with a common weight; ``weights`` of None are ones."""
 
     table: csr_array
     weights: Array | None = None
@@ -91,10 +90,7 @@ class WeightedCells(NamedTuple):
 
 
 def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float) -> WeightedCells:
-    """Return the weighted cells of a table for fitting a beta-divergence.
-
-    Weighted zeros are stored explicitly if beta is not 1 or 2.
-    """
+    """Return the weighted cells of a table, with weighted zeros stored explicitly if beta is not 1 or 2."""
     largest = float(table.data.max(initial=0))
     if 0 < largest < (MIN_LARGEST_VALUE if beta == 2 else 100 * MIN_MODEL):
         raise InputError(f"the largest value, {largest:g}, is too small for single precision; rescale the table")
@@ -246,26 +242,10 @@ class Divergence:
         return np.asarray(new * np.minimum(ratio, np.float32(MAX_RATIO)) ** np.float32(step))
 
 
-class Half(Protocol):
-    """Protocol for updates of one factor given the other factor.
-
-    Implementations are :class:`Squares`, :class:`Divergence` and the mixtures of PLSA.
-    """
-
-    def improve(self, U: Array, V: Array, /, *, passes: int = 1) -> float:
-        """Update the factor U in place, and return the objective before the update."""
-
-    def penalty(self, U: Array, /) -> float:
-        """Return the penalty of the factor U."""
-
-    def beyond(self, new: Array, old: Array, step: float, /) -> Array:
-        """Extrapolate a factor in the direction of its last change."""
-
-
-def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) -> Iterator[Sweep]:
-    """Iterate over alternating updates of two factors with extrapolation; no sweep increases the objective.
-
-    ``start`` is W and H.
+def descend(
+    rows: Squares | Divergence | Mixture, columns: Squares | Divergence | Mixture, start: list[Array], *, inner: int = 1
+) -> Iterator[Sweep]:
+    """Iterate over alternating updates of two factors, W and H, with extrapolation; no sweep increases the objective.
 
     After each half-step the factor is extrapolated in the direction of its last change. If the objective is not lower
     than after the previous sweep, the half-steps are repeated without extrapolation, and later extrapolations are
@@ -307,9 +287,7 @@ def uniform(cells: WeightedCells, n_components: int, *, rng: np.random.Generator
 
 
 def nndsvd(cells: WeightedCells, n_components: int, *, rng: np.random.Generator, fill: bool) -> list[Array]:
-    """Initialize the factors by nonnegative double singular value decomposition (NNDSVD).
-
-    A component is the larger of the positive and negative parts of a pair of singular vectors.
+    """Initialize each component by the larger of the positive and negative parts of a pair of singular vectors.
 
     Components beyond the rank of the table are random. ``fill`` replaces zeros, so that multiplicative updates can
     change them. Boutsidis, Gallopoulos (2008), SVD based initialization.

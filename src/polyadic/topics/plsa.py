@@ -80,18 +80,7 @@ class PLSA(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the topic model to word counts.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
-
-        Raises
-        ------
-        InputError
-            If a value is negative, all values are zero, or a parameter is out of range.
-        """
+        """Fit the topic model to word counts; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
         del y
         self.check()
         counts = self._table(X, reset=True)
@@ -151,12 +140,11 @@ class Mixture:
             self._expect(U, V)
         return value
 
-    def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> None:
-        """Update each row of the factor ``U`` in place until convergence, at temperature 1.
-
-        Afterwards ``U`` contains expected counts.
-        """
-        self._multiply(U, V, passes=passes, tol=tol)
+    def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
+        """Replace each row of ``U`` by expected counts until convergence, at temperature 1; return the objective."""
+        base = np.zeros(V.shape[1])  # with an L1 penalty of 1, the denominator is 1
+        how: dict[str, Any] = {"base": base, "l1": 1.0, "beta": 1.0, "floor": MIN_MODEL}
+        return kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, threads=self.threads, **how)
 
     def penalty(self, U: Array) -> float:
         """Return 0, since probability distributions are not penalized."""
@@ -177,11 +165,6 @@ class Mixture:
     def _expect(self, U: Array, V: Array) -> float:
         t = self.temperature
         counts, other = (U, V) if t == 1 else (U**t, V**t)
-        value = self._multiply(counts, other, passes=1, tol=0.0)
+        value = self.solve(counts, other, passes=1)
         U[:] = self.normalized(counts)
         return value / float(t)
-
-    def _multiply(self, U: Array, V: Array, *, passes: int, tol: float) -> float:
-        base = np.zeros(V.shape[1])  # with an L1 penalty of 1, the denominator is 1
-        how: dict[str, Any] = {"base": base, "l1": 1.0, "beta": 1.0, "floor": MIN_MODEL}
-        return kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, threads=self.threads, **how)

@@ -118,18 +118,7 @@ class RLSI(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Factorize a table into topics and document factors.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Non-negative weights of words in documents, such as TF-IDF.
-
-        Raises
-        ------
-        InputError
-            If a value is negative, all values are zero, or a parameter is out of range.
-        """
+        """Factorize a table, such as of TF-IDF weights; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
         del y
         self.check()
         table = self._table(X, reset=True)
@@ -185,9 +174,7 @@ def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Arra
 def latent_indexing(
     X: csr_array, start: Array, documents: Penalty, words: Penalty, *, passes: int = 1, threads: int
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps that update the document factors and the topics without increasing the objective.
-
-    Topics :math:`H` have shape (words, R).
+    """Iterate over sweeps that update the document factors and the topics, (words, R), and never raise the objective.
 
     Beyond the paper, topics are rescaled against their documents to minimize the penalties, where descent is slow.
     """

@@ -292,8 +292,6 @@ def cross_validate(
 ) -> list[FoldScores]:
     """Evaluate several numbers of topics by cross-validation over documents.
 
-    Each model is fitted to all folds but one and evaluated on the fold left out.
-
     Fold k is fitted with ``seed + k``, so that methods without a random start can show instability, too.
     """
     counts = counts_by_row(counts)

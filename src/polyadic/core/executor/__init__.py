@@ -101,11 +101,7 @@ class Executor:
         return 2 * self.size.bit_length()
 
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
-        """Apply a function to each item in parallel, and yield the results in order.
-
-        Calls ``work(item)``, or ``work(value, item)`` with the value of ``shared``; a few results are computed in
-        advance.
-        """
+        """Yield ``work(item)``, or ``work(value of shared, item)``, in order; a few results are computed in advance."""
         do = work if shared is None else partial(work, shared.value)
         return imap(do, items, self.threads, ahead=self.threads + MAX_WAITING)
 
@@ -125,10 +121,7 @@ class Executor:
     def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """Apply a function to each distributed partition, and return the results in order.
-
-        Calls ``work(part, given, value for this part, threads)``.
-        """
+        """Return ``work(part, given, value for this part, threads)`` of each distributed partition, in order."""
         both = zip(held, [None] * len(held) if own is None else own, strict=True)
         return [work(part, given, mine, self.threads) for part, mine in both]
 
@@ -140,10 +133,7 @@ class Executor:
         *,
         callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """Apply a function to each distributed partition, and return the sum of the results.
-
-        Calls ``work(part, given, threads)``; ``callback`` is called once per part.
-        """
+        """Sum ``work(part, given, threads)`` over all distributed partitions; ``callback`` is called once per part."""
         tree, inside = SumTree(), max(1, self.threads // len(held))
         for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
             tree.add(leaf)
@@ -160,10 +150,7 @@ def cluster() -> Executor | None:
 
 
 def spans(starts: NDArray[Any], number: int) -> list[slice]:
-    """Split items into at most ``number`` consecutive slices of similar total cost.
-
-    The cost of item ``i`` is ``starts[i + 1] - starts[i]``.
-    """
+    """Split items of cost ``starts[i + 1] - starts[i]`` into at most ``number`` consecutive slices of similar cost."""
     shares = np.linspace(0, starts[-1], number + 1)[1:-1]
     nearest = np.searchsorted((starts[1:] + starts[:-1]) / 2, shares).tolist()
     return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))] or [slice(0, 0)]

@@ -112,10 +112,7 @@ def with_retries(work: Callable[[], Any]) -> Any:
 
 
 class Held(NamedTuple):
-    """Data partitions held by the workers of a cluster, with the future, worker and cost of each partition.
-
-    The partitions of a worker are consecutive.
-    """
+    """Partitions held by workers, those of a worker consecutive, with the future, worker and cost of each."""
 
     parts: Sequence[Any]
     futures: list[Any]
@@ -233,10 +230,7 @@ class DaskExecutor(Executor):
         return known
 
     def take(self, future: Any) -> Any:
-        """Wait for the result of a future; raise WorkerLostError if a worker is lost.
-
-        Raises InputError if the task killed several workers.
-        """
+        """Return the result of a future; raise WorkerLostError, or InputError if the task killed several workers."""
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 class Spilled(NamedTuple):
-    """Record of arrays that a worker wrote to a file, with their types and shapes.
-
-    ``sent`` contains the arrays if the worker could not write the file.
-    """
+    """Types and shapes of arrays that a worker wrote to a file; ``sent`` are the arrays if it could not write it."""
 
     name: str
     kinds: tuple[tuple[str, tuple[int, ...]], ...]

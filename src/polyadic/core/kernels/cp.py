@@ -75,10 +75,7 @@ def cp_squared(
 def cp_predict(
     indices: NDArray[Any], U: NDArray[Any], *, offsets: Sequence[int] | None = None, threads: int
 ) -> NDArray[Any]:
-    """Predict the entries of a CP model at the given indices.
-
-    Shapes (n, order), (rows, R) -> (n,). ``U`` may be a table of rows.
-    """
+    """Predict entries of a CP model: shapes (n, order), (rows, R) -> (n,); ``U`` may be a table of rows."""
     T = U if U.ndim == 3 else table(_matrix(U))
     columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
@@ -399,10 +396,7 @@ def _rest_product(indices, offsets, T, e, mode, w):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _leaf_mode(indices, offsets, values, T, first, last, M):
-    """Numba kernel: compute the MTTKRP of a range of entries for the last mode.
-
-    Adds ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` for the leaf of each entry.
-    """
+    """Numba kernel: add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` of each entry's leaf."""
     leaf = indices.shape[0] - 1
     w = np.empty(M.shape[2], T.dtype)
     start = first
@@ -418,10 +412,7 @@ def _leaf_mode(indices, offsets, values, T, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
-    """Numba kernel: compute the MTTKRP of a range of entries for any mode but the last.
-
-    Adds ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` for the index in ``mode`` of each entry.
-    """
+    """Numba kernel: add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` of each entry's ``mode``."""
     leaf = indices.shape[0] - 1
     w, s = np.empty(M.shape[2], T.dtype), np.empty(M.shape[2], T.dtype)
     start = first

@@ -89,10 +89,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
-    """Numba kernel: solve non-negative lasso by coordinate descent; return the number of rows that have not converged.
-
-    Minimizes ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows of ``A``.
-    """
+    """Numba kernel: minimize ``a G a' / 2 - b a' + l1 sum(a)``, ``a >= 0``; return how many rows have not converged."""
     rank = G.shape[0]
     q = np.empty(rank, A.dtype)
     zero = A.dtype.type(0)

@@ -300,10 +300,7 @@ def _nnls_rows(G, B, first, last, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, last, U):
-    """Numba kernel: update the rows of a non-negative factor by coordinate descent; return the initial loss.
-
-    Minimizes ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)`` over ``u >= 0``.
-    """
+    """Numba kernel: lower ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)``, ``u >= 0``; return the first loss."""
     rank = V.shape[1]
     longest = 0
     for i in range(first, last):
@@ -358,10 +355,7 @@ def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, la
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _divergence_rows(starts, columns, c, y, V, base, beta, power, floor, l1, passes, tol, first, last, U):
-    """Numba kernel: apply multiplicative updates to the rows of a non-negative factor; return the initial divergence.
-
-    Multiplies rows by ``(sum y m^(beta-2) v / (base + l1 + sum c m^(beta-1) v))^power``.
-    """
+    """Numba kernel: multiply rows by ``(sum y m^(beta-2) v / (base + l1 + sum c m^(beta-1) v))^power``."""
     rank = V.shape[1]
     above = np.empty(rank, np.float64)
     below = np.empty(rank, np.float64)

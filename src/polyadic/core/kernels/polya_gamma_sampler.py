@@ -8,8 +8,6 @@ PG(1, m) is drawn by Devroye's rejection sampler: a proposal of two pieces, acce
 References
 ----------
 Polson, Scott, Windle (2013), Bayesian inference for logistic models using Polya-Gamma latent variables, section 4.
-
-Draws from PG(1, m) by Devroye's rejection from two pieces, the squeeze an alternating series.
 """
 
 from __future__ import annotations

@@ -196,10 +196,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_entries(starts, columns, c, y, V, i, block, A, b):
-    """Numba kernel: add the entries of a row to its normal equations.
-
-    Adds ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``; ``v`` are products of rows of ``V``.
-    """
+    """Numba kernel: add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``, v products of rows of V."""
     rank, end = V.shape[1], starts[i + 1]
     for e0 in range(starts[i], end, 4):
         for q in range(4):
@@ -255,10 +252,7 @@ def _factorize(A):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(R, b, z, first):
-    """Numba kernel: solve a system with the Cholesky factor ``R`` in place, ``b = (R' R)^-1 b + R^-1 z``.
-
-    ``b`` begins with ``first`` zeros; ``z`` may be empty.
-    """
+    """Numba kernel: ``b = (R' R)^-1 b + R^-1 z`` in place; ``b`` begins with ``first`` zeros, ``z`` may be empty."""
     rank = len(R)
     for k in range(first, rank):
         row, rest = R[k, k:], b[k:]
@@ -277,25 +271,20 @@ def _solve(R, b, z, first):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
-    """Numba kernel: solve the normal equations of a range of rows, or sample the rows from their posterior.
+    """Numba kernel: set rows of ``U`` to ``A^-1 b + R^-1 z``; return the first row whose ``A`` fails, or -1.
 
-    Sets rows of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``. ``b = linear + sum y v``, and
-    ``z`` are rows of ``noise``, if any. Returns the first row whose ``A`` fails, or -1.
+    ``A = precision + sum c v v' = R' R``, ``b = linear + sum y v``, and ``z`` are rows of ``noise``, if any.
     """
     rank = V.shape[1]
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
     nothing = noise[:0, 0]
     for i in range(first, last):
-        for r in range(rank):
-            b[r] = linear[r]
-            for q in range(rank):
-                A[r, q] = precision[r, q]
+        A[:], b[:] = precision, linear
         _add_entries(starts, columns, c, y, V, i, block, A, b)
         if not _factorize(A):
             return i
         _solve(A, b, noise[i] if len(noise) else nothing, 0)
-        for r in range(rank):
-            U[i, r] = b[r]
+        U[i] = b
     return -1
 
 
@@ -336,10 +325,7 @@ def _lasso_rows(starts, columns, c, y, V, precision, l1, passes, tol, first, las
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_moments(starts, columns, c, y, V, S, i, A, b):
-    """Numba kernel: add the expected contributions of random entries to the normal equations of a row.
-
-    As ``_add_entries``, with the expectation of ``v v'``: the product of ``v v' + S`` of rows.
-    """
+    """Numba kernel: as ``_add_entries``, with the expectation of ``v v'``, the product of ``v v' + S`` of rows."""
     rank = V.shape[1]
     for e in range(starts[i], starts[i + 1]):
         first = columns[e, 0]
@@ -382,16 +368,12 @@ def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, las
     rank = V.shape[1]
     A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
     for i in range(first, last):
-        for r in range(rank):
-            b[r] = linear[r]
-            for q in range(rank):
-                A[r, q] = precision[r, q]
+        A[:], b[:] = precision, linear
         _add_moments(starts, columns, c, y, V, S, i, A, b)
         if not _factorize(A):
             return i
         _solve(A, b, nothing, 0)
-        for r in range(rank):
-            U[i, r] = b[r]
+        U[i] = b
         _invert(A, C[i])
     return -1
 
@@ -441,8 +423,7 @@ def _conjugate_rows(starts, columns, c, y, V, precision, steps, tiny, least, fir
             scale = y[e] - c[e] * dot
             for r in range(rank):
                 residual[r] += scale * v[r]
-        for r in range(rank):
-            direction[r] = residual[r]
+        direction[:] = residual
         size = kind(0)
         for r in range(rank):
             size += residual[r] * residual[r]

@@ -219,10 +219,7 @@ MAX_DRAWS = 20
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_cells(rows, columns, values, step, ridges, U, V):
-    """Numba kernel: SGD step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties for each cell.
-
-    The biases are in the last column of ``U`` and ``V``.
-    """
+    """Numba kernel: SGD step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and penalties; biases are in the last columns."""
     rank = U.shape[1] - 1
     for e in range(len(values)):
         u, v = U[rows[e]], V[columns[e]]
@@ -285,10 +282,7 @@ def _absent(starts, columns, i, members, state):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, ridge, U, V):
-    """Numba kernel: SGD steps on the BPR loss ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties.
-
-    The unobserved columns ``k`` are sampled from ``members``.
-    """
+    """Numba kernel: SGD steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and penalties, k unobserved among ``members``."""
     kept = U.dtype.type(1 - step * ridge)
     for e in range(len(rows)):
         u, v = U[rows[e]], V[better[e]]
@@ -309,10 +303,7 @@ def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, r
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_cell_pairs(rows, better, state, starts, columns, negatives, step, ridge, U, V):
-    """Numba kernel: SGD steps on the BPR loss ``log(1 + exp(u_l v_k - u_i v_j))`` and the penalties.
-
-    The cells ``(l, k)`` are sampled from all unobserved ones.
-    """
+    """Numba kernel: SGD steps on ``log(1 + exp(u_l v_k - u_i v_j))`` and penalties, (l, k) of all unobserved cells."""
     shrink = U.dtype.type(step * ridge)
     for e in range(len(rows)):
         u, v = U[rows[e]], V[better[e]]
@@ -359,10 +350,7 @@ def _label(U, V, sums, squares, ridges, step, x, i, j):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, beside, step, ridges, sums, U, V):
-    """Numba kernel: Adagrad steps on observed cells and on zeros sampled from ``members``.
-
-    A zero is in the row of the cell if ``beside``, else in one of the rows ``group``.
-    """
+    """Numba kernel: Adagrad steps on cells and on zeros in ``members``, of the row if ``beside``, else of ``group``."""
     for e in range(len(rows)):
         i = rows[e]
         _label(U, V, sums[0], sums[1], ridges, step, x[e], i, at[e])

@@ -48,10 +48,7 @@ def add_cp_squared(
     importance: NDArray[Any] | None = None,
     scale: float,
 ) -> float:
-    """Add the gradient of the squared loss of a CP model to a table of rows, and return the loss.
-
-    As :func:`cp_squared`, with the gradient in the second layer of the table.
-    """
+    """Return the loss of :func:`cp_squared`, and add the gradient to the second layer of a table of rows."""
     columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
     if not (len(values) == len(weights) == n):
@@ -67,10 +64,7 @@ def add_cp_squared(
 def add_cp_pullback(
     indices: NDArray[Any], derivatives: NDArray[Any], T: NDArray[Any], *, offsets: Sequence[int]
 ) -> None:
-    """Backpropagate derivatives of CP predictions, and add the gradient to a table of rows.
-
-    As :func:`cp_pullback`, with the gradient in the second layer of the table.
-    """
+    """Add the gradient of :func:`cp_pullback` to the second layer of a table of rows."""
     columns, at = checked(indices, offsets, len(T))
     if derivatives.shape != (columns.shape[1],):
         raise ValueError(
@@ -101,8 +95,7 @@ def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDAr
 
     The gradient is ``ridge * U + pull``; ``pull`` may be empty.
     """
-    _check_touched(touched, T)
-    _check_rows(T, ridge)
+    _check_rows(touched, T, ridge)
     if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
         raise ValueError(f"the array pull must have {len(T)} rows and no more columns than T; got {pull.shape}")
     _pull_rows(*touched, ridge, pull, _layers(T, 2))
@@ -127,8 +120,7 @@ def adam_rows(
     The proximal operator has the step of the element. ``pace`` is :math:`\eta` per row, the layers of ``T`` are u, g, m
     and v, and ``seen`` is t per row.
     """
-    _check_touched(touched, T)
-    _check_rows(T, *penalties, pace, seen)
+    _check_rows(touched, T, *penalties, pace, seen)
     kind = T.dtype.type
     rules = (penalties.lasso, penalties.bounded)
     _adam_rows(*touched, *rules, pace, np.array(decays, T.dtype), kind(eps), _layers(T, 4), seen)
@@ -141,8 +133,7 @@ def adagrad_rows(touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, 
 
     ``pace`` is :math:`\eta` per row, the layers of ``T`` are u, g and a.
     """
-    _check_touched(touched, T)
-    _check_rows(T, *penalties, pace)
+    _check_rows(touched, T, *penalties, pace)
     _adagrad_rows(*touched, penalties.lasso, penalties.bounded, pace, T.dtype.type(eps), _layers(T, 3))
 
 
@@ -160,8 +151,7 @@ def adagrad_whole_rows(
 
     As :func:`adagrad_rows`, with the sum in ``total`` of the mean of :math:`g^2` over the ``rank`` elements of a row.
     """
-    _check_touched(touched, T)
-    _check_rows(T, *penalties, pace, total)
+    _check_rows(touched, T, *penalties, pace, total)
     kind = T.dtype.type
     rules = (penalties.lasso, penalties.bounded)
     _adagrad_whole_rows(*touched, *rules, pace, kind(eps), kind(rank), _layers(T, 2), total)
@@ -194,17 +184,14 @@ def _layers(T: NDArray[Any], least: int) -> NDArray[Any]:
     return T
 
 
-def _check_rows(T: NDArray[Any], *columns: NDArray[Any]) -> None:
-    if not all(column.shape == (len(T),) for column in columns):
-        raise ValueError(f"penalties, pace and memory must have one element for each of {len(T)} rows of T")
-
-
-def _check_touched(touched: Touched, T: NDArray[Any]) -> None:
+def _check_rows(touched: Touched, T: NDArray[Any], *columns: NDArray[Any]) -> None:
     rows, shares = touched
     if len(rows) != len(shares):
         raise ValueError(f"shares must have one element for each of {len(rows)} rows; got {len(shares)}")
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(T):
         raise ValueError(f"rows must be indices from 0 to {len(T) - 1}")
+    if not all(column.shape == (len(T),) for column in columns):
+        raise ValueError(f"penalties, pace and memory must have one element for each of {len(T)} rows of T")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -254,10 +241,7 @@ def _shrink_row(u, steps, lasso, bounded):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
-    """Numba kernel: update rows with Adam and reset their gradients to zero.
-
-    The layers of ``T`` are rows, gradients, and running means of gradients and of their squares.
-    """
+    """Numba kernel: update rows with Adam and reset their gradients to zero."""
     beta, gamma = betas[0], betas[1]
     one = T.dtype.type(1)
     steps = np.empty(T.shape[2], T.dtype)
@@ -319,10 +303,7 @@ def _adagrad_whole_rows(rows, shares, lasso, bounded, pace, eps, rank, T, total)
 
 @njit(cache=True, nogil=True)
 def _first_at_least(column, low, high, value):
-    """Return the first position in the sorted ``column[low:high]`` whose element is at least ``value``.
-
-    If there is none, return ``high``.
-    """
+    """Return the first position from ``low`` whose element is at least ``value``, or ``high``, in a sorted column."""
     while low < high:
         middle = (low + high) // 2
         if column[middle] < value:

@@ -182,10 +182,7 @@ def _largest(row):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _softmax_rows(S, offsets, starts, answers, first, last):
-    """Numba kernel: replace scores by the gradient of the softmax cross-entropy; return the total loss.
-
-    The loss of a row is ``t log sum_j exp(s_j + o_j) - sum_answers s_j``.
-    """
+    """Numba kernel: replace scores by the gradient of ``t log sum_j exp(s_j + o_j) - sum_answers s_j``; return it."""
     loss = 0.0
     for i in range(first, last):
         row = S[i]
@@ -211,10 +208,7 @@ def _softmax_rows(S, offsets, starts, answers, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _logistic_rows(S, weights, starts, answers, first, last):
-    """Numba kernel: replace scores by the gradient of the logistic loss; return the total loss.
-
-    The loss of a row is ``sum_j w_j log(1 + exp(s_j)) - sum_answers s_j``.
-    """
+    """Numba kernel: replace scores by the gradient of ``sum_j w_j log(1 + exp(s_j)) - sum_answers s_j``; return it."""
     loss = 0.0
     for i in range(first, last):
         row = S[i]

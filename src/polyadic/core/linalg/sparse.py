@@ -24,10 +24,7 @@ def distribute(A: Any) -> Any:
 
 
 class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """Sparse matrix distributed over workers by blocks of rows, as a linear operator.
-
-    Products do not depend on the blocks.
-    """
+    """Sparse matrix distributed over workers by blocks of rows, as a linear operator."""
 
     def __init__(self, A: Any, executor: Executor) -> None:
         super().__init__(A.dtype, A.shape)
@@ -39,9 +36,6 @@ class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no ty
 
     def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
         return self._blocks.map(_product, X)
-
-    def _matvec(self, x: NDArray[Any]) -> NDArray[Any]:
-        return self._matmat(x.reshape(-1, 1))
 
     def _transpose(self) -> DistributedMatrix:
         if self._turned is None:

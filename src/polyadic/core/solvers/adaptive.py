@@ -28,10 +28,7 @@ EPS = 1e-12
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam optimizer with a ``learning_rate`` relative to the scale of the factors.
-
-    Each row corrects the bias of its means by its own count of steps; ``decays`` are those of the two means.
-    """
+    """Adam optimizer whose means have the ``decays``, and whose rows correct their bias by their own count of steps."""
 
     learning_rate: float = 0.05
     decays: tuple[float, float] = (0.9, 0.999)

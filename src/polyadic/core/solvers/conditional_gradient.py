@@ -114,10 +114,7 @@ def _exact_line(ball: Ball, m: Array, towards: Array) -> float:
 
 
 def _corrected(ball: Ball, start: Spectral) -> tuple[Spectral, Array]:
-    """Improve a low-rank matrix within its row and column spaces with FISTA.
-
-    Returns the matrix and its known cells.
-    """
+    """Improve a low-rank matrix within its row and column spaces with FISTA; return it and its known cells."""
     pattern, smooth = ball.pattern, ball.smooth
     U, left = np.linalg.qr(start.U)
     V, right = np.linalg.qr(start.V)

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.core.errors import InputError, InputWarning, check_int, check_number
 
@@ -87,10 +87,12 @@ def run(
     if not math.isfinite(first.objective):
         raise InputError(f"the objective is {first.objective} at the start; check the values and the penalty")
     reached: Result | None = getattr(callback, "reached", None)
-    result = Result(first.factors) if reached is None else _resumed(reached, first)
     if reached is None:
+        result = Result(first.factors)
         _record(result, first, began, measure)
     else:
+        lists: dict[str, Any] = {name: [*getattr(reached, name)] for name in ("history", "seconds", "measured")}
+        result = replace(reached, factors=first.factors, **lists)
         began -= result.seconds[-1]
     del first  # frees the memory of its factors
     within_tol = 0
@@ -118,11 +120,6 @@ def run(
     if tol and not result.converged:
         _warn_not_converged(max_iter, tol)
     return result
-
-
-def _resumed(reached: Result, first: Sweep) -> Result:
-    history, seconds, measured = list(reached.history), list(reached.seconds), list(reached.measured)
-    return replace(reached, factors=first.factors, history=history, seconds=seconds, measured=measured)
 
 
 def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Factors], float] | None) -> None:

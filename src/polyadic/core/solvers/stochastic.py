@@ -148,10 +148,7 @@ class Zeros:
         return part._replace(indices=indices.T, values=values, weights=None, scale=scale)
 
     def _neighbours(self, number: int, part: Part, rng: np.random.Generator) -> NDArray[Any]:
-        """Sample observed entries whose leading indices are reused for negative cells.
-
-        If symmetric, only entries whose fibre has a tuple of distinct indices.
-        """
+        """Sample observed entries, if symmetric with distinct leading indices, which are reused for negative cells."""
         cells = part.indices[np.sort(rng.integers(len(part.values), size=number))]
         if not self.entries.symmetric:
             return cells
@@ -321,10 +318,7 @@ class _Descent:
             self.rule.move(touched, self.penalties, self.T, state, pace=paces, rank=self.U.shape[1])
 
     def gradient(self, parts: list[Part], *, last: bool) -> kernels.Touched:
-        """Compute the gradient of a batch and of the penalties on the touched rows; return the touched rows.
-
-        If ``last``, the penalties of all rows are added.
-        """
+        """Add the gradient of a batch and of the penalties of its rows, or of all if ``last``; return the rows."""
         rows = np.empty(0, np.int64)
         self.now += 1
         self.clock += sum(len(part.values) for part in parts)

@@ -35,10 +35,7 @@ MAX_REFINEMENTS = 5
 
 
 class Components(NamedTuple):
-    """Components of a symmetric tensor: weights, shape (rank,), and unit vectors in columns, shape (k, rank).
-
-    Weights are non-negative and in descending order.
-    """
+    """Non-negative weights of a symmetric tensor, (rank,), in descending order, and unit vectors, (k, rank)."""
 
     weights: Array
     vectors: Array

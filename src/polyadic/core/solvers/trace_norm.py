@@ -121,10 +121,7 @@ class Pattern:
 
     @cached_property
     def reach(self) -> float:
-        """Squared spectral norm of the operator that selects the known cells.
-
-        It is smaller for a symmetric matrix, where two cells share a value.
-        """
+        """Squared spectral norm of the selection of known cells; less where two cells share a value by symmetry."""
         return 0.5 if self.symmetric and (self.rows != self.columns).all() else 1.0
 
 
@@ -159,10 +156,7 @@ class Problem:
         return self.smooth.value(self.pattern.at(M) if m is None else m) + self.penalty * M.norm
 
     def proximal(self, parts: list[tuple[float, Spectral]], y: Array, *, near: Spectral, tol: float) -> Spectral:
-        """Take a proximal gradient step: soft-threshold the singular values after a gradient step.
-
-        The step along ``y`` starts from a combination of matrices.
-        """
+        """Soft-threshold the singular values after a gradient step along ``y`` from a combination of matrices."""
         operator = plus_low_rank(self.pattern.spread(-self.step * y), parts)
         if self.pattern.symmetric:
             threshold = self.step * self.penalty
@@ -253,12 +247,6 @@ def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
         warnings.warn(NotConvergedWarning(f"{message}; increase max_iter or tol", "max_iter", "tol"), stacklevel=4)
 
 
-def check_start(start: Spectral, shape: tuple[int, int]) -> None:
-    """Raise InputError if the initial matrix does not have the shape of the problem."""
-    if (len(start.U), len(start.V)) != shape:
-        raise InputError(f"the initial matrix must have shape {shape}; got {(len(start.U), len(start.V))}")
-
-
 def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accelerate: bool = True) -> Iterator[Sweep]:
     """Minimize a trace-norm regularized loss by proximal gradient steps (FISTA or Soft-Impute).
 
@@ -267,7 +255,8 @@ def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accele
     objective never rises, and the solver ends at rounding precision.
     """
     M = problem.zero if start is None else start
-    check_start(M, problem.pattern.shape)
+    if (len(M.U), len(M.V)) != problem.pattern.shape:
+        raise InputError(f"the initial matrix must have shape {problem.pattern.shape}; got {(len(M.U), len(M.V))}")
     m = problem.pattern.at(M)
     value = problem.objective(M, m)
     yield Sweep([*M], value)
