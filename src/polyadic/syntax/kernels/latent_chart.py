@@ -261,10 +261,7 @@ def _latent_inside(edges, tensors, starts, sizes, values):
 
 @njit(cache=True, nogil=True)
 def _latent_outside(edges, tensors, starts, sizes, values, around, through):
-    """Compute the outside values of all nodes in place, where ``around`` initially holds the root vector.
-
-    ``through``, all zero, is filled with the sum over derivations through each unary edge.
-    """
+    """Compute the outside values ``around``, and the sums ``through`` unary edges, from the root vector in place."""
     for e in range(len(edges) - 1, -1, -1):
         r, p, x, y = edges[e]
         if r < 0:
@@ -302,16 +299,12 @@ def _scaled(row, size):
 
 @njit(cache=True, nogil=True)
 def _tree_inside(edges, tensors, starts, sizes, values):
-    """Compute the inside values of trees, scaled to sum to 1, and return the log-probability of all trees.
-
-    There is one edge per node, children before parents, and each root has one state.
-    """
+    """Compute the inside values of trees, scaled to sum to 1, and return the log-probability of all trees."""
     log = 0.0
     for e in range(len(edges)):
         r, p, x, _ = edges[e]
         if x < 0:
-            for a in range(sizes[p]):
-                values[p, a] = tensors[starts[r] + a]
+            values[p, : sizes[p]] = tensors[starts[r] : starts[r] + sizes[p]]
         else:
             _latent_inside(edges[e : e + 1], tensors, starts, sizes, values)
         log += np.log(_scaled(values[p], sizes[p]))
