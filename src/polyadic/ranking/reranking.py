@@ -237,10 +237,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 def candidate_scores(
     groups: QueryGroups, weights: NDArray[np.float64], unknown: Unknown = "ignore"
 ) -> NDArray[np.float64]:
-    """Return the linear score of each candidate.
-
-    Features beyond the weights score 0, or raise InputError if ``unknown`` is ``"error"``.
-    """
+    """Return the linear score of each candidate; features beyond the weights score 0, or raise InputError."""
     X, V = groups.features, len(weights)
     if X.shape[1] > V:
         if unknown == "error" and (X.indices >= V).any():
@@ -269,10 +266,7 @@ def check_block(block: object) -> QueryGroups:
 
 
 def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Callable[[Factors], float]:
-    """Return a function that computes the mean cost of the chosen candidates on validation data.
-
-    The data is candidate lists, or a pair of rows and labels.
-    """
+    """Return a function that computes the mean cost on candidate lists, or on a pair of rows and labels."""
     blocks = as_blocks(validation) if classes is None else _labelled(validation, classes, V)
 
     def cost(factors: Factors) -> float:

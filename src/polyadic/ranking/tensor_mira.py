@@ -61,10 +61,7 @@ def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
 def places(
     mapping: FeatureMapping, V: int, sizes: Sequence[int], *, v: ArrayLike | None = None, seed: int | None = None
 ) -> NDArray[np.int64]:
-    """Return the tensor cell of each feature; cells without a feature are padding.
-
-    "guided" orders features by the weights ``v``; "hashed" takes a hash of their index, with collisions.
-    """
+    """Return the tensor cell of each feature: "guided" orders them by the weights ``v``, "hashed" allows collisions."""
     room = math.prod(sizes)
     if mapping == "hashed":
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
@@ -116,18 +113,12 @@ SWEEPS = 30
 
 
 def random_sign_factors(sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Initialize factors with random signs, scaled to a tensor of unit norm.
-
-    Equal entries would make all components alike, and zeros would stay zero.
-    """
+    """Initialize factors with random signs (equal entries would stay equal), scaled to a tensor of unit norm."""
     return _unit([rng.choice([-1.0, 1.0], (n, H)) for n in sizes])
 
 
 def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Return a greedy rank-``H`` approximation of the tensor ``T``, scaled to unit norm.
-
-    For a matrix, the factors are singular vectors.
-    """
+    """Return a greedy rank-``H`` approximation of the tensor ``T``, scaled to unit norm."""
     rest, components = T.copy(), []
     for _ in range(H):
         vectors = [_normed(rng.standard_normal(n)) for n in T.shape]

@@ -220,10 +220,7 @@ def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch
 
 
 def max_filters(n: int, support: int) -> int:
-    """Return the approximate number of filters that can be identified from patches of ``n`` values.
-
-    The number is n / 6, or n / 4 if half of the values are padding.
-    """
+    """Return the approximate number of identifiable filters: n / 6, or n / 4 if half of the values are padding."""
     return max(n // 6 if support > n // 2 else n // 4, 1)
 
 
@@ -278,11 +275,7 @@ def find_filters(
 
 
 def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
-    """Shift each filter to begin at the first position, and shift its weights in the opposite direction.
-
-    A shift of a filter and the opposite shift of its activations cancel, but in a longer, zero-padded signal they do
-    not.
-    """
+    """Shift each filter to begin at the first position, and shift its weights in the opposite direction."""
     n = f.shape[-1]
     held = np.cumsum(shifts(f) ** 2, axis=-1)
     values = (held < NEARLY * held[..., -1:]).sum(axis=-1)  # needed at each shift, less one
@@ -320,8 +313,7 @@ def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
 def _in_last_mode(C: Batch, moved: Batch) -> Batch:
     """Multiply tensors by the shifted filters in the last mode, giving an array of shape (K, n, n, L n).
 
-    Filters are copied into contiguous order, because BLAS rounding depends on strides, which are ambiguous for a batch
-    of one.
+    Filters are made contiguous, as BLAS rounding depends on strides, which are ambiguous for a batch of one.
     """
     K, n = C.shape[:2]
     return (C.reshape(K, n * n, n) @ np.ascontiguousarray(np.swapaxes(moved, 1, 2))).reshape(K, n, n, -1)

@@ -165,8 +165,7 @@ class _Mixtures:
 def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Sweep]:
     """Run EM on a probabilistic automaton and yield the weights and the loss of each pass over the strings.
 
-    The objective is the mean negative log-likelihood of a string before the pass. It decreases, except for the removal
-    of rare transitions.
+    The objective is the mean negative log-likelihood of a string before the pass.
     """
     if not prefixes.strings:
         raise InputError("EM requires at least one string")
@@ -185,10 +184,7 @@ def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Swe
 
 
 def maximized(automaton: WeightedAutomaton, expected: Callable[..., Expected], strings: int) -> Iterator[Sweep]:
-    """Run EM with a function that returns the log-likelihood and the expected counts of weights.
-
-    Transitions are counted in the order of those above ``RARE``.
-    """
+    """Run EM with a function that returns the log-likelihood and expected counts; of transitions, above ``RARE``."""
     if min(part.min(initial=0) for part in (automaton.alpha0, automaton.A, automaton.alpha_inf)) < 0:
         raise InputError("EM requires an automaton without negative weights; use method='hull'", "method")
     now: Weights = (automaton.alpha0, automaton.A, automaton.alpha_inf)

@@ -52,10 +52,7 @@ _TURNS = (MovedFactors(True, False, False), MovedFactors(False, True, False), Mo
 
 
 class ArcLearner:
-    """Online passive-aggressive learner of arc scores, with running sums for parameter averaging.
-
-    ``decode`` maps tables of arc scores to the heads of their best trees.
-    """
+    """Online passive-aggressive learner of arc scores; ``decode`` maps tables of scores to the best heads."""
 
     def __init__(
         self, parts: ArcParts, pairs: FeaturePairs, *, gamma: float, C: float, decode: Decoder, updates: Updates = "all"

@@ -29,10 +29,6 @@ SUFFIXES = ENDINGS.split()
 def signature(word: str, *, first: bool = False) -> str:
     """Return the word class of a word, based on capitals, digits, hyphens and the longest known suffix.
 
-    A capital counts less if the word is the first of its sentence.
-
-    Examples
-    --------
     >>> [signature(word) for word in ("Rolls", "1,200", "well-known", "unhappily", "NYSE", "U.S.")]
     ['C-s', 'num', 'l-hyphen', 'l-ly', 'CC', 'CC-dot']
     """

@@ -188,8 +188,6 @@ def best_roles(
 
     ``none`` holds the scores of no role, 0 by default, and ``once`` marks the roles that at most one word may have.
 
-    Examples
-    --------
     >>> scores = np.array([[3.0, 1.0, 0.0], [2.0, 0.5, 1.0]])
     >>> best_roles(scores, once=np.array([True, True, False])).tolist()
     [0, 2]

@@ -97,10 +97,7 @@ def total_score(scores: NDArray[np.float64], roles: NDArray[np.int64]) -> float:
 
 
 class RoleLearner:
-    """Online passive-aggressive learner of role scores, with running sums for parameter averaging.
-
-    ``decode`` maps role scores and the scores of no role to the best roles.
-    """
+    """Online passive-aggressive learner of role scores; ``decode`` maps them, and those of no role, to roles."""
 
     def __init__(self, parts: RoleParts, *, gamma: float, C: float, costs: Costs, decode: Decoder) -> None:
         self.parts = parts
@@ -168,10 +165,7 @@ def role_gradient(
     predicted: NDArray[np.int64],
     gamma: float,
 ) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """Return the rows and the gradient of each parameter for the score difference between two role assignments.
-
-    Roles are integer arrays of shape (n,), with -1 for no role.
-    """
+    """Return the rows and gradients of parameters for the score difference of two assignments, -1 for no role."""
     sides = [
         (np.flatnonzero((side != other) & (side >= 0)), side)
         for side, other in ((roles, predicted), (predicted, roles))
@@ -331,10 +325,7 @@ def power_parts(
     rng: np.random.Generator,
     max_iter: int = POWER_ITERATIONS,
 ) -> RoleParts:
-    """Initialize the factors by a low-rank approximation of sparse weights learned in one pass.
-
-    ``learner`` must have gamma 1 and parameters of the wanted sizes.
-    """
+    """Initialize the factors by a low-rank approximation of the weights that ``learner``, with gamma 1, learns."""
     used = []
     for at in tracked(rng.permutation(len(frames)).tolist(), "learning pairs"):
         predicted, loss = learner.learn(*frames[at])

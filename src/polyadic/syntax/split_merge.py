@@ -265,10 +265,7 @@ def _groups(trees: TreeArrays, inner: Array, outer: Array, states: Whole, merged
 
 
 def pair_losses(inner: Array, outer: Array) -> Array:
-    """Return the approximate loss of log-likelihood from merging each pair of states of a symbol.
-
-    ``inner`` and ``outer`` have shape (nodes, states); each row may have any scale.
-    """
+    """Return the loss of log-likelihood from merging each pair of states; ``inner``, ``outer``: (nodes, states)."""
     through = inner * outer
     total = through.sum(axis=1)
     used = (through / total[:, None]).sum(axis=0).reshape(-1, 2)
