@@ -177,7 +177,9 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         check_choice("unknown", unknown, get_args(Unknown))
         if isinstance(X, QueryGroups):
             return candidate_scores(X, self.weights_, unknown)
-        W = self._class_weights()
+        if not hasattr(self, "classes_"):
+            raise InputError("X must be QueryGroups, because the model was fitted to candidate lists")
+        W = self.weights_.reshape(len(self.classes_), -1)
         rows = as_rows(X)
         if rows.shape[1] != W.shape[1]:
             raise InputError(f"rows must have the same {W.shape[1] - 1} features as in fit; got {rows.shape[1] - 1}")
@@ -227,11 +229,6 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         if len(classes) < 2:
             raise InputError("labels must have at least two classes")
         return ClassGroups(as_rows(X), labels, len(classes), rng=rng if self.shuffle else None), classes
-
-    def _class_weights(self) -> NDArray[np.float64]:
-        if not hasattr(self, "classes_"):
-            raise InputError("X must be QueryGroups, because the model was fitted to candidate lists")
-        return self.weights_.reshape(len(self.classes_), -1)
 
 
 def candidate_scores(

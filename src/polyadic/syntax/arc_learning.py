@@ -57,14 +57,9 @@ class ArcLearner:
     def __init__(
         self, parts: ArcParts, pairs: FeaturePairs, *, gamma: float, C: float, decode: Decoder, updates: Updates = "all"
     ) -> None:
-        self.parts = parts
-        self.pairs = pairs
-        self.gamma = gamma
-        self.C = C
-        self.decode = decode
-        self.updates = updates
-        self.clock = 0
-        self._steps = 0
+        self.parts, self.pairs, self.gamma, self.C = parts, pairs, gamma, C
+        self.decode, self.updates = decode, updates
+        self.clock = self._steps = 0
         self._sums = ArcParts(*map(np.zeros_like, parts))
         self._scratch = Scratch.of(parts)
 
