@@ -189,10 +189,7 @@ class Filters(NamedTuple):
 def convolutional_als(
     C: Batch, number: int, *, support: int, projection: Projection = "svd", rng: np.random.Generator, threads: int = 1
 ) -> Iterator[Sweep]:
-    """Run alternating least squares on a batch of symmetric tensors (K, n, n, n) with circulant factors.
-
-    ``support`` is the number of positions of activations. Yields factors F, G, H and weights, of shape (K, number, n).
-    """
+    """Run ALS on symmetric tensors (K, n, n, n); yields factors F, G, H and weights of shape (K, number, n)."""
     K, n = C.shape[:2]
     factors = [_unit(rng.standard_normal((K, number, n))) for _ in range(3)]
     weights = np.ones((K, number, n))

@@ -74,8 +74,7 @@ class RankWarning(UserWarning):
 def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[Array, Array, Array]:
     """Return the leading singular values and rescaled singular vectors of a scaled Hankel matrix.
 
-    Rows and columns are divided by their sums to the power ``scaling``: 0.5 gives independent cells equal noise. A rank
-    above that of the matrix is lowered, with a warning.
+    Rows and columns are divided by their sums to the power ``scaling``: 0.5 gives independent cells equal noise.
     """
     check_int("rank", rank, low=1)
     check_number("scaling", scaling)

@@ -236,10 +236,7 @@ def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.f
 
 
 def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Replace the morphological features of each word by the word and tag of its first and last dependent.
-
-    ``table`` has shape (n + 1, columns), with -1 for a missing feature; the result has shape (n + 1, FIXED + 4).
-    """
+    """Replace the morphological features of each word by the word and tag of its first and last dependent."""
     words = np.arange(1, len(table))
     below = np.zeros((4, len(table)), np.int64)
     below[:2, heads[::-1]] = words[::-1]  # the last assignment, the first word, wins

@@ -139,10 +139,7 @@ def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
 
 @njit(cache=True, nogil=True)
 def _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values):
-    """Write the difference between the sparse features of two trees and return its length and squared norm.
-
-    ``delta`` is zero before and after.
-    """
+    """Write the difference of the sparse features of two trees; return its length and squared norm."""
     count, squares, mask = 0, 0.0, np.uint64(len(delta) - 1)
     for m in range(1, len(table)):
         if heads[m - 1] != predicted[m - 1]:
@@ -439,10 +436,7 @@ def step_tensor_arcs(
 def tensor_cells(
     table: NDArray[np.int32], theta: NDArray[np.float32], pairs: FeaturePairs, *, heads: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the feature pairs of the arcs of a tree as tensor indices, with the weight of each pair.
-
-    Cells have shape (cells, 3): head feature, dependent feature and distance bin, 0 for any distance.
-    """
+    """Return the feature pairs of the arcs of a tree as cells (head, dependent, distance or 0), and their weights."""
     _check_heads(table, heads)
     room = 2 * len(heads) * len(pairs.columns)
     cells, values = np.empty((room, 3), np.int64), np.empty(room)

@@ -380,10 +380,7 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
 
 @njit(cache=True, nogil=True)
 def _ends(n, first, base, values, left, right):
-    """Write the range of phrase ends for each start and symbol, and of phrase starts for each end and symbol.
-
-    ``left[i, s]`` and ``right[j, s]`` are (first, last + 1), at first (n + 1, 0).
-    """
+    """Write the ranges (first, last + 1) of ends for each start and symbol, and of starts for each end and symbol."""
     for j in range(1, n + 1):
         for i in range(j):
             cell = j * (j - 1) // 2 + i

@@ -498,8 +498,7 @@ def score_trees(
 
     .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
 
-    ``table`` holds the feature ids of the root and of each word, -1 for a missing feature; ``scores`` those of the
-    arcs.
+    ``table`` holds feature ids of the root and each word, -1 for a missing feature; ``scores`` those of the arcs.
     """
     model, trees = _checked(table, scores, trees, parts)
     return np.array([_tree_score(model, parts.order, frozen(scores, np.float64), tree) for tree in trees])

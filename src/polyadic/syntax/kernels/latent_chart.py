@@ -139,10 +139,7 @@ def tree_sums(
 
 
 def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the edge below each node with the largest sum of gains, or -1 for nodes without edges.
-
-    ``gains`` has one value per edge; ``words`` holds the gains of the tags of words and minus infinity for other nodes.
-    """
+    """Return the edge below each node with the largest sum of gains, or -1; ``words`` are gains of tags of words."""
     _check(edges, len(words))
     if gains.shape != (len(edges),):
         raise ValueError(f"each edge must have a gain; got {len(edges)} edges and gains of shape {gains.shape}")
@@ -313,11 +310,7 @@ def _tree_inside(edges, tensors, starts, sizes, values):
 
 @njit(cache=True, nogil=True)
 def _tree_counts(edges, tensors, starts, sizes, values, around, counts):
-    """Add the expected counts of the tensor entries to ``counts``.
-
-    ``values`` are those of :func:`_tree_inside`; ``around`` is 1 for the roots and zero elsewhere, and is filled with
-    the outside values, scaled to sum 1.
-    """
+    """Add the expected counts to ``counts``; ``around``, at first 1 for roots, is filled with outside values."""
     for e in range(len(edges) - 1, -1, -1):
         r, p, x, y = edges[e]
         m, k = sizes[x] if x >= 0 else 1, sizes[y] if y >= 0 else 1
