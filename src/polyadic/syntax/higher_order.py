@@ -295,9 +295,7 @@ class TreeLearner(ArcLearner):
         updates: Updates = "all",
     ) -> None:
         super().__init__(parts, pairs, gamma=tree_parts.gamma, C=C, decode=search.decode, updates=updates)
-        self.tree_parts = tree_parts
-        self.search = search
-        self.rng = rng
+        self.tree_parts, self.search, self.rng = tree_parts, search, rng
         self._tree_sums = np.zeros(len(tree_parts.weights))
         self._delta = np.zeros(len(tree_parts.weights), np.float32)
 

@@ -184,8 +184,7 @@ class SpectralGrammar(Model):
         many = entries + sum(math.comb(2 * n - 2, n - 1) / n * float(k) ** n for n in range(1, deep + 1))
         if many > TREES:
             raise InputError(
-                f"{k} symbols have too many trees of up to {deep} symbols; merge symbols, or lower context",
-                "context",
+                f"{k} symbols have too many trees of up to {deep} symbols; merge symbols, or lower context", "context"
             )
         data = coded(strings, {a: at for at, a in enumerate(self.symbols_)})
         counts: dict[Any, float] = {}
