@@ -32,10 +32,7 @@ class CandidateLists(NamedTuple):
 
 
 def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLists:
-    """Convert candidate lists to the layout of the numba kernels.
-
-    The arguments are a CSR matrix, costs and the start of each (non-empty) list.
-    """
+    """Convert a CSR matrix, costs and the start of each (non-empty) list to the layout of the kernels."""
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -56,13 +53,10 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
 
 
 class FeatureCells(NamedTuple):
-    """Tensor cell of each feature, as row indices into the stacked factors, shape (features, modes).
+    """Tensor cell of each feature, as row indices into the stacked factors."""
 
-    ``rows`` is the number of rows of the stacked factors.
-    """
-
-    at: NDArray[np.int32]
-    rows: int
+    at: NDArray[np.int32]  # shape (features, modes)
+    rows: int  # of the stacked factors
 
 
 def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
@@ -82,13 +76,9 @@ def perceptron_lists(
     summed: NDArray[np.float64],
     before: int,
 ) -> NDArray[np.float64]:
-    """Run a perceptron pass over candidate lists and update the weights.
+    """Run a perceptron pass over candidate lists; return the total cost of choices, the loss and the updates.
 
-    If the chosen candidate is not the cheapest, the features of the cheapest are added and those of the chosen
-    subtracted.
-
-    ``weights`` and ``summed``, the updates times the number of lists before them, are updated in place. Returned are
-    sums over lists of the cost of the choice, the loss and the number of updates.
+    ``weights`` and ``summed``, the updates times the number of lists before them, are updated in place.
     """
     sums = np.zeros(3)
     rows = _order(lists, order)
@@ -108,9 +98,7 @@ def mira_lists(
     augmented: bool = False,
     best: int = 1,
 ) -> NDArray[np.float64]:
-    r"""Run a MIRA pass over candidate lists and update the weights.
-
-    Each update is to the nearest weights that satisfy the margins, up to a penalty of C.
+    r"""Run a MIRA pass over candidate lists, with arguments and result as for :func:`perceptron_lists`.
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot \Delta_j)
 
@@ -138,9 +126,7 @@ def tensor_mira_lists(
     scaled: bool = True,
     augmented: bool = False,
 ) -> NDArray[np.float64]:
-    r"""Run a tensor MIRA pass over candidate lists, updating one factor vector at a time.
-
-    The weights are :math:`\sum_h \prod_d w^d_h` with vectors :math:`w^d_h`.
+    """Run a tensor MIRA pass over candidate lists, updating one factor vector at a time.
 
     ``turns``, shape (lists, H D), orders the vectors ``h D + d`` of each list; without columns all are updated at once.
     The stacked ``factors``, shape (rows, H), and the squared ``norms`` of vectors, shape (H, D), are updated in place.
@@ -230,10 +216,7 @@ def _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, we
 
 @njit(cache=True, nogil=True)
 def _contenders(s, costs, first, n, augmented):
-    """Numba kernel: return the highest-scoring, the most violating and the cheapest candidate of a list.
-
-    Ties go to the higher score among the cheapest, otherwise to the first.
-    """
+    """Return the highest-scoring, the most violating and the best of the cheapest candidates of a list."""
     best, wrong, right = 0, 0, 0
     for c in range(1, n):
         cost = costs[first + c]
@@ -268,10 +251,7 @@ def _difference(indptr, indices, values, a, b, at, x):
 
 @njit(cache=True, nogil=True)
 def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, before, sums, s, at, x):
-    """Numba kernel: perceptron pass over candidate lists; ``u`` accumulates updates for weight averaging.
-
-    Each update is multiplied by the number of lists before it.
-    """
+    """Run a perceptron pass; ``u`` sums the updates times the number of lists before them."""
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _list_scores(w, indptr, indices, values, first, last, s)

@@ -77,8 +77,6 @@ def passive_aggressive(
 ) -> Iterator[Sweep]:
     """Iterate over epochs of online learning until an epoch makes no update.
 
-    One block of lists is in memory at a time.
-
     Yields weights and factors, and the mean cost of the choices made before each update; at the start, that of the
     first block. ``rng`` shuffles the lists of a block.
     """
@@ -98,10 +96,7 @@ def passive_aggressive(
 
 
 class Linear:
-    """Linear model with one weight per feature, trained by the perceptron or by MIRA.
-
-    Weights are initially zero. The perceptron is used if ``C`` is None; MIRA has ``best`` constraints per list.
-    """
+    """Linear model with one weight per feature, trained by the perceptron if ``C`` is None, otherwise by MIRA."""
 
     def __init__(
         self, V: int, *, C: float | None = None, augmented: bool = False, best: int = 1, averaged: bool = True
@@ -194,10 +189,7 @@ class Multilinear:
         return np.split(F, self.edges)
 
     def _turns(self, count: int) -> NDArray[np.int64]:
-        """Return the update order of the factor vectors for each list.
-
-        Vectors are numbered by component, then mode.
-        """
+        """Return the order of the updates for each list; vectors are numbered by component, then mode."""
         N = self.F.shape[1] * len(self.sizes)
         if self.updates == "joint":
             return np.empty((count, 0), np.int64)

@@ -177,7 +177,9 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         check_choice("unknown", unknown, get_args(Unknown))
         if isinstance(X, QueryGroups):
             return candidate_scores(X, self.weights_, unknown)
-        W = self._class_weights()
+        if not hasattr(self, "classes_"):
+            raise InputError("X must be QueryGroups, because the model was fitted to candidate lists")
+        W = self.weights_.reshape(len(self.classes_), -1)
         rows = as_rows(X)
         if rows.shape[1] != W.shape[1]:
             raise InputError(f"rows must have the same {W.shape[1] - 1} features as in fit; got {rows.shape[1] - 1}")
@@ -228,19 +230,11 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
             raise InputError("labels must have at least two classes")
         return ClassGroups(as_rows(X), labels, len(classes), rng=rng if self.shuffle else None), classes
 
-    def _class_weights(self) -> NDArray[np.float64]:
-        if not hasattr(self, "classes_"):
-            raise InputError("X must be QueryGroups, because the model was fitted to candidate lists")
-        return self.weights_.reshape(len(self.classes_), -1)
-
 
 def candidate_scores(
     groups: QueryGroups, weights: NDArray[np.float64], unknown: Unknown = "ignore"
 ) -> NDArray[np.float64]:
-    """Return the linear score of each candidate.
-
-    Features beyond the weights score 0, or raise InputError if ``unknown`` is ``"error"``.
-    """
+    """Return the linear score of each candidate; features beyond the weights score 0, or raise InputError."""
     X, V = groups.features, len(weights)
     if X.shape[1] > V:
         if unknown == "error" and (X.indices >= V).any():
@@ -269,10 +263,7 @@ def check_block(block: object) -> QueryGroups:
 
 
 def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Callable[[Factors], float]:
-    """Return a function that computes the mean cost of the chosen candidates on validation data.
-
-    The data is candidate lists, or a pair of rows and labels.
-    """
+    """Return a function that computes the mean cost on candidate lists, or on a pair of rows and labels."""
     blocks = as_blocks(validation) if classes is None else _labelled(validation, classes, V)
 
     def cost(factors: Factors) -> float:

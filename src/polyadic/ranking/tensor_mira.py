@@ -62,10 +62,7 @@ def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
 def places(
     mapping: FeatureMapping, V: int, sizes: Sequence[int], *, v: ArrayLike | None = None, seed: int | None = None
 ) -> NDArray[np.int64]:
-    """Return the tensor cell of each feature; cells without a feature are padding.
-
-    "guided" orders features by the weights ``v``; "hashed" takes a hash of their index, with collisions.
-    """
+    """Return the tensor cell of each feature: "guided" orders them by the weights ``v``, "hashed" allows collisions."""
     room = math.prod(sizes)
     if mapping == "hashed":
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
@@ -130,10 +127,7 @@ def initial_factors(init: Start, sizes: Sequence[int], H: int, rng: np.random.Ge
 
 
 def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Return a greedy rank-``H`` approximation of the tensor ``T``, scaled to unit norm.
-
-    For a matrix, the factors are singular vectors.
-    """
+    """Return a greedy rank-``H`` approximation of the tensor ``T``, scaled to unit norm."""
     rest, components = T.copy(), []
     for _ in range(H):
         vectors = [_normed(rng.standard_normal(n)) for n in T.shape]

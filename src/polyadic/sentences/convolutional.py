@@ -156,9 +156,6 @@ class ConvolutionalSentences(SentenceVectors):
     def static(self) -> Embedding:
         """Return word vectors whose mean over the known words of a sentence is the sentence vector.
 
-        Raise InputError if sentence vectors are not means: pooling must be "mean" with one segment, and decoding in
-        closed form.
-
         Raises
         ------
         InputError
@@ -243,10 +240,7 @@ class Occurrence(NamedTuple):
 def strongest(
     model: ConvolutionalSentences, sentences: Iterable[Sentence], *, top: int = 5
 ) -> list[list[list[Occurrence]]]:
-    """Return the positions with the largest activations of each filter, at most one per sentence.
-
-    They are sorted by decreasing magnitude, as the sign of a coordinate is arbitrary.
-    """
+    """Return the positions with the largest magnitudes of activations of each filter, at most one per sentence."""
     check_is_fitted(model)
     check_int("top", top, low=1)
     K, L, _ = model.filters_.shape
@@ -282,10 +276,7 @@ def describe(occurrences: list[list[list[Occurrence]]]) -> str:
 def sparse_codes(
     f: NDArray[Any], y: NDArray[Any], penalty: NDArray[Any] | float, *, sweeps: int = 500, tol: float = 1e-5
 ) -> NDArray[np.float64]:
-    """Compute sparse activations of shape (..., L, n) for signals (..., n) and filters (..., L, m).
-
-    A signal has converged when no activation changes by more than ``tol`` times the largest.
-    """
+    """Compute sparse activations of shape (..., L, n) for signals (..., n) and filters (..., L, m)."""
     if f.shape[-1] > y.shape[-1]:
         raise InputError(
             f"filters must not be longer than signals; got filters of {f.shape[-1]} and signals of {y.shape[-1]} values"

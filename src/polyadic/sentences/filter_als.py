@@ -210,11 +210,7 @@ class Filters(NamedTuple):
 def convolutional_als(
     C: Batch, number: int, *, support: int, projection: Projection = "svd", rng: np.random.Generator, threads: int = 1
 ) -> Iterator[Sweep]:
-    """Run alternating least squares on symmetric tensors (K, n, n, n), or of order 4, with circulant factors.
-
-    ``support`` is the number of positions of activations. Yields the factor of each mode, and weights, of shape (K,
-    number, n).
-    """
+    """Run ALS on symmetric tensors (K, n, ..., n); yields the factor of each mode and weights, shape (K, number, n)."""
     K, n = C.shape[:2]
     order = C.ndim - 1
     factors = [_unit(rng.standard_normal((K, number, n))) for _ in range(order)]
@@ -244,10 +240,7 @@ def _left(C: Batch, *parts: Batch) -> tuple[Batch]:
 
 
 def max_filters(n: int, support: int) -> int:
-    """Return the approximate number of filters that can be identified from patches of ``n`` values.
-
-    The number is n / 6, or n / 4 if half of the values are padding.
-    """
+    """Return the approximate number of identifiable filters: n / 6, or n / 4 if half of the values are padding."""
     return max(n // 6 if support > n // 2 else n // 4, 1)
 
 
@@ -307,11 +300,7 @@ def find_filters(
 
 
 def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
-    """Shift each filter to begin at the first position, and shift its weights in the opposite direction.
-
-    A shift of a filter and the opposite shift of its activations cancel, but in a longer, zero-padded signal they do
-    not.
-    """
+    """Shift each filter to begin at the first position, and shift its weights in the opposite direction."""
     n = f.shape[-1]
     held = np.cumsum(shifts(f) ** 2, axis=-1)
     values = (held < NEARLY * held[..., -1:]).sum(axis=-1)  # needed at each shift, less one
@@ -349,8 +338,7 @@ def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
 def _contracted(C: Batch, factors: Sequence[Batch]) -> Batch:
     """Multiply each tensor by the same shifted filter in all modes but the first, giving an array (K, n, L n).
 
-    Filters are copied into contiguous order, because BLAS rounding depends on strides, which are ambiguous for a batch
-    of one.
+    Filters are made contiguous, as BLAS rounding depends on strides, which are ambiguous for a batch of one.
     """
     (K, L, n), (*others, last) = factors[-1].shape, factors
     moved = np.ascontiguousarray(np.swapaxes(shifts(last).reshape(K, L * n, n), 1, 2))

@@ -100,8 +100,6 @@ class MeanSentences(SentenceVectors):
     def static(self) -> Embedding:
         """Return word vectors whose mean over the known words of a sentence is the sentence vector.
 
-        Raise InputError if sentence vectors are not means: pooling must be "mean" with one segment.
-
         Raises
         ------
         InputError

@@ -248,10 +248,20 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
     """Read documents and return the labelled texts, their classes, and the number of unlabelled documents."""
     import numpy as np
 
+    from polyadic.text.readers import documents, with_documents_by_line
+
     texts, labels, unlabelled = [], [], 0
-    for text, name in _with_classes(docs, label, reading):
+    for document in documents(docs, **vars(with_documents_by_line(docs, reading))):
+        if label is None:
+            name = PurePath(document.fields.get("file", "")).parent.name
+        elif label not in document.fields:
+            columns = ", ".join(repr(name) for name in document.fields) or "none"
+            message = f"documents of {docs} have no column {label!r} beside their text; they have {columns}"
+            raise InputError(message[:300])
+        else:
+            name = document.fields[label].strip()
         if name:
-            texts.append(text)
+            texts.append(document.text)
             labels.append(name)
         else:
             unlabelled += 1
@@ -263,21 +273,6 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
             )
         raise InputError(f"no document in {docs} has a class in the column {label!r}")
     return texts, np.array(labels), unlabelled
-
-
-def _with_classes(docs: str, label: str | None, reading: Reading) -> Iterator[tuple[str, str]]:
-    """Yield the text and class of each document, with an empty class for unlabelled documents."""
-    from polyadic.text.readers import documents, with_documents_by_line
-
-    for document in documents(docs, **vars(with_documents_by_line(docs, reading))):
-        if label is None:
-            yield document.text, PurePath(document.fields.get("file", "")).parent.name
-        elif label not in document.fields:
-            columns = ", ".join(repr(name) for name in document.fields) or "none"
-            message = f"documents of {docs} have no column {label!r} beside their text; they have {columns}"
-            raise InputError(message[:300])
-        else:
-            yield document.text, document.fields[label].strip()
 
 
 # ---- vectors of sentences

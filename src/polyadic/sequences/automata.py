@@ -122,13 +122,7 @@ class WeightedAutomaton:
         return np.linalg.inv(rest)
 
     def check_sums(self) -> None:
-        """Raise InputError if the sum of the weights of all strings diverges.
-
-        Raises
-        ------
-        InputError
-            If the largest eigenvalue is not below 1.
-        """
+        """Raise InputError if the sum of the weights of all strings diverges: the largest eigenvalue is not below 1."""
         if (radius := self.radius) >= 1:
             raise InputError(
                 f"the sum of the weights of all strings diverges: the spectral radius is {radius:.6g}, not below 1"
@@ -249,10 +243,7 @@ class WeightedAutomaton:
 
 
 def to_text(automaton: WeightedAutomaton) -> str:
-    """Format an automaton as text: a line with the numbers of states and symbols, then one line per nonzero weight.
-
-    The lines of weights are ``start i w``, ``stop i w`` and ``i a j w``.
-    """
+    """Format an automaton as text: states and symbols, then lines ``start i w``, ``stop i w`` and ``i a j w``."""
     lines = [f"{automaton.rank} {automaton.size}"]
     for name, weights in (("start", automaton.alpha0), ("stop", automaton.alpha_inf)):
         lines += [f"{name} {i} {float(weights[i])!r}" for i in np.flatnonzero(weights).tolist()]

@@ -74,10 +74,7 @@ def _reversed(automaton: WeightedAutomaton) -> WeightedAutomaton:
 
 
 def _balanced(automaton: WeightedAutomaton) -> WeightedAutomaton:
-    """Rescale the states to balance incoming and outgoing weights, making thresholds independent of scale.
-
-    Sums are of magnitudes, over strings whose weights at least halve with each symbol.
-    """
+    """Rescale the states to balance incoming and outgoing weights, making thresholds independent of scale."""
     M = np.abs(automaton.A).sum(axis=0)
     radius = float(np.abs(np.linalg.eigvals(M)).max(initial=0.0))
     far = np.linalg.inv(np.eye(len(M)) - M / (2 * radius if radius > 0 else 1))

@@ -74,8 +74,7 @@ class RankWarning(UserWarning):
 def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[Array, Array, Array]:
     """Return the leading singular values and rescaled singular vectors of a scaled Hankel matrix.
 
-    Rows and columns are divided by their sums to the power ``scaling``: 0.5 gives independent cells equal noise. A rank
-    above that of the matrix is lowered, with a warning.
+    Rows and columns are divided by their sums to the power ``scaling``: 0.5 gives independent cells equal noise.
     """
     check_int("rank", rank, low=1)
     check_number("scaling", scaling)
@@ -165,8 +164,7 @@ class _Mixtures:
 def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Sweep]:
     """Run EM on a probabilistic automaton and yield the weights and the loss of each pass over the strings.
 
-    The objective is the mean negative log-likelihood of a string before the pass. It decreases, except for the removal
-    of rare transitions.
+    The objective is the mean negative log-likelihood of a string before the pass.
     """
     if not prefixes.strings:
         raise InputError("EM requires at least one string")
@@ -185,10 +183,7 @@ def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Swe
 
 
 def maximized(automaton: WeightedAutomaton, expected: Callable[..., Expected], strings: int) -> Iterator[Sweep]:
-    """Run EM with a function that returns the log-likelihood and the expected counts of weights.
-
-    Transitions are counted in the order of those above ``RARE``.
-    """
+    """Run EM with a function that returns the log-likelihood and expected counts; of transitions, above ``RARE``."""
     if min(part.min(initial=0) for part in (automaton.alpha0, automaton.A, automaton.alpha_inf)) < 0:
         raise InputError("EM requires an automaton without negative weights; use method='hull'", "method")
     now: Weights = (automaton.alpha0, automaton.A, automaton.alpha_inf)

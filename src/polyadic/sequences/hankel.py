@@ -83,10 +83,8 @@ COUNTS: dict[str, Columns] = {
 class Hankel(NamedTuple):
     """Estimated Hankel matrix of P prefixes and S suffixes, with a shifted block for each of k symbols.
 
-    All values are means over strings.
-
-    ``rows``, ``shifted_rows`` and ``columns`` are frequencies of prefixes, of prefixes followed by a symbol, and of
-    suffixes: for whole strings, sums over all suffixes and prefixes, in the matrix or not.
+    Values are means over strings. ``rows``, ``shifted_rows`` and ``columns`` are frequencies of prefixes, of prefixes
+    followed by a symbol, and of suffixes: for whole strings, sums over all suffixes and prefixes.
     """
 
     prefixes: list[tuple[int, ...]]
@@ -120,8 +118,7 @@ def hankel(
 ) -> Hankel:
     """Estimate a Hankel matrix from strings over ``size`` symbols, or from their substring counts.
 
-    By default the ``basis`` most frequent prefixes and suffixes of at most ``max_length`` symbols are its rows and
-    columns.
+    By default its rows and columns are the ``basis`` most frequent strings of at most ``max_length`` symbols.
     """
     check_choice("statistic", statistic, get_args(Statistic))
     check_int("max_length", max_length, low=0)
@@ -188,10 +185,7 @@ def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statist
 
 
 def shared_cells(table: Hankel) -> NDArray[np.int64]:
-    """Return an id for each entry of all blocks, equal for entries whose prefix and suffix form the same string.
-
-    The shape is ((k + 1) P, S).
-    """
+    """Return an id for each entry of all blocks, shape ((k + 1) P, S), equal for entries of the same string."""
     k = len(table.shifted_begins)
     rows = [*table.prefixes, *((*u, a) for a in range(k) for u in table.prefixes)]
     number: dict[tuple[int, ...], int] = {}
@@ -201,13 +195,11 @@ def shared_cells(table: Hankel) -> NDArray[np.int64]:
 def completed_hankel(
     table: Hankel, penalty: float, *, min_count: int = 0, structure: Structure = "constrained", max_iter: int = 500
 ) -> Hankel:
-    """Complete a Hankel matrix by trace norm minimization, treating rare strings as missing entries.
-
-    Strings seen fewer than ``min_count`` times are missing.
+    """Complete a Hankel matrix by trace norm minimization; strings seen fewer than ``min_count`` times are missing.
 
     With ``min_count=0`` unseen strings count as rare, with 1 as unknown, which helped less with strings from planted
     automata. Cells of equal strings are one variable ("constrained"), or are averaged afterwards. For whole strings,
-    beginnings and ends come from the blocks if the empty string is in the basis; otherwise they are unchanged.
+    beginnings and ends come from the blocks if the empty string is in the basis.
     """
     check_number("penalty", penalty, above=True)
     check_int("min_count", min_count, low=0)

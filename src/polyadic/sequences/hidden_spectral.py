@@ -73,10 +73,7 @@ class FewMomentsWarning(UserWarning):
 
 
 def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> HiddenChain:
-    """Estimate a hidden Markov model by the tensor power method.
-
-    With a warning, magnitudes of negative eigenvalues of the second moments are used.
-    """
+    """Estimate a hidden Markov model by the tensor power method."""
     x, weights = triples(data, symbols)
     share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=symbols) / 3
     D = scales(share)
@@ -103,10 +100,7 @@ def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> 
 
 
 def with_emissions(data: Coded, emit: Array, P: Any, D: Array) -> HiddenChain:
-    """Estimate transitions and initial probabilities by least squares, given the emission probabilities.
-
-    ``P`` has the relative frequencies of adjacent pairs, multiplied by the scales ``D`` of both symbols.
-    """
+    """Estimate the other probabilities by least squares; ``P`` are pairs, scaled by ``D`` on both sides."""
     inverse = np.linalg.pinv(D * emit)
     begins = np.bincount(data.symbols[data.edges[:-1][np.diff(data.edges) > 0]], minlength=len(emit))
     start, joint = inverse @ (D[:, 0] * begins), inverse @ (P @ inverse.T)
@@ -121,8 +115,7 @@ def scales(share: Array) -> Array:
 def triples(data: Coded, symbols: int) -> tuple[NDArray[np.int64], Array]:
     """Return the distinct triples of adjacent symbols, and the relative frequency of each.
 
-    If all sequences end with a symbol that occurs nowhere else, they are concatenated: the end state is followed by
-    initial states.
+    If all sequences end with a symbol that occurs nowhere else, they are concatenated.
     """
     last = data.symbols[data.edges[1:] - 1]
     ended = (np.diff(data.edges) > 0).all() and (last == last[0]).all() and (data.symbols == last[0]).sum() == len(last)
@@ -189,10 +182,7 @@ def cluster_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> H
 
 
 def profiles(data: Coded, rank: int, *, symbols: int, roots: bool = False) -> tuple[Array, Array]:
-    """Return the context distributions of symbols, projected onto singular vectors, and the symbol frequencies.
-
-    With ``roots``, profiles are square roots of distributions, whose distance is the Hellinger distance.
-    """
+    """Return the context distributions of symbols (or their square roots), projected, and the symbol frequencies."""
     J = pairs(data, symbols)
     company = hstack([J.T, J], format="csr")
     sums = np.maximum(company.sum(axis=1), 1)

@@ -1,9 +1,6 @@
-r"""N-gram probabilities of the next symbol with absolute discounting, interpolated with lower orders.
+"""N-gram probabilities of the next symbol with absolute discounting, interpolated with lower orders.
 
-.. math:: p(a \mid u) = \frac{\max(n_{ua} - d, 0)}{n_u} + \frac{d\, t_u}{n_u}\, p(a \mid u')
-
-:math:`u'` is u without its first symbol, and :math:`t_u` the number of different symbols seen after u. The end of a
-string is a symbol, and its start is part of the context. Below order 1 all symbols are equally likely.
+The end of a string is a symbol, and its start is part of the context. Below order 1 all symbols are equally likely.
 
 References
 ----------

@@ -392,10 +392,7 @@ def tag_sweeps(
     averaged: bool,
     seed: int | None,
 ) -> Iterator[Sweep]:
-    """Yield the weights and the mean sentence loss, first at initialization and then after each pass.
-
-    ``rank`` is the number of columns of U and V, None for one unconstrained matrix.
-    """
+    """Yield the weights and the mean sentence loss; without ``rank`` the weights are one unconstrained matrix."""
     rng = np.random.default_rng(seed)
     F, Y = sizes
     parts = TagParts(*(np.zeros(shape, np.float32) for shape in ((F, Y), (0, Y), (Y + 1, Y + 1))))

@@ -187,13 +187,7 @@ class SpectralAutomaton(Model):
         return self
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range or inconsistent with other settings.
-
-        Raises
-        ------
-        InputError
-            If a setting is out of range, model selection has no held-out strings, or the alphabet repeats a symbol.
-        """
+        """Raise InputError if a setting is out of range, or selection has no held-out strings, or symbols repeat."""
         super().check()
         if self.held_out == 1:
             raise InputError(f"held_out must be below 1; got {self.held_out}", "held_out")
@@ -425,10 +419,7 @@ class AutomatonLearner:
         return SmoothedAutomaton(automaton, ngrams, old.share), result
 
     def automata(self, ranks: Sequence[int]) -> Iterator[WeightedAutomaton]:
-        """Yield automata of increasing rank, up to the rank of the Hankel matrix.
-
-        A lower rank than requested gives a warning only if there is a single candidate rank.
-        """
+        """Yield automata of increasing rank; one that the Hankel matrix lacks gives a warning if it is the only one."""
         reached, largest = 0, None
         for rank in ranks:
             with warnings.catch_warnings():

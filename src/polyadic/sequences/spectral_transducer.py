@@ -165,7 +165,9 @@ class SpectralTransducer(Model):
             raise InputError(
                 "method='completion' is for pairs that are not aligned; set aligned=False", "method", "aligned"
             )
-        read, written = map(_without_gaps, (inputs, outputs)) if self.aligned else (inputs, outputs)
+        read, written = (
+            [[a for a in s if a is not None or not self.aligned] for s in side] for side in (inputs, outputs)
+        )
         self.inputs_, self.outputs_ = known_symbols(read), known_symbols(written)
         pairs = self._coded(read, written)
         ids: Ids = np.arange((len(self.inputs_) + 1) * (len(self.outputs_) + 1)).reshape(len(self.inputs_) + 1, -1)
@@ -175,7 +177,8 @@ class SpectralTransducer(Model):
             self._keep(result)
             automaton = svd_automaton(table, self.rank, scaling=0.0)
         else:
-            data = self._given(inputs, outputs, ids) if self.aligned else _edited(*pairs, ids)
+            rows = self._given(inputs, outputs, ids) if self.aligned else _edited(*pairs, ids)
+            data = coded(rows, {z: z for z in range(ids.size)})
             used = np.union1d(data.symbols, np.append(ids[:-1, -1], ids[-1, :-1]))
             ids = np.where(np.isin(ids, used), np.searchsorted(used, ids), -1)
             data = data._replace(symbols=np.searchsorted(used, data.symbols))
@@ -183,7 +186,7 @@ class SpectralTransducer(Model):
         self.transducer_, self.rank_ = WeightedTransducer(automaton, ids), automaton.rank
         return self
 
-    def _given(self, inputs: list[Any], outputs: list[Any], ids: Ids) -> Coded:
+    def _given(self, inputs: list[Any], outputs: list[Any], ids: Ids) -> list[list[int]]:
         """Return the aligned strings, over pairs of symbols."""
         number, written = ({a: at for at, a in enumerate([*s, None])} for s in (self.inputs_, self.outputs_))
         rows = []
@@ -191,7 +194,7 @@ class SpectralTransducer(Model):
             if len(s) != len(t) or (None, None) in zip(s, t, strict=True):
                 raise InputError(f"pair {at} must have equal lengths, and no place with a gap in both", "aligned")
             rows.append([int(ids[number[a], written[b]]) for a, b in zip(s, t, strict=True)])
-        return coded(rows, {z: z for z in range(ids.size)})
+        return rows
 
     def _learned(self, data: Coded, size: int, x: Coded, y: Coded, ids: Ids) -> WeightedAutomaton:
         """Learn an automaton over pairs of symbols from aligned strings, and improve it by EM."""
@@ -268,10 +271,6 @@ class SpectralTransducer(Model):
         return x, y
 
 
-def _without_gaps(strings: list[Any]) -> list[list[Any]]:
-    return [[a for a in s if a is not None] for s in strings]
-
-
 def _improved(
     automaton: WeightedAutomaton, x: Coded, y: Coded, ids: Ids, passes: int, callback: Callback = None
 ) -> Result:
@@ -294,15 +293,14 @@ def _mixed(automaton: WeightedAutomaton, shares: Array, share: float) -> Weighte
     )
 
 
-def _edited(x: Coded, y: Coded, ids: Ids) -> Coded:
+def _edited(x: Coded, y: Coded, ids: Ids) -> list[list[int]]:
     """Return strings over pairs of symbols, the most likely edits by a transducer with one state."""
     K = ids.size - 1
     edits = WeightedAutomaton(np.ones(1), np.full((K, 1, 1), 0.9 / K), np.array([0.1]))
     weights = _improved(edits, x, y, ids, EDIT_PASSES).factors[1].ravel()
     with np.errstate(divide="ignore"):
         costs = -np.log(np.append(weights, 0))[ids]
-    rows = [_edits(s, t, costs, ids) for s, t in zip(x.split(x.symbols), y.split(y.symbols), strict=True)]
-    return coded(rows, {z: z for z in range(ids.size)})
+    return [_edits(s, t, costs, ids) for s, t in zip(x.split(x.symbols), y.split(y.symbols), strict=True)]
 
 
 def _edits(s: Ids, t: Ids, costs: Array, ids: Ids) -> list[int]:
@@ -332,8 +330,8 @@ def completed_pairs(
     Its rows and columns are all strings of at most ``max_length`` pairs of symbols.
     """
     k = ids.size - 1
-    cells = (k + 1.0) * float(k) ** (2 * max_length)
-    resources.check_memory(64 * cells, "the Hankel matrix of all alignments", "lower max_length, or use method='hull'")
+    size = 64 * (k + 1.0) * float(k) ** (2 * max_length)
+    resources.check_memory(size, "the Hankel matrix of all alignments", "lower max_length, or use method='hull'")
     basis = [z for length in range(max_length + 1) for z in product(range(k), repeat=length)]
     P, n = len(basis), len(x.edges) - 1
     zeros, ones = (csr_array((P, P)), csr_array((k * P, P))), np.ones(P)
@@ -352,10 +350,8 @@ def completed_pairs(
     for s, t in zip(x.split(x.symbols), y.split(y.symbols), strict=True):
         if (tuple(s), tuple(t)) in numbers:
             counts[numbers[tuple(s), tuple(t)]] += 1 / n
-    C, B = (
-        selection(which, len(aligned)),
-        csr_array((np.ones(len(places)), np.array(places).T), shape=(len(numbers), len(aligned))),
-    )
-    steps = least_trace_norm(C, B, counts, which.shape, penalty, step=STEP * penalty)
+    sums = csr_array((np.ones(len(places)), np.array(places).T), shape=(len(numbers), len(aligned)))
+    cells = selection(which, len(aligned))
+    steps = least_trace_norm(cells, sums, counts, which.shape, penalty, step=STEP * penalty)
     result = run(steps, max_iter=COMPLETION_STEPS, tol=GAP, callback=callback)
     return with_values(table, result.factors[0][which]), result

@@ -131,11 +131,8 @@ def count_substrings(data: Coded, size: int, *, max_length: int | None = None, a
             level, node = np.unique(node * size + symbols[place + length - 1], return_inverse=True)
             node += base
             keys.append(level)
-        counts.append(_tally(node - base, first, place + length == high, len(keys[-1])))
+        end = place + length == high
+        chosen = ((node - base)[which] for which in (slice(None), first, end, first & end))
+        counts.append(np.stack([np.bincount(at, minlength=len(keys[-1])) for at in chosen], axis=1))
     depth = np.repeat(np.arange(len(keys)), list(map(len, keys)))
     return Substrings(np.concatenate(keys), np.concatenate(counts), depth, size, many)
-
-
-def _tally(at: NDArray[np.int64], first: NDArray[np.bool_], end: NDArray[np.bool_], many: int) -> NDArray[np.int64]:
-    places = (slice(None), first, end, first & end)
-    return np.stack([np.bincount(at[which], minlength=many) for which in places], axis=1)

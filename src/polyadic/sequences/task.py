@@ -133,7 +133,7 @@ def score(model: HiddenMarkov, sequences: Sequences, *, each: bool = False, miss
     each
         Print the log-probability of each sequence instead of a summary.
     """
-    data = [sequence for sequence, _ in _with_ends(sequences, _with_unknown(model, missing=missing))]
+    data = [sequence for sequence, _ in _with_ends(sequences, model, missing=missing)]
     logs = model.score_sequences(data)
     if each:
         return {"log_probabilities": logs.tolist()}
@@ -158,7 +158,7 @@ def states(model: HiddenMarkov, sequences: Sequences, *, missing: Missing = Fals
     """
     from polyadic.interface import output
 
-    data = _with_ends(sequences, _with_unknown(model, missing=missing))
+    data = _with_ends(sequences, model, missing=missing)
     paths = zip(model.predict([sequence for sequence, _ in data]), data, strict=True)
     output.write_lines((" ".join(map(str, path[:length].tolist())) + "\n" for path, (_, length) in paths), out)
 
@@ -218,14 +218,12 @@ def sample(model: HiddenMarkov, *, number: Number = 10, max_length: Count = 50, 
     _write_samples(draw, number, seed)
 
 
-def _with_unknown(model: HiddenMarkov, *, missing: bool) -> HiddenMarkov:
-    return model.set_params(unknown="missing") if missing else model
-
-
-def _with_ends(sequences: Path, model: HiddenMarkov) -> list[tuple[tuple[str, ...], int]]:
+def _with_ends(sequences: Path, model: HiddenMarkov, *, missing: bool) -> list[tuple[tuple[str, ...], int]]:
     """Read sequences and their lengths, appending the end symbol if the model has one."""
     from polyadic.sequences.symbols import read_strings
 
+    if missing:
+        model.set_params(unknown="missing")
     ends = END in model.symbols_
     return [((*line, END) if ends and line[-1:] != (END,) else line, len(line)) for line in read_strings(sequences)]
 

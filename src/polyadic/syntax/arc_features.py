@@ -31,13 +31,9 @@ FIXED = 21
 
 
 def token_features(tree: Tree) -> list[list[str]]:
-    """Return the feature names of the root and each word, with empty strings for missing features and morphology last.
+    """Return the features of Lei et al. (2014), table 1, of the root and each word, "" if missing, morphology last.
 
     A tag ``"_"`` is replaced by the universal one.
-
-    References
-    ----------
-    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, table 1
     """
     columns = [[x and f"{kind}={x}" for x in column] if kind else column for kind, column in _columns(tree)]
     rows = [list(row) for row in zip(*columns, strict=True)]
@@ -224,10 +220,9 @@ def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.in
 
 
 def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.float32] | None:
-    """Return the concatenated vectors of each word and its neighbours (zeros for the root), or None without vectors.
+    """Return the vectors of each word and its neighbours, shape (n + 1, 3 * rank), or None without vectors.
 
-    Vectors have unit length. A word without a vector is looked up in lower case, else it is zero. The result has
-    shape (n + 1, 3 * rank).
+    Vectors have unit length. A word without a vector is looked up in lower case, else it is zero.
     """
     if vectors is None:
         return None
@@ -241,10 +236,7 @@ def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.f
 
 
 def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Replace the morphological features of each word by the word and tag of its first and last dependent.
-
-    ``table`` has shape (n + 1, columns), with -1 for a missing feature; the result has shape (n + 1, FIXED + 4).
-    """
+    """Replace the morphological features of each word by the word and tag of its first and last dependent."""
     words = np.arange(1, len(table))
     below = np.zeros((4, len(table)), np.int64)
     below[:2, heads[::-1]] = words[::-1]  # the last assignment, the first word, wins

@@ -52,22 +52,14 @@ _TURNS = (MovedFactors(True, False, False), MovedFactors(False, True, False), Mo
 
 
 class ArcLearner:
-    """Online passive-aggressive learner of arc scores, with running sums for parameter averaging.
-
-    ``decode`` maps tables of arc scores to the heads of their best trees.
-    """
+    """Online passive-aggressive learner of arc scores; ``decode`` maps tables of scores to the best heads."""
 
     def __init__(
         self, parts: ArcParts, pairs: FeaturePairs, *, gamma: float, C: float, decode: Decoder, updates: Updates = "all"
     ) -> None:
-        self.parts = parts
-        self.pairs = pairs
-        self.gamma = gamma
-        self.C = C
-        self.decode = decode
-        self.updates = updates
-        self.clock = 0
-        self._steps = 0
+        self.parts, self.pairs, self.gamma, self.C = parts, pairs, gamma, C
+        self.decode, self.updates = decode, updates
+        self.clock = self._steps = 0
         self._sums = ArcParts(*map(np.zeros_like, parts))
         self._scratch = Scratch.of(parts)
 

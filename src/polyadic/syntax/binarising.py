@@ -110,8 +110,6 @@ def annotate(tree: Phrase, *, tags: bool = True, splits: bool = True) -> Phrase:
     (``poss``); finite, infinitive and other verb phrases by the tag of their head; sentences without a subject
     (``bare``); tags without siblings (``U``).
 
-    Examples
-    --------
     >>> from polyadic.syntax.brackets import parse_phrase
     >>> str(annotate(parse_phrase("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")))
     '(S^TOP (NP^S^base (DT^NP The) (NN^NP dog)) (VP^S^fin (VBZ^VP^U barks)))'
@@ -151,8 +149,6 @@ def _split(phrase: Phrase) -> str:
 def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
     """Binarise a tree from the head outwards, with horizontal Markovization of order ``horizontal``.
 
-    Examples
-    --------
     >>> from polyadic.syntax.brackets import parse_phrase
     >>> tree = parse_phrase("(VP (MD may) (RB not) (VP (VB bark)) (. .))")
     >>> str(binarise(tree, horizontal=1))

@@ -35,8 +35,6 @@ PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a no-break space is part of a
 class Phrase(NamedTuple):
     """Node of a constituency tree: a phrase, or a part-of-speech tag above a single word.
 
-    Examples
-    --------
     >>> tree = parse_phrase("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")
     >>> tree.label, tree.children[1]
     ('S', Phrase(label='VP', children=(Phrase(label='VBZ', children=('barks',)),)))
@@ -187,8 +185,6 @@ def _closed(content: list[str | Phrase], where: str) -> Phrase:
 def category(label: str) -> str:
     """Return the category of a treebank label, without function tags, indices and alternatives.
 
-    Examples
-    --------
     >>> [category(label) for label in ("NP-SBJ-1", "NP=2", "ADVP|PRT", "PRP$", "-LRB-", "-NONE-", "=")]
     ['NP', 'NP', 'ADVP', 'PRP$', '-LRB-', '-NONE-', '=']
     """
@@ -198,11 +194,8 @@ def category(label: str) -> str:
 def clean(tree: Phrase) -> Phrase | None:
     """Remove the traces and function tags of a tree, or return None if it contains only traces.
 
-    Phrases that hold only traces are removed, labels are reduced to their :func:`category`, and :data:`WRAPPERS` are
-    removed where they hold one phrase.
+    Labels are reduced to their :func:`category`, and :data:`WRAPPERS` are removed where they hold one phrase.
 
-    Examples
-    --------
     >>> str(clean(parse_phrase("( (S (NP-SBJ-1 (-NONE- *)) (VP (VB Go) (PP=2 (NP (-NONE- *T*-1)))) (. .)))")))
     '(S (VP (VB Go)) (. .))'
     """

@@ -41,10 +41,7 @@ class Grammar(NamedTuple):
 
     @classmethod
     def of(cls, probabilities: dict[Production, float], *, max_length: int = 3, floor: float = 1e-6) -> Grammar:
-        """Build a grammar from rule probabilities, with chains of up to ``max_length`` unary rules without cycles.
-
-        ``floor`` is the minimum probability of a chain of two or more rules.
-        """
+        """Build a grammar with chains of up to ``max_length`` unary rules of probability at least ``floor``."""
         names = {symbol for rule in probabilities for symbol in rule}
         symbols = tuple(sorted(names, key=lambda symbol: (bare(symbol), symbol)))
         number = {symbol: at for at, symbol in enumerate(symbols)}

@@ -242,10 +242,7 @@ class Climbed(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeSearch:
-    """Search for the highest-scoring dependency tree by hill climbing from several starting trees.
-
-    ``decode`` maps tables of arc scores to the heads of their best trees, under the same constraints.
-    """
+    """Search for the best dependency tree by hill climbing, from trees that ``decode`` finds by arc scores."""
 
     decode: Decoder
     projective: bool
@@ -263,10 +260,7 @@ class TreeSearch:
         rng: np.random.Generator,
         wanted: NDArray[Any] | None = None,
     ) -> Climbed:
-        """Return the trees found by hill climbing from all starting trees, in decreasing order of score.
-
-        The arcs of ``wanted`` are never pruned.
-        """
+        """Return the trees found from all starts, best first; arcs of ``wanted`` are never pruned."""
         size = len(table)
         starts = [self.decode(scores[None])]
         for block in blocks(self.restarts, max(1, CELLS // scores.size)):
@@ -301,9 +295,7 @@ class TreeLearner(ArcLearner):
         updates: Updates = "all",
     ) -> None:
         super().__init__(parts, pairs, gamma=tree_parts.gamma, C=C, decode=search.decode, updates=updates)
-        self.tree_parts = tree_parts
-        self.search = search
-        self.rng = rng
+        self.tree_parts, self.search, self.rng = tree_parts, search, rng
         self._tree_sums = np.zeros(len(tree_parts.weights))
         self._delta = np.zeros(len(tree_parts.weights), np.float32)
 

@@ -28,12 +28,7 @@ from scipy.sparse import csr_array
 from polyadic.core.linalg.truncated import truncated_svd
 from polyadic.core.linalg.whitening import third_moments
 from polyadic.core.model import Amount, Count
-from polyadic.syntax.latent_grammar import (
-    UNSEEN,
-    LatentGrammar,
-    Node,
-    RuleTensors,
-)
+from polyadic.syntax.latent_grammar import UNSEEN, LatentGrammar, Node, RuleTensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,35 +73,30 @@ class LatentPCFG(LatentGrammar):
     smoothing: Amount = 20.0
 
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
-        return rule_tensors(forest, self.states, smoothing=self.smoothing)
-
-
-def rule_tensors(forest: list[list[Node]], states: int, *, smoothing: float) -> RuleTensors:
-    """Estimate the rule tensors of a grammar with at most ``states`` latent states per label."""
-    nodes: list[Node] = []
-    inner: list[list[str]] = []
-    outer: list[list[str]] = []
-    of_label: dict[str, list[int]] = defaultdict(list)
-    of_rule: dict[Production, list[int]] = defaultdict(list)
-    for tree in forest:
-        shift = len(nodes)
-        nodes += [node._replace(below=tuple(shift + k for k in node.below)) for node in tree]
-        inner += inside_features(tree)
-        outer += outside_features(tree)
-    for at, node in enumerate(nodes):
-        of_label[node.label].append(at)
-        of_rule[node.rule].append(at)
-    Y, Z = np.zeros((2, len(nodes), states))
-    for rows in of_label.values():
-        Y[rows], Z[rows] = _coordinates([inner[at] for at in rows], [outer[at] for at in rows], states)
-    rules = {}
-    for rule, rows in of_rule.items():
-        below = [Y[[nodes[at].below[k] for at in rows]] for k in range(len(nodes[rows[0]].below))]
-        rules[rule] = len(rows) / len(of_label[rule[0]]) * _tensor(Z[rows], below, smoothing)
-    tags = {node.label for node in nodes if not node.below}
-    unseen = {tag: UNSEEN * Z[of_label[tag]].mean(axis=0) / len(of_label[tag]) for tag in tags}
-    roots = np.cumsum([len(tree) for tree in forest]) - 1
-    return RuleTensors(rules, unseen, Y[roots].mean(axis=0))
+        nodes: list[Node] = []
+        inner: list[list[str]] = []
+        outer: list[list[str]] = []
+        of_label: dict[str, list[int]] = defaultdict(list)
+        of_rule: dict[Production, list[int]] = defaultdict(list)
+        for tree in forest:
+            shift = len(nodes)
+            nodes += [node._replace(below=tuple(shift + k for k in node.below)) for node in tree]
+            inner += inside_features(tree)
+            outer += outside_features(tree)
+        for at, node in enumerate(nodes):
+            of_label[node.label].append(at)
+            of_rule[node.rule].append(at)
+        Y, Z = np.zeros((2, len(nodes), self.states))
+        for rows in of_label.values():
+            Y[rows], Z[rows] = _coordinates([inner[at] for at in rows], [outer[at] for at in rows], self.states)
+        rules = {}
+        for rule, rows in of_rule.items():
+            below = [Y[[nodes[at].below[k] for at in rows]] for k in range(len(nodes[rows[0]].below))]
+            rules[rule] = len(rows) / len(of_label[rule[0]]) * _tensor(Z[rows], below, self.smoothing)
+        tags = {node.label for node in nodes if not node.below}
+        unseen = {tag: UNSEEN * Z[of_label[tag]].mean(axis=0) / len(of_label[tag]) for tag in tags}
+        roots = np.cumsum([len(tree) for tree in forest]) - 1
+        return RuleTensors(rules, unseen, Y[roots].mean(axis=0))
 
 
 def _tensor(z: Array, below: list[Array], smoothing: float) -> Array:

@@ -29,10 +29,6 @@ SUFFIXES = ENDINGS.split()
 def signature(word: str, *, first: bool = False) -> str:
     """Return the word class of a word, based on capitals, digits, hyphens and the longest known suffix.
 
-    A capital counts less if the word is the first of its sentence.
-
-    Examples
-    --------
     >>> [signature(word) for word in ("Rolls", "1,200", "well-known", "unhappily", "NYSE", "U.S.")]
     ['C-s', 'num', 'l-hyphen', 'l-ly', 'CC', 'CC-dot']
     """
@@ -61,10 +57,9 @@ def signature(word: str, *, first: bool = False) -> str:
 class Lexicon:
     """Lexicon of tag scores for words, estimated from sentences of (word, annotated tag) pairs.
 
-    Words that occur at most ``rare`` times give the word classes. ``kappa``, ``kappa_signature`` and ``kappa_tag``
-    are the pseudo-counts of the priors: of the signature for a word, of all rare words for a signature, and of the
-    plain tag for an annotated one. Tags of a word below ``min_share`` times the probability of its best one are left
-    out.
+    Words that occur at most ``rare`` times give the word classes. ``kappa``, ``kappa_signature`` and ``kappa_tag`` are
+    the pseudo-counts of the priors: of the signature for a word, of all rare words for a signature, and of the plain
+    tag for an annotated one. Tags below ``min_share`` times the probability of the best one are left out.
     """
 
     def __init__(

@@ -48,15 +48,11 @@ def rank_one_power(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> RankOne:
-    """Find a rank-one approximation of a sparse tensor by the power method.
+    """Find a rank-one approximation of a sparse tensor, less that of the factors ``taken``, by the power method.
 
-    ``indices`` of shape (n, N) are the nonzero cells; values of repeated cells are added. The tensor with the factors
-    ``taken`` is subtracted first. The iteration stops at a relative change ``tol`` of the norm.
-
-    References
-    ----------
-    De Lathauwer, De Moor, Vandewalle (2000), On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order
-    tensors. Lei et al. (2015), High-order low-rank tensors for semantic role labeling, section 4
+    ``indices`` of shape (n, N) are the nonzero cells; values of repeated cells are added. De Lathauwer, De Moor,
+    Vandewalle (2000), On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order tensors. Lei et al.
+    (2015), High-order low-rank tensors for semantic role labeling, section 4.
     """
     columns, weights = _checked(indices, values, shape)
     check_int("max_iter", max_iter, low=1)
@@ -92,10 +88,6 @@ def greedy_power(
 
     .. math:: T \approx \sum_{r=1}^R \sigma_r \, u^{(1)}_r \otimes \dots \otimes u^{(N)}_r
 
-    Once nothing is left of the tensor, sigma and the columns are 0.
-
-    Examples
-    --------
     >>> indices = np.array([[0, 1, 2, 0], [1, 0, 0, 1]])
     >>> sigma, factors = greedy_power(indices, np.array([3.0, -2.0]), (2, 2, 3, 2), rank=2)
     >>> sorted(sigma.round(6).tolist())
@@ -150,19 +142,13 @@ def _checked(
 def unfolded_start(
     cells: NDArray[np.integer], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    r"""Return CP factor matrices U, V and W that approximate a sparse third-order tensor.
-
-    ``cells``, of shape (n, 3), holds the indices of the values.
+    r"""Return CP factor matrices U, V and W that approximate a sparse third-order tensor with indices ``cells``.
 
     .. math:: T_{(1)} \approx \sum_{r=1}^R \sigma_r u_r x_r^\top, \qquad x_r \approx \sigma'_r v_r \otimes w_r
 
-    and :math:`U = (u_r)`, :math:`V = (v_r)`, :math:`W = (\sigma_r \sigma'_r w_r)`. This is exact if the tensor has
-    that rank and the columns of U are orthogonal; in general it is not the nearest tensor of its rank. The last
-    columns are zero if the rank of the unfolding is lower. The computation has the precision of ``values``.
-
-    References
-    ----------
-    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, section 5
+    and :math:`U = (u_r)`, :math:`V = (v_r)`, :math:`W = (\sigma_r \sigma'_r w_r)`: Lei, Xin, Zhang, Barzilay, Jaakkola
+    (2014), section 5. This is exact if the tensor has that rank and the columns of U are orthogonal. The last columns
+    are zero if the rank of the unfolding is lower. The computation has the precision of ``values``.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds

@@ -88,12 +88,8 @@ class PlainSentence(NamedTuple):
 
 
 def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSentence]:
-    """Split English text into sentences and words.
+    """Split English text into sentences and words; empty lines end a sentence, or every line if ``by_line``.
 
-    Empty lines end a sentence; with ``by_line``, every end of a line does.
-
-    Examples
-    --------
     >>> [s.forms for s in plain_sentences("Mr. Li can't come. (He's ill.) Sorry!")]
     [('Mr.', 'Li', 'ca', "n't", 'come', '.'), ('(', 'He', "'s", 'ill', '.', ')'), ('Sorry', '!')]
     """

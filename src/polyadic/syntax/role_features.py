@@ -91,10 +91,8 @@ def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list
 def near_words(tree: Tree, predicate: int) -> list[int]:
     """Return the candidate arguments of a predicate: its ancestors, and the children of the predicate and ancestors.
 
-    References
-    ----------
     Xue, Palmer (2004), Calibrating features for semantic role labeling. Zhao et al. (2009), Multilingual dependency
-    learning, section 3
+    learning, section 3.
     """
     above = [word for word in _above(tree, predicate) if word]
     children = tree.children()

@@ -156,19 +156,16 @@ class RoleLabels(Model, ABC):
                     Proposition(place, sense, (), (place,)) for place, sense in self.predicates_.find(sentence.tree)
                 )
             labelled = self.arguments(sentence.tree, [proposition.place for proposition in given])
-            yield sentence.with_propositions([_with_arguments(*pair) for pair in zip(given, labelled, strict=True)])
+            replaced = []
+            for proposition, arguments in zip(given, labelled, strict=True):
+                places = {argument.place for argument in arguments}
+                marks = tuple(mark for mark in proposition.marks if mark not in places)
+                replaced.append(proposition._replace(arguments=arguments, marks=marks))
+            yield sentence.with_propositions(replaced)
 
     @abstractmethod
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
         """Return the score of each role for each word of a frame, relative to the score of no role."""
-
-
-def _with_arguments(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
-    """Replace the arguments of a proposition, and remove argument words from the parts of the predicate."""
-    places = {argument.place for argument in arguments}
-    return proposition._replace(
-        arguments=arguments, marks=tuple(mark for mark in proposition.marks if mark not in places)
-    )
 
 
 def _check_place(tree: Tree, predicate: int) -> None:
@@ -188,8 +185,6 @@ def best_roles(
 
     ``none`` holds the scores of no role, 0 by default, and ``once`` marks the roles that at most one word may have.
 
-    Examples
-    --------
     >>> scores = np.array([[3.0, 1.0, 0.0], [2.0, 0.5, 1.0]])
     >>> best_roles(scores, once=np.array([True, True, False])).tolist()
     [0, 2]

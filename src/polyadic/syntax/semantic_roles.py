@@ -97,17 +97,10 @@ def total_score(scores: NDArray[np.float64], roles: NDArray[np.int64]) -> float:
 
 
 class RoleLearner:
-    """Online passive-aggressive learner of role scores, with running sums for parameter averaging.
-
-    ``decode`` maps role scores and the scores of no role to the best roles.
-    """
+    """Online passive-aggressive learner of role scores; ``decode`` maps them, and those of no role, to roles."""
 
     def __init__(self, parts: RoleParts, *, gamma: float, C: float, costs: Costs, decode: Decoder) -> None:
-        self.parts = parts
-        self.gamma = gamma
-        self.C = C
-        self.costs = costs
-        self.decode = decode
+        self.parts, self.gamma, self.C, self.costs, self.decode = parts, gamma, C, costs, decode
         self.clock = 0
         self._sums = RoleParts(*(np.zeros(part.shape) for part in parts))
 
@@ -168,10 +161,7 @@ def role_gradient(
     predicted: NDArray[np.int64],
     gamma: float,
 ) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """Return the rows and the gradient of each parameter for the score difference between two role assignments.
-
-    Roles are integer arrays of shape (n,), with -1 for no role.
-    """
+    """Return the rows and gradients of parameters for the score difference of two assignments, -1 for no role."""
     sides = [
         (np.flatnonzero((side != other) & (side >= 0)), side)
         for side, other in ((roles, predicted), (predicted, roles))
@@ -181,11 +171,9 @@ def role_gradient(
     sign = np.repeat([1.0, -1.0], [len(at) for at, _ in sides]).astype(np.float32)
     cells = np.concatenate([frame.cells[words], frame.cells[words] + which[:, None]])
     cells[np.concatenate([frame.cells[words]] * 2) < 0] = -1
-    at, change = _gathered(cells, np.tile(sign, 2)[:, None])
-    moves: list[tuple[NDArray[np.int64], NDArray[Any]]] = [(at, gamma * change[:, 0])]
+    at, signs = _gathered(cells, np.tile(sign, 2)[:, None])
     p, q, r = scored.sums[0], scored.sums[1][words], scored.sums[2][words]
     s = sign[:, None] * (parts.S[0] + parts.S[which])
-    share = 1 - gamma
     labels = np.stack([np.zeros_like(which), which], axis=1)
     rows = (
         (frame.predicate, (q * r * s).sum(axis=0, keepdims=True)),
@@ -193,10 +181,7 @@ def role_gradient(
         (frame.paths[words], p * q * s),
         (labels, sign[:, None] * p * q * r),
     )
-    for table, change in rows:
-        at, total = _gathered(table, np.float32(share) * change)
-        moves.append((at, total))
-    return moves
+    return [(at, gamma * signs[:, 0]), *(_gathered(table, np.float32(1 - gamma) * change) for table, change in rows)]
 
 
 def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -331,10 +316,7 @@ def power_parts(
     rng: np.random.Generator,
     max_iter: int = POWER_ITERATIONS,
 ) -> RoleParts:
-    """Initialize the factors by a low-rank approximation of sparse weights learned in one pass.
-
-    ``learner`` must have gamma 1 and parameters of the wanted sizes.
-    """
+    """Initialize the factors by a low-rank approximation of the weights that ``learner``, with gamma 1, learns."""
     used = []
     for at in tracked(rng.permutation(len(frames)).tolist(), "learning pairs"):
         predicted, loss = learner.learn(*frames[at])
@@ -355,10 +337,7 @@ def power_parts(
 def tensor_cells(
     frame: Frame, theta: NDArray[np.float32], roles: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the joint features of the arguments of a predicate as tensor indices, with the weight of each feature.
-
-    Cells have shape (cells, 4): ids of the features of predicate, word and path, and 0 for any role or 1 + role.
-    """
+    """Return the joint features of arguments as cells (predicate, word, path, 0 or 1 + role), and their weights."""
     words = np.flatnonzero(roles >= 0)
     begin = frame.cells[words]
     line, column = np.nonzero(begin >= 0)

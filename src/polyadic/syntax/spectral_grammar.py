@@ -81,13 +81,7 @@ class WeightedGrammar:
         return float(self.root @ self.inside(string)[0, len(string)])
 
     def inside(self, string: Sequence[int]) -> Array:
-        """Return the inside vector of each phrase, of shape (length + 1, length + 1, r).
-
-        Parameters
-        ----------
-        string : sequence of int
-            Symbols.
-        """
+        """Return the inside vector of each phrase, of shape (length + 1, length + 1, r)."""
         n, r = len(string), len(self.root)
         rules, beta = self.A.reshape(r, -1), np.zeros((n + 1, n + 1, r))
         for i, a in enumerate(string):
@@ -100,11 +94,6 @@ class WeightedGrammar:
         """Return the phrases of at least two symbols of the binary tree with the largest sum of phrase weights.
 
         The weight of a phrase sums over all trees that contain it (Goodman 1996, labelled recall).
-
-        Parameters
-        ----------
-        string : sequence of int
-            Symbols.
         """
         n, beta = len(string), self.inside(string)
         alpha = np.zeros_like(beta)
@@ -144,8 +133,6 @@ class SpectralGrammar(Model):
         Maximum length of a phrase in the Hankel matrix.
     penalty : float
         Weight of the trace norm.
-    max_iter : int
-        Maximum number of iterations of the completion.
 
     Attributes
     ----------
@@ -197,8 +184,7 @@ class SpectralGrammar(Model):
         many = entries + sum(math.comb(2 * n - 2, n - 1) / n * float(k) ** n for n in range(1, deep + 1))
         if many > TREES:
             raise InputError(
-                f"{k} symbols have too many trees of up to {deep} symbols; merge symbols, or lower context",
-                "context",
+                f"{k} symbols have too many trees of up to {deep} symbols; merge symbols, or lower context", "context"
             )
         data = coded(strings, {a: at for at, a in enumerate(self.symbols_)})
         counts: dict[Any, float] = {}
@@ -208,8 +194,7 @@ class SpectralGrammar(Model):
         shares = np.array([counts.get(s, 0.0) for s in table.strings])
         if not shares.any():
             raise InputError(f"at least one sequence must have 1 to {deep} symbols; increase context", "context")
-        probabilities = table.cells, table.sums, shares, table.shape
-        steps = least_trace_norm(*probabilities, self.penalty, step=STEP * self.penalty)
+        steps = least_trace_norm(table.cells, table.sums, shares, table.shape, self.penalty, step=STEP * self.penalty)
         f = self._keep(run(steps, max_iter=self.max_iter, tol=GAP, callback=self.callback))[0]
         self.grammar_, self.values_ = grammar_of((table.cells @ f).reshape(table.shape), table, self.rank)
         self.rank_ = len(self.grammar_.root)

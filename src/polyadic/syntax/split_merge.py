@@ -93,12 +93,7 @@ class SplitMergePCFG(LatentGrammar):
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
         rules, trees = in_arrays(forest)
         solver = split_merge(
-            trees,
-            cycles=self.cycles,
-            sweeps=self.sweeps,
-            merged=self.merged,
-            smoothing=self.smoothing,
-            seed=self.seed,
+            trees, cycles=self.cycles, sweeps=self.sweeps, merged=self.merged, smoothing=self.smoothing, seed=self.seed
         )
         numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, callback=self.callback))
         tensors = dict(zip(rules, _tensors(numbers, trees.rules, states), strict=True))
@@ -208,8 +203,7 @@ def improved(counts: Array, shape: TensorLayout, *, smoothing: float) -> Array:
     of_symbol = np.bincount(shape.symbols, of_state)
     pooled = np.bincount(shape.children, counts)[shape.children] / of_symbol[shape.symbols[shape.parents]]
     weight = np.where(of_state > 0, smoothing, 1.0)
-    result: Array = (counts + weight[shape.parents] * pooled) / (of_state + weight)[shape.parents]
-    return result
+    return np.asarray((counts + weight[shape.parents] * pooled) / (of_state + weight)[shape.parents])
 
 
 def divided(
@@ -265,10 +259,7 @@ def _groups(trees: TreeArrays, inner: Array, outer: Array, states: Whole, merged
 
 
 def pair_losses(inner: Array, outer: Array) -> Array:
-    """Return the approximate loss of log-likelihood from merging each pair of states of a symbol.
-
-    ``inner`` and ``outer`` have shape (nodes, states); each row may have any scale.
-    """
+    """Return the loss of log-likelihood from merging each pair of states; ``inner``, ``outer``: (nodes, states)."""
     through = inner * outer
     total = through.sum(axis=1)
     used = (through / total[:, None]).sum(axis=0).reshape(-1, 2)
@@ -276,5 +267,4 @@ def pair_losses(inner: Array, outer: Array) -> Array:
     pairs = inner.reshape(len(inner), -1, 2), outer.reshape(len(outer), -1, 2)
     one = (pairs[0] * shares).sum(axis=2) * pairs[1].sum(axis=2)
     changed = 1 + (one - through.reshape(pairs[0].shape).sum(axis=2)) / total[:, None]
-    losses: Array = -np.log(changed).sum(axis=0)
-    return losses
+    return np.asarray(-np.log(changed).sum(axis=0))

@@ -72,8 +72,6 @@ def need_tags(known: Iterable[str]) -> bool:
 def shape(form: str) -> str:
     """Return the shape of a word: runs of capitals become A, other letters a, digits 0, and punctuation stays.
 
-    Examples
-    --------
     >>> shape("McDonald's"), shape("U.S."), shape("1990-91")
     ("AaAa'a", 'A.A.', '0-0')
     """

@@ -210,9 +210,8 @@ def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = Tr
             raise InputError(f"{path}, line {at} must begin with word number {len(words) + 1}; got {fields[0]!r:.40}")
     if not words:
         return None
-    _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
+    _, forms, lemmas, upos, xpos, features, above, relations, enhanced, misc = map(tuple, zip(*words, strict=True))
     tops = parsed_heads(above if heads else ("0",) * len(words), f"{path}, sentence from line {start}")
-    relations, enhanced, misc = rest
     return Tree(forms, lemmas, upos, xpos, features, tops, relations, enhanced, misc, tuple(comments), tuple(skipped))
 
 

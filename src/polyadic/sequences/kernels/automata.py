@@ -33,9 +33,7 @@ def automaton_values(
 def follow_automaton(
     symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, A: Array, total: Array, again: Array, floor: float
 ) -> Array:
-    """Return the normalized state before each symbol and before the end of each string.
-
-    The shape is (symbols + strings, r).
+    """Return the normalized state before each symbol and the end of each string, of shape (symbols + strings, r).
 
     ``total`` is the weight of all continuations of each state. After a symbol whose mass is at most ``floor``, the
     state is ``again[symbol]``.
@@ -81,8 +79,7 @@ def transition_counts(
 ) -> tuple[float, Array, Array, Array]:
     """Return the log-likelihood of strings, and the expected counts of transitions, ends and starts.
 
-    Node 0 is the root of a tree of prefixes; ``passing`` and ``ending`` count the strings that pass through a node, and
-    end there.
+    ``passing`` and ``ending`` count the strings that pass through a node of a tree of prefixes, and end there.
     """
     k, r = len(transitions.bounds), len(start)
     if transitions.bounds.shape != (k, r + 1) or stop.shape != (r,):
@@ -119,8 +116,7 @@ def _automaton_values(symbols, edges, start, stop, A, values, logs):
     size = len(start)
     now, then = np.empty(size), np.empty(size)
     for s in range(len(edges) - 1):
-        for j in range(size):
-            now[j] = start[j]
+        now[:] = start
         logs[s] = 0.0
         for i in range(edges[s], edges[s + 1] + 1):
             largest = 0.0
@@ -129,8 +125,7 @@ def _automaton_values(symbols, edges, start, stop, A, values, logs):
             if largest == 0.0:
                 break
             logs[s] += np.log(largest)
-            for j in range(size):
-                now[j] /= largest
+            now /= largest
             if i == edges[s + 1]:
                 break
             then[:] = 0.0
@@ -147,10 +142,7 @@ def _automaton_values(symbols, edges, start, stop, A, values, logs):
 
 @njit(cache=True, nogil=True)
 def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
-    """Compute the normalized state vector before each symbol and at the end of each string.
-
-    In a normalized state vector, the total weight of all continuations is 1.
-    """
+    """Compute the states; the total weight of all continuations of a normalized state is 1."""
     size = len(start)
     row = 0
     for s in range(len(edges) - 1):
@@ -158,8 +150,7 @@ def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
         for i in range(edges[s], edges[s + 1]):
             a = symbols[i]
             row += 1
-            for t in range(size):
-                states[row, t] = 0.0
+            states[row] = 0.0
             for j in range(size):
                 x = states[row - 1, j]
                 if x != 0.0:
@@ -172,8 +163,7 @@ def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
                 for t in range(size):
                     states[row, t] /= mass
             else:
-                for t in range(size):
-                    states[row, t] = again[a, t]
+                states[row] = again[a]
         row += 1
 
 
@@ -181,15 +171,13 @@ def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
 def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, weights, floor, taken, stopped, began):
     """Add the expected transition counts for strings in a prefix tree and return the log-likelihood.
 
-    Transitions of symbol ``a`` from state ``i`` are between ``bounds[a, i]`` and ``bounds[a, i + 1]``. A string that is
-    impossible has probability ``floor``, and uses no transition.
+    Transitions of symbol ``a`` from state ``i`` are between ``bounds[a, i]`` and ``bounds[a, i + 1]``.
     """
     nodes, size = len(parent), len(start)
     ahead = np.empty((nodes, size))
     mass = np.empty(nodes)
     back = np.zeros((nodes, size))
-    for i in range(size):
-        ahead[0, i] = start[i]
+    ahead[0] = start
     fit = 0.0
     for v in range(nodes):
         if v > 0:
@@ -228,6 +216,5 @@ def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, w
                     share = weights[e] * back[v, to[e]] / mass[v]
                     back[p, i] += share
                     taken[e] += x * share
-    for i in range(size):
-        began[i] += start[i] * back[0, i]
+    began += start * back[0]
     return fit

@@ -112,8 +112,7 @@ def _forward(symbols, low, high, start, move, emit, alpha, scale):
     for i in range(low, high):
         now, likely = alpha[i - low], emit[symbols[i]]
         if i == low:
-            for s in range(size):
-                now[s] = start[s]
+            now[:] = start
         else:
             now[:] = 0
             before = alpha[i - low - 1]
@@ -135,10 +134,7 @@ def _forward(symbols, low, high, start, move, emit, alpha, scale):
 
 @njit(cache=True, nogil=True)
 def _backward(x, back, emit, now, scale, after, ahead):
-    """Update the backward weights in place from the next token to a token with symbol ``x``.
-
-    ``ahead`` receives the weight of each state of the token; ``back`` is the transposed transition matrix.
-    """
+    """Update the backward weights ``after`` in place; ``ahead`` receives the weight of each state of the token."""
     likely = emit[x]
     for t in range(len(ahead)):
         ahead[t] = likely[t] * after[t] / scale if now[t] > 0 else 0.0
@@ -152,9 +148,8 @@ def _backward(x, back, emit, now, scale, after, ahead):
 @njit(cache=True, nogil=True)
 def _hidden_counts(symbols, edges, start, move, emit, first, last, starts, moves, emits):
     """Add the expected counts of sequences ``first`` to ``last - 1`` and return their total log-probability."""
-    size, longest, total = len(start), 0, 0.0
-    for k in range(first, last):
-        longest = max(longest, edges[k + 1] - edges[k])
+    size, total = len(start), 0.0
+    longest = np.append(np.diff(edges[first : last + 1]), 0).max()
     alpha, scale = np.empty((longest, size)), np.empty(longest)
     after, ahead = np.empty(size), np.empty(size)
     back, pairs = np.ascontiguousarray(move.T), np.zeros((size, size))
@@ -171,26 +166,21 @@ def _hidden_counts(symbols, edges, start, move, emit, first, last, starts, moves
             for s in range(size):
                 row[s] += alpha[i - low, s] * after[s]
             if i == low:
-                for s in range(size):
-                    starts[s] += alpha[0, s] * after[s]
+                starts += alpha[0] * after
                 break
             _backward(symbols[i], back, emit, alpha[i - low], scale[i - low], after, ahead)
             for s in range(size):
                 weight, pair = alpha[i - low - 1, s], pairs[s]
                 for t in range(size):
                     pair[t] += weight * ahead[t]
-    for s in range(size):
-        for t in range(size):
-            moves[s, t] += pairs[s, t] * move[s, t]
+    moves += pairs * move
     return total
 
 
 @njit(cache=True, nogil=True)
 def _hidden_states(symbols, edges, start, move, emit, smoothed, states, logs):
     """Write the smoothed or filtered state distribution and the log-probability of each token."""
-    size, longest = len(start), 0
-    for k in range(len(edges) - 1):
-        longest = max(longest, edges[k + 1] - edges[k])
+    size, longest = len(start), np.append(np.diff(edges), 0).max()
     alpha, scale = np.empty((longest, size)), np.empty(longest)
     after, ahead = np.empty(size), np.empty(size)
     back = np.ascontiguousarray(move.T)
@@ -219,10 +209,7 @@ def _hidden_states(symbols, edges, start, move, emit, smoothed, states, logs):
 @njit(cache=True, nogil=True)
 def _viterbi_states(symbols, edges, start, move, emit, states):
     """Write the most likely state path of each sequence into ``states``."""
-    size = len(start)
-    longest = 0
-    for k in range(len(edges) - 1):
-        longest = max(longest, edges[k + 1] - edges[k])
+    size, longest = len(start), np.append(np.diff(edges), 0).max()
     back = np.zeros((longest, size), np.int32)
     now, before = np.empty(size, np.float32), np.empty(size, np.float32)
     for k in range(len(edges) - 1):

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def pair_values(x: Coded, y: Coded, ids: NDArray[Any], *, start: Array, A: Array, stop: Array) -> tuple[Array, Array]:
-    """Return the weight of each pair of strings, summed over alignments, as ``values * exp(logs)``.
-
-    ``ids[a, b]`` is the symbol of the automaton that reads a and writes b, or -1; the last row and column are gaps.
-    """
+    """Return the weight of each pair of strings, summed over alignments, as ``values * exp(logs)``."""
     values, logs, *_ = _summed(x, y, ids, start, A, stop, count=False)
     return values, logs
 
@@ -29,10 +26,7 @@ def pair_values(x: Coded, y: Coded, ids: NDArray[Any], *, start: Array, A: Array
 def pair_counts(
     x: Coded, y: Coded, ids: NDArray[Any], *, start: Array, A: Array, stop: Array
 ) -> tuple[float, Array, Array, Array]:
-    """Return the log-likelihood of pairs, and the expected counts of transitions, of final and of initial states.
-
-    Pairs of weight zero are ignored.
-    """
+    """Return the log-likelihood of possible pairs, and the counts of transitions, of final and of initial states."""
     values, logs, *counts = _summed(x, y, ids, start, A, stop, count=True)
     seen = values > 0
     return float((np.log(values[seen]) + logs[seen]).sum()), counts[0], counts[1], counts[2]

@@ -142,8 +142,7 @@ def _scores(columns, starts, first, last, U, V, sums, scores):
             for k in range(len(z)):
                 z[k] += row[k]
         if len(V) == 0:
-            for k in range(len(z)):
-                score[k] = z[k]
+            score[:] = z
             continue
         for y in range(len(score)):
             total = 0.0
@@ -154,13 +153,9 @@ def _scores(columns, starts, first, last, U, V, sums, scores):
 
 @njit(cache=True, nogil=True)
 def _best_path(scores, n, T, best, path):
-    """Write the highest-scoring tag sequence of a sentence and return its score.
-
-    ``best`` receives the best score up to each tag.
-    """
+    """Write the best tags of a sentence and return their score; ``best`` receives the best score up to each tag."""
     size = scores.shape[1]
-    for t in range(size):
-        best[0, t] = T[size, t] + scores[0, t]
+    best[0] = T[size, :size] + scores[0]
     for i in range(1, n):
         now = best[i]
         now[:] = -np.inf
@@ -169,8 +164,7 @@ def _best_path(scores, n, T, best, path):
             for t in range(size):
                 through = before + move[t]
                 now[t] = max(now[t], through)
-        for t in range(size):
-            now[t] += scores[i, t]
+        now += scores[i]
     after, top = size, -np.inf
     for i in range(n - 1, -1, -1):
         state, value = 0, -np.inf
@@ -214,10 +208,7 @@ def _log_products(logs, E, moves, shift, out):
 
 @njit(cache=True, nogil=True)
 def _tag_sums(scores, n, T, alpha, beta, expected):
-    """Compute the forward (``alpha``) and backward (``beta``) log sums and return the log partition function.
-
-    ``expected`` receives the expected number of each transition, unless it is empty.
-    """
+    """Compute forward and backward log sums and expected transitions, and return the log partition function."""
     size = scores.shape[1]
     moves = np.ascontiguousarray(T[:size, :size]).astype(np.float64)
     turned = np.ascontiguousarray(moves.T)
@@ -267,10 +258,7 @@ def _tag_sums(scores, n, T, alpha, beta, expected):
 
 @njit(cache=True, nogil=True)
 def _tag_gradient(scores, gold, T, soft, cost, D, G):
-    """Write the gradient of the sentence loss with respect to scores (D) and transitions (G), and return the loss.
-
-    Unless ``soft``, ``scores`` includes the cost on return.
-    """
+    """Write the gradient of the loss by scores (D) and transitions (G), and return the loss."""
     n, size = len(gold), scores.shape[1]
     G[:] = 0
     right = T[size, gold[0]] + T[gold[n - 1], size]
@@ -291,8 +279,7 @@ def _tag_gradient(scores, gold, T, soft, cost, D, G):
                 scores[i, gold[i]] -= cost
         total = _best_path(scores, n, T, np.empty((n, size)), path)
         for i in range(n):
-            for t in range(size):
-                D[i, t] = 0
+            D[i] = 0
             D[i, path[i]] = 1
             G[path[i - 1] if i else size, path[i]] += 1
         G[path[n - 1], size] += 1
@@ -323,9 +310,7 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, le
     columns, starts, edges = sentences
     P, Q, R = tables
     rank, size = P.shape[2], len(R) - 1
-    longest = 1
-    for k in order:
-        longest = max(longest, edges[k + 1] - edges[k])
+    longest = np.append(np.diff(edges)[order], 1).max()
     sums, scores, D = np.empty((longest, rank)), np.empty((longest, size)), np.empty((longest, size))
     G, dz, dV = np.empty((size + 1, size + 1)), np.empty(rank), np.empty((len(Q), rank))
     U, V, T = P[:, 0], Q[:, 0], R[:, 0]
@@ -342,8 +327,7 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, le
             if ridge == 0 and not soft and D[i].min() == 0:
                 continue  # the tag is right
             if len(Q) == 0:
-                for r in range(rank):
-                    dz[r] = D[i, r]
+                dz[:] = D[i]
             else:
                 dz[:] = 0
                 for y in range(size):
@@ -365,9 +349,7 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, le
 @njit(cache=True, nogil=True)
 def _tag_paths(columns, starts, edges, U, V, T, paths):
     """Write the highest-scoring tags of each sentence into ``paths``."""
-    longest = 1
-    for k in range(len(edges) - 1):
-        longest = max(longest, edges[k + 1] - edges[k])
+    longest = np.append(np.diff(edges), 1).max()
     sums, scores = np.empty((longest, U.shape[1])), np.empty((longest, len(T) - 1))
     best = np.empty((longest, len(T) - 1))
     for k in range(len(edges) - 1):
@@ -380,9 +362,7 @@ def _tag_paths(columns, starts, edges, U, V, T, paths):
 @njit(cache=True, nogil=True)
 def _tag_marginals(columns, starts, edges, U, V, T, shares):
     """Write the marginal probability of each tag for each token into ``shares``."""
-    longest = 1
-    for k in range(len(edges) - 1):
-        longest = max(longest, edges[k + 1] - edges[k])
+    longest = np.append(np.diff(edges), 1).max()
     size = len(T) - 1
     sums, scores = np.empty((longest, U.shape[1])), np.empty((longest, size))
     alpha, beta = np.empty((longest, size)), np.empty((longest, size))

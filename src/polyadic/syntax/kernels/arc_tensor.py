@@ -139,10 +139,7 @@ def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
 
 @njit(cache=True, nogil=True)
 def _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values):
-    """Write the difference between the sparse features of two trees and return its length and squared norm.
-
-    ``delta`` is zero before and after.
-    """
+    """Write the difference of the sparse features of two trees; return its length and squared norm."""
     count, squares, mask = 0, 0.0, np.uint64(len(delta) - 1)
     for m in range(1, len(table)):
         if heads[m - 1] != predicted[m - 1]:
@@ -184,10 +181,7 @@ def _moves(row):
 
 @njit(cache=True, nogil=True)
 def _rows_of_features(table, dP, place, features, rows):
-    """Write the ids and gradients of the factor rows that change and return their count and squared norm.
-
-    ``place`` is -1 before and after.
-    """
+    """Write the ids and gradients of the factor rows that change; return their count and squared norm."""
     count, squares = 0, 0.0
     for i in range(table.shape[0]):
         if not _moves(dP[i]):
@@ -199,8 +193,7 @@ def _rows_of_features(table, dP, place, features, rows):
             if place[f] < 0:
                 place[f] = count
                 features[count] = f
-                for r in range(rows.shape[1]):
-                    rows[count, r] = 0
+                rows[count] = 0
                 count += 1
             for r in range(rows.shape[1]):
                 rows[place[f], r] += dP[i, r]
@@ -214,9 +207,7 @@ def _rows_of_features(table, dP, place, features, rows):
 @njit(cache=True, nogil=True)
 def _rows_of_values(dense, dP, rows):
     """Write the gradients of the factor rows of real-valued features and return the squared norm."""
-    for k in range(rows.shape[0]):
-        for r in range(rows.shape[1]):
-            rows[k, r] = 0
+    rows[:] = 0
     squares = 0.0
     for i in range(dense.shape[0]):
         if _moves(dP[i]):
@@ -251,11 +242,10 @@ def _move_rows(features, rows, count, step, clock, U, sums):
 
 @njit(cache=True, nogil=True)
 def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, sums, products, scratch):
-    """Update the parameters by a passive-aggressive step of size at most ``C`` and return the step size.
+    """Update the parameters by a passive-aggressive step and return its size; ``trees`` is (correct, predicted heads).
 
-    ``trees`` is (correct heads, predicted heads); ``how`` is (gamma, C, clock, more), with ``more`` added to the
-    squared norm; ``moves`` says which of U, V and W to update; ``parts`` and ``sums`` are (theta, U, V, W);
-    ``products`` is (P, Q); ``scratch`` is (delta, place).
+    ``how`` is (gamma, C, clock, more); ``moves`` says which of U, V and W to update; ``parts`` and ``sums`` are (theta,
+    U, V, W); ``products`` is (P, Q); ``scratch`` is (delta, place).
     """
     heads, predicted = trees
     gamma, C, clock, more = how
@@ -446,10 +436,7 @@ def step_tensor_arcs(
 def tensor_cells(
     table: NDArray[np.int32], theta: NDArray[np.float32], pairs: FeaturePairs, *, heads: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the feature pairs of the arcs of a tree as tensor indices, with the weight of each pair.
-
-    Cells have shape (cells, 3): head feature, dependent feature and distance bin, 0 for any distance.
-    """
+    """Return the feature pairs of the arcs of a tree as cells (head, dependent, distance or 0), and their weights."""
     _check_heads(table, heads)
     room = 2 * len(heads) * len(pairs.columns)
     cells, values = np.empty((room, 3), np.int64), np.empty(room)

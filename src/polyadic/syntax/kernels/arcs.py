@@ -127,10 +127,7 @@ def _mix(a, b):
 
 @njit(cache=True, nogil=True)
 def _features(words, tags, h, m, mask, slots):
-    """Write the hashed features of the arc from ``h`` to ``m`` and return their count.
-
-    ``words`` and ``tags`` have the root in front and one mark at the end.
-    """
+    """Write the hashed features of the arc from ``h`` to ``m`` and return their count."""
     left, right = min(h, m), max(h, m)
     away = right - left
     length = away if away < 5 else 5 if away < 8 else 6 if away < 12 else 7
@@ -211,10 +208,7 @@ def _arc_step(words, tags, heads, step, time, weights, sums):
 
 @njit(cache=True, nogil=True)
 def _rows(table, pairs, h, m, mask, rows):
-    """Write the indices of the weight rows of an arc and return their count.
-
-    Each pair has two rows: its own, and one for the side of the head and whether it is adjacent.
-    """
+    """Write the two weight rows of each pair of an arc (one knows side and adjacency) and return their count."""
     side = (1 if h < m else 2) + (2 if abs(h - m) == 1 else 0)
     count = 0
     for k in range(len(pairs)):

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 
 def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
-    """Return the heads and score of the highest-scoring projective tree, or -1 and minus infinity if there is none.
-
-    It agrees with :func:`best_arcs` for ``k=1``, except among trees of equal score, and is several times faster.
-    """
+    """Return heads and score of the best projective tree, or -1 and minus infinity; faster than :func:`best_arcs`."""
     heads, values = best_projective_trees(np.asarray(scores)[None], single_root=single_root)
     return heads[0], float(values[0])
 
@@ -46,19 +43,15 @@ def best_projective_trees(
 def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
     r"""Return the heads and score of the maximum spanning tree, or -1 and minus infinity if there is none.
 
-    The score of a tree is :math:`\sum_m S_{h_m m}`, where ``scores[h, m]`` is that of the arc from h to m; row 0 is
-    the root, column 0 and the diagonal are ignored, and minus infinity forbids an arc. A large penalty on arcs from
-    the root ensures a ``single_root``. Among trees that differ by less than about 1e-15 of the spread of the scores
-    times the square of the number of words, any may be returned; so forbid arcs by minus infinity, not by huge
-    negative numbers.
+    The score of a tree is :math:`\sum_m S_{h_m m}`, where ``scores[h, m]`` is that of the arc from h to m; row 0 is the
+    root, column 0 and the diagonal are ignored, and minus infinity forbids an arc. A large penalty on arcs from the
+    root ensures a ``single_root``. Among trees that differ by less than about 1e-15 of the spread of the scores times
+    the square of the number of words, any may be returned; so forbid arcs by minus infinity, not by huge negative
+    numbers.
 
-    References
-    ----------
     McDonald, Pereira, Ribarov, Hajič (2005), Non-projective dependency parsing using spanning tree algorithms.
-    Stanojević, Cohen (2021), A root of a problem: optimizing single-root dependency parsing, for the single root
+    Stanojević, Cohen (2021), A root of a problem: optimizing single-root dependency parsing, for the single root.
 
-    Examples
-    --------
     >>> heads, value = best_spanning_tree([[0, 1, 5], [0, 0, 2], [0, 4, 0]])
     >>> heads.tolist(), value
     ([2, 0], 9.0)
@@ -109,15 +102,9 @@ def best_arcs(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     r"""Return the heads of the k projective trees with the highest scores :math:`\sum_m S_{h_m m}`, and the scores.
 
-    For cost-augmented decoding add the cost of each arc to its score. Scores are those of :func:`best_spanning_tree`.
+    Scores are those of :func:`best_spanning_tree`. Eisner (1996), Three new probabilistic models for dependency
+    parsing. Huang, Chiang (2005), Better k-best parsing, algorithm 2.
 
-    References
-    ----------
-    Eisner (1996), Three new probabilistic models for dependency parsing. Huang, Chiang (2005), Better k-best parsing,
-    algorithm 2
-
-    Examples
-    --------
     >>> heads, values = best_arcs([[0, 1, 5], [0, 0, 2], [0, 4, 0]], k=2)
     >>> heads.tolist(), values.tolist()
     ([[2, 0], [0, 1]], [9.0, 3.0])
@@ -160,9 +147,7 @@ def _where(x, y, total):
 def _projective_tree(scores, single_root, complete, turned, arc, stack, heads):
     """Write the heads of the best projective tree and return its score, or minus infinity if there is no tree.
 
-    ``scores[h, m]`` is the score of the arc from ``h`` to ``m``. ``turned`` is the transpose of ``complete``, and
-    ``stack`` holds the spans (governing end, other end) to backtrace. Split points are recomputed for the few spans in
-    the tree.
+    ``turned`` is the transpose of ``complete``, and ``stack`` holds the spans (governing end, other end) to backtrace.
     """
     size = len(scores)
     for i in range(size):
@@ -268,10 +253,7 @@ def _push(stack, depth, kind, i, j, rank):
 
 @njit(cache=True, nogil=True)
 def _eisner_kbest(scores, k, single_root):
-    """Return the heads and scores of the k best projective trees in decreasing order of score.
-
-    ``scores[h, m]`` is the score of the arc from ``h`` to ``m``; minus infinity forbids it.
-    """
+    """Return the heads and scores of the k best projective trees in decreasing order of score."""
     size = len(scores)
     values = np.empty((3, size, size, k))  # only the first counts of a span are used
     back = np.empty((3, size, size, k, 3), np.int32)
@@ -379,10 +361,7 @@ def _contract(values, active, above, inside, kept, ends):
 
 @njit(cache=True, nogil=True)
 def _spanning_tree(values, heads):
-    """Write the head of each word in the maximum spanning tree rooted at node 0.
-
-    ``values[h, m]``, which must be finite, is the score of the arc from ``h`` to ``m`` and is overwritten.
-    """
+    """Write the heads of the maximum spanning tree with root 0, overwriting the (finite) scores ``values``."""
     size = len(values)
     active = np.ones(size, np.bool_)
     above, inside = np.zeros(size, np.int64), np.zeros(size, np.bool_)

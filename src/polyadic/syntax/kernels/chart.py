@@ -206,10 +206,7 @@ def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0
 
 
 def value_of(rules: ChartRules, filled: Chart, root: int) -> float:
-    """Return the inside value of the symbol ``root`` over the whole sentence.
-
-    Without a derivation, the value is 0 or minus infinity.
-    """
+    """Return the inside value of ``root`` over the whole sentence: 0 or minus infinity without a derivation."""
     start = filled.base[1, filled.length * (filled.length - 1) // 2, rules.block[root]]
     return float(filled.values[start + root - rules.first[rules.block[root]]]) if start >= 0 else -np.inf
 
@@ -309,8 +306,7 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
         right_lives[:] = False
         for t in range(COLUMNS_PER_TILE):
             for s in range(size):
-                for k in range(ends[t, s, 0], ends[t, s, 1]):
-                    ending[t, s, k] = none
+                ending[t, s, ends[t, s, 0] : ends[t, s, 1]] = none
                 ends[t, s, 0] = ends[t, s, 1] = 0
         for i in range(min(n, (tile + 1) * COLUMNS_PER_TILE) - 1, -1, -1):
             for t in range(COLUMNS_PER_TILE):
@@ -384,10 +380,7 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
 
 @njit(cache=True, nogil=True)
 def _ends(n, first, base, values, left, right):
-    """Write the range of phrase ends for each start and symbol, and of phrase starts for each end and symbol.
-
-    ``left[i, s]`` and ``right[j, s]`` are (first, last + 1), at first (n + 1, 0).
-    """
+    """Write the ranges (first, last + 1) of ends for each start and symbol, and of starts for each end and symbol."""
     for j in range(1, n + 1):
         for i in range(j):
             cell = j * (j - 1) // 2 + i
@@ -560,10 +553,7 @@ def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, su
 
 @njit(cache=True, nogil=True)
 def _take(item, pool, scores, taken):
-    """Return the best candidate of a chart item, or -1 if the item has no candidates.
-
-    If ``taken``, the candidate is removed from the item.
-    """
+    """Return the best candidate of a chart item, or -1 if there is none, and remove it if ``taken``."""
     best, before, previous, c = -1, -1, -1, item[FIRST]
     while c >= 0:
         if best < 0 or scores[c] > scores[best]:
@@ -579,11 +569,10 @@ def _take(item, pool, scores, taken):
 
 @njit(cache=True, nogil=True)
 def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
-    """Return up to ``k`` best derivations of the whole sentence from the symbol ``root``.
+    """Return the table, values and best rows of the ``k`` best derivations of the sentence from the symbol ``root``.
 
     ``values`` are the maxima of the chart; ``binary`` is (starts by parent, rules by parent, left, right, weight),
-    ``unary`` (starts by parent, rules by parent, child, weight). The result is the table, values and best rows of
-    :class:`Derivations`.
+    ``unary`` (starts by parent, rules by parent, child, weight).
     """
     item_of = np.full(len(values), -1, np.int32)
     items, lists, in_items = np.empty((256, 8), np.int32), np.empty((256, k), np.int32), 0
@@ -713,9 +702,8 @@ def _span_outside(
 ):
     """Compute the outside values of both chart layers in the zero arrays ``low``, ``of_left`` and ``of_right``.
 
-    The value of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``. Other arguments are those of
-    :func:`_span_inside`; ``inner`` is its lower layer. Symbols in derivations whose sum is below ``threshold`` get
-    zero.
+    The value of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``; other arguments are those of
+    :func:`_span_inside`.
     """
     children, starts = pairs
     of_left[0, root, n] = 1.0

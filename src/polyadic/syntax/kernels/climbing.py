@@ -254,10 +254,7 @@ def _move(tree, gains, m, h):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _best_head(model, how, tree, scores, allowed, gains, covered, m):
-    """Attach the word ``m`` to its best head if this raises the score of the tree, and return the gain.
-
-    With a single root, another word becomes the root only if the old root is attached to it in the same step.
-    """
+    """Attach the word ``m`` to its best head if this raises the score of the tree, and return the gain."""
     order, projective, one_root = how
     heads, _, _, near = tree
     was = heads[m]
@@ -340,10 +337,7 @@ def _linked_tree(heads):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _list_parts(tree, order, parts):
-    """Write the higher-order parts of a tree and return the number of parts.
-
-    Each part is written as (kind, x, h, s, m).
-    """
+    """Write the higher-order parts (kind, x, h, s, m) of a tree and return the number of parts."""
     above, _, outer, near = tree
     size, count = len(above), 0
     for h in range(size):
@@ -453,10 +447,7 @@ def _climb(model, how, scores, allowed, trees, values):
 
 @njit(cache=True, nogil=True)
 def _tree_difference(features, order, heads, predicted, delta, cells, counts):
-    """Write the difference between the feature counts of two trees and return its length and squared norm.
-
-    ``delta`` is zero before and after. Of repeated cells the first holds the difference, the others 0.
-    """
+    """Write the difference of the feature counts of two trees; return its length and squared norm."""
     count, squares, mask = 0, 0.0, np.uint64(len(delta) - 1)
     parts = np.empty((4 * 3 * (len(heads) + 1), 5), np.int64)
     for heads_of, sign in ((heads, 1), (predicted, -1)):
@@ -507,8 +498,7 @@ def score_trees(
 
     .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
 
-    ``table`` holds the feature ids of the root and of each word, -1 for a missing feature; ``scores`` those of the
-    arcs.
+    ``table`` holds feature ids of the root and each word, -1 for a missing feature; ``scores`` those of the arcs.
     """
     model, trees = _checked(table, scores, trees, parts)
     return np.array([_tree_score(model, parts.order, frozen(scores, np.float64), tree) for tree in trees])
@@ -528,12 +518,8 @@ def climb_trees(
 
     Each pass visits the words from the leaves up and gives each its best head, all else fixed, until a pass changes
     nothing. With a single root, also of the starts, making another word the root attaches the old root to it in the
-    same step. ``allowed[h, m]`` marks the arcs that may be made. If ``projective``, so must be the starts.
-
-    References
-    ----------
-    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing, section
-    3
+    same step. ``allowed[h, m]`` marks the arcs that may be made. If ``projective``, so must be the starts. Zhang, Lei,
+    Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing, section 3.
     """
     model, trees = _checked(table, scores, trees, parts)
     if allowed.shape != scores.shape or allowed.dtype != np.bool_:
@@ -557,10 +543,7 @@ def difference_of_trees(
     predicted: NDArray[Any],
     delta: NDArray[np.float32],
 ) -> TreeDifference:
-    """Return the feature counts of the tree ``heads`` minus the feature counts of the tree ``predicted``.
-
-    ``delta`` is a zero array as long as the weights, and is zero again afterwards.
-    """
+    """Return the feature counts of ``heads`` minus those of ``predicted``; ``delta`` is zero before and after."""
     pair = np.stack([heads, predicted])
     (features, *_), _ = _checked(table, np.zeros((len(table), len(table))), pair, parts)
     if len(delta) != len(parts.weights):

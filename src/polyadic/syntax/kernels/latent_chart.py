@@ -139,10 +139,7 @@ def tree_sums(
 
 
 def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the edge below each node with the largest sum of gains, or -1 for nodes without edges.
-
-    ``gains`` has one value per edge; ``words`` holds the gains of the tags of words and minus infinity for other nodes.
-    """
+    """Return the edge below each node with the largest sum of gains, or -1; ``words`` are gains of tags of words."""
     _check(edges, len(words))
     if gains.shape != (len(edges),):
         raise ValueError(f"each edge must have a gain; got {len(edges)} edges and gains of shape {gains.shape}")
@@ -261,10 +258,7 @@ def _latent_inside(edges, tensors, starts, sizes, values):
 
 @njit(cache=True, nogil=True)
 def _latent_outside(edges, tensors, starts, sizes, values, around, through):
-    """Compute the outside values of all nodes in place, where ``around`` initially holds the root vector.
-
-    ``through``, all zero, is filled with the sum over derivations through each unary edge.
-    """
+    """Compute the outside values ``around``, and the sums ``through`` unary edges, from the root vector in place."""
     for e in range(len(edges) - 1, -1, -1):
         r, p, x, y = edges[e]
         if r < 0:
@@ -302,16 +296,12 @@ def _scaled(row, size):
 
 @njit(cache=True, nogil=True)
 def _tree_inside(edges, tensors, starts, sizes, values):
-    """Compute the inside values of trees, scaled to sum to 1, and return the log-probability of all trees.
-
-    There is one edge per node, children before parents, and each root has one state.
-    """
+    """Compute the inside values of trees, scaled to sum to 1, and return the log-probability of all trees."""
     log = 0.0
     for e in range(len(edges)):
         r, p, x, _ = edges[e]
         if x < 0:
-            for a in range(sizes[p]):
-                values[p, a] = tensors[starts[r] + a]
+            values[p, : sizes[p]] = tensors[starts[r] : starts[r] + sizes[p]]
         else:
             _latent_inside(edges[e : e + 1], tensors, starts, sizes, values)
         log += np.log(_scaled(values[p], sizes[p]))
@@ -320,11 +310,7 @@ def _tree_inside(edges, tensors, starts, sizes, values):
 
 @njit(cache=True, nogil=True)
 def _tree_counts(edges, tensors, starts, sizes, values, around, counts):
-    """Add the expected counts of the tensor entries to ``counts``.
-
-    ``values`` are those of :func:`_tree_inside`; ``around`` is 1 for the roots and zero elsewhere, and is filled with
-    the outside values, scaled to sum 1.
-    """
+    """Add the expected counts to ``counts``; ``around``, at first 1 for roots, is filled with outside values."""
     for e in range(len(edges) - 1, -1, -1):
         r, p, x, y = edges[e]
         m, k = sizes[x] if x >= 0 else 1, sizes[y] if y >= 0 else 1

@@ -118,10 +118,7 @@ def train(
     return saved
 
 
-@TASK.verb(
-    example="polyadic parse apply parser latin.txt --text --tagger tagger --out parsed.conllu",
-    json=False,
-)
+@TASK.verb(example="polyadic parse apply parser latin.txt --text --tagger tagger --out parsed.conllu", json=False)
 def apply(
     model: LowRankParser,
     trees: Input,
@@ -202,10 +199,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
         output.table(headings, rows)
 
 
-@TASK.verb(
-    example="polyadic parse compare latin-test.conllu parsed.conllu latin-test.conllu",
-    show=_print_comparison,
-)
+@TASK.verb(example="polyadic parse compare latin-test.conllu parsed.conllu latin-test.conllu", show=_print_comparison)
 def compare(gold: Gold, parses: Parses, *, universal: Universal = False) -> dict[str, Any]:
     """Compare the parses in several files with those in the first, with 95 % intervals of the differences in score."""
     from polyadic.metrics import dependencies as d
