@@ -67,10 +67,7 @@ class ObservedEntries:
 
 
 def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Convert a sparse matrix, an array with NaN for unknown cells, or Entries to observed cells.
-
-    Explicit zeros of a sparse matrix are observed.
-    """
+    """Convert a sparse matrix (explicit zeros are observed), an array with NaN, or Entries to observed cells."""
     if isinstance(X, ObservedEntries):
         return X
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):

@@ -84,10 +84,7 @@ def read_pairs(
     fields: Sequence[str] | None = None,
     known_only: bool = True,
 ) -> list[Line]:
-    """Read the pairs of row and column names to predict from a file.
-
-    By default all names must be known, and a first line without known names is a header.
-    """
+    """Read the pairs of row and column names to predict; a first line without known names is a header."""
     known = {"row": {*rows}, "column": {*columns}}
     lines = list(read_lines(path, fields=fields))
     every = list(read_lines(path, fields=["1", "2"])) if fields is None else []
@@ -161,10 +158,7 @@ def read_cells(
     decimal: Decimal = ".",
     time: str | None = None,
 ) -> NamedCells:
-    """Read the known cells of a table from a delimited file (:func:`read_lines`).
-
-    Values are 1 if lines have two fields, and equal lines count once.
-    """
+    """Read the known cells of a file (:func:`read_lines`); without values they are 1, and equal lines count once."""
     table = _collected(read_lines(path, fields=fields, decimal=decimal, time=time), str(path))
     alone = all((side == 0).sum() == 1 for side in (table.cells.rows, table.cells.columns))
     if fields is None and not table.valued and alone and len(table.cells.values) > 1:
@@ -215,10 +209,7 @@ def _rows(table: Any) -> Iterable[Sequence[Any]]:
 
 
 def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> NamedCells:
-    """Merge new cells into existing cells, appending new rows and columns.
-
-    Later values replace earlier ones or, with ``sums``, are added.
-    """
+    """Merge new cells, rows and columns into old ones; new values replace old ones or are added (``sums``)."""
     if before.valued != more.valued:
         raise InputError(f"new lines must {'' if before.valued else 'not '}have values, like the existing lines")
     names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]

@@ -114,10 +114,7 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
 
 
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
-    r"""Return the ``n`` columns with the highest scores for each row, excluding the cells of ``without``.
-
-    The score of a column is :math:`u_i \cdot v_j`.
-    """
+    r"""Return the ``n`` columns with the highest scores :math:`u_i \cdot v_j` of each row, except ``without``."""
     check_int("n", n, low=1)
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:

@@ -62,10 +62,7 @@ class Bilinear(ABC):
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Return the query vector of each entity-relation pair, shape (n, width), and a function for backpropagation.
-
-        Backwards, ``a`` are object vectors, and queries are multiplied by subject vectors.
-        """
+        """Return the queries, shape (n, width), and their pullback; backwards, ``a`` are vectors of objects."""
 
 
 class Diagonal(Bilinear):

@@ -65,10 +65,7 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
 
 
 def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: int = 8) -> Iterator[Triple]:
-    """Yield the subject, object and pattern of each pair of entities in a sentence.
-
-    Adjacent mentions have no word pattern.
-    """
+    """Yield subject, object and pattern of each pair of entities; adjacent mentions have no word pattern."""
     check_int("max_path", max_path, low=0)
     check_int("max_gap", max_gap, low=0)
     for subject, object_ in combinations(mentions(tree, key=key), 2):

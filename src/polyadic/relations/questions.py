@@ -81,10 +81,7 @@ class Ridges(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Parameters from which a universal schema computes log-odds.
-
-    Terms that a model lacks are arrays without columns, or zeros.
-    """
+    """Parameters of the log-odds of a universal schema; those a model lacks have no columns, or are zeros."""
 
     U: Array  # shape (pairs, R)
     V: Array  # shape (predicates, R)

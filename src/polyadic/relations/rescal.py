@@ -234,10 +234,7 @@ MAX_HALVINGS = 40
 
 
 def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -> NDArray[np.float64]:
-    r"""Initialize entity factors by the leading eigenvectors of :math:`\sum_k X_k + X_k^\top`.
-
-    The rank is at most ``n - 1``. The seed is that of the Lanczos method; small problems are decomposed exactly.
-    """
+    r"""Return the ``rank`` < n leading eigenvectors of :math:`\sum_k X_k + X_k^\top`; the seed is that of Lanczos."""
     total = sum(slices[1:], start=slices[0])
     return np.asarray(truncated_eigh(total + total.T, rank, seed=seed)[1], float)
 

@@ -86,10 +86,7 @@ def collective(
     count_power: float = 0.0,
     threads: int,
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps of block coordinate descent over the factors, intercepts and biases of coupled tables.
-
-    ``ridges`` are λ_s, ``bias_ridge`` is ρ, and ``count_power`` is the exponent γ.
-    """
+    """Iterate over sweeps of block coordinate descent, with penalties λ_s, ρ and the exponent γ of the counts."""
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
     moving = [power[first:] for power, first in zip(powers, coupled.fixed, strict=True)]

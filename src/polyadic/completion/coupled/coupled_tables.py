@@ -117,10 +117,7 @@ class CoupledTables:
         return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
 
     def biases(self, offsets: Array, table: int) -> Array:
-        """Return the sum of the intercept and the biases for each observed entry of a table.
-
-        ``offsets`` is the bias vector, or another vector with the same layout.
-        """
+        """Return the intercept plus the biases of each observed entry, given the bias vector (or one of its layout)."""
         total = np.full(len(self.values[table]), offsets[0])
         for part, index in zip(self.parts(table), self.terms[table].entries.indices.T, strict=False):
             total += offsets[part][index]

@@ -105,10 +105,7 @@ class Relation:
 
 
 class Units(NamedTuple):
-    """Centre and scale by which the values of a table are standardized.
-
-    Values are modelled as ``centre + scale * m``. Both are set before the fit.
-    """
+    """Centre and scale of the values of a table, set before the fit: ``centre + scale * m``."""
 
     centre: float
     scale: float
@@ -124,10 +121,7 @@ class RelationCells(NamedTuple):
 
 
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
-    """Return the validated cells of a relation.
-
-    Cells that are ``added`` to an existing table may all have the same value.
-    """
+    """Return the validated cells of a relation; those ``added`` to a table may all have the same value."""
     data, order = relation.data, len(relation.entities)
     if hasattr(data, "keys") and hasattr(data, "__getitem__"):
         cells = _framed(name, relation)

@@ -72,10 +72,7 @@ class Draw(NamedTuple):
 
 
 def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Array, Array]:
-    r"""Sample the prior mean :math:`\mu` and precision :math:`\Lambda` of a factor given the rows of the factor.
-
-    Their shapes are (R,) and (R, R).
-    """
+    r"""Sample the prior mean :math:`\mu`, (R,), and precision :math:`\Lambda`, (R, R), given the rows of a factor."""
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     precision = wishart(scale, R + n, rng)
@@ -298,10 +295,7 @@ class MarkovChain:
     def resumed(
         cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int
     ) -> MarkovChain:
-        """Resume a Markov chain from the state returned by :meth:`memory`, as if it had not been interrupted.
-
-        The tables must be the same.
-        """
+        """Resume a chain for the same tables from :meth:`memory`, as if it had not been interrupted."""
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
         chain = cls.of(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
@@ -313,10 +307,7 @@ class MarkovChain:
         return Memory(self.last, self.draws, self._every, self.made, self.sweeps, dict(self._random))
 
     def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
-        """Run burn-in sweeps, then draw samples and pass each sample to the callback ``seen``.
-
-        Ctrl-C keeps the samples drawn so far.
-        """
+        """Run burn-in sweeps, then draw samples and pass each to ``seen``; Ctrl-C keeps those drawn so far."""
         new = min(self._n_samples, len(self.draws) + draws) - len(self.draws)
         check_memory(4.0 * new * sum(part.size for part in self.last.state), "the stored samples", "store fewer")
         self.interrupted = False

@@ -160,10 +160,7 @@ class GammaPrior(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """Parameters of the variational posterior distribution.
-
-    Precisions are posterior expected values.
-    """
+    """Parameters of the variational posterior; precisions are expected values."""
 
     means: State
     covariances: Array  # shape (rows of the stack, R, R)
@@ -221,10 +218,7 @@ def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Belief
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
-    """Iterate over sweeps of coordinate ascent on the evidence lower bound.
-
-    Each sweep has the arrays of :meth:`Beliefs.arrays` and the negative bound.
-    """
+    """Iterate over sweeps of coordinate ascent, each with :meth:`Beliefs.arrays` and the negative lower bound."""
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
             raise InputError(
@@ -357,10 +351,7 @@ def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Ar
 
 
 def _gamma_bound(shape: float, mean: float, prior: GammaPrior, number: float) -> float:
-    r"""Return the contribution of a precision variable to the evidence lower bound, including the entropy.
-
-    Without the entropy, the term is :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]`.
-    """
+    r"""Return :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` plus the entropy of a precision :math:`\alpha`."""
     from scipy.special import digamma, gammaln
 
     rate = shape / mean
