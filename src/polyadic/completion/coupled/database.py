@@ -141,9 +141,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
         cells = RelationCells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
     if not len(cells.values):
         raise InputError(f"{name}: data must have at least one observed cell")
-    _check_values(name, relation, cells)
-    if not added:
-        _check_informative(name, relation, cells)
+    _check_values(name, relation, cells, added=added)
     return cells
 
 
@@ -208,7 +206,8 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     return known, dense[known], None, dense.shape
 
 
-def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
+def _check_values(name: str, relation: Relation, cells: RelationCells, *, added: bool) -> None:
+    """Raise InputError for invalid values or, unless they are ``added``, for values that tell nothing."""
     x, w = cells.values, cells.weights
     if not np.isfinite(x).all():
         raise InputError(f"{name}: values must be finite; leave out unknown cells")
@@ -219,12 +218,9 @@ def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
     if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
         strange = x[(x < 0) | (x != np.floor(x))][0]
         raise InputError(f"{name}: values must be non-negative whole numbers for the Poisson loss; got {strange:g}")
-
-
-def _check_informative(name: str, relation: Relation, cells: RelationCells) -> None:
-    """Raise InputError if the cells of a table are uninformative, for example if all weights are zero."""
-    x = cells.values
-    if not cells.weights.any():
+    if added:
+        return
+    if not w.any():
         raise InputError(f"{name}: at least one weight must be above 0")
     if relation.loss == "logistic" and relation.unobserved == "missing" and (x == x[0]).all():
         raise InputError(

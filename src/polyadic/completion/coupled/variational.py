@@ -232,9 +232,18 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
         c, y = curves(coupled, [m for m, _ in known], [square for _, square in known])
         c, y = ([q.alphas[t] * values[t] for t in tables] for values in (c, y))
         for s in range(len(coupled.sizes)):
-            _improve_factor(coupled, q, s, c, y, threads)
+            precision, alphas = np.diag(q.relevance[s]), q.alphas.tolist()
+            if any(coupled.zeros):
+                precision = precision + coupled.zero_precision(s, second_moments(coupled, q), alphas)
+            variational_rows(
+                coupled.equations(s, c, y, q.means[1:], alphas),
+                RandomRows(q.means[0], q.covariances),
+                RandomRows(coupled.free_rows(q.means[0], s), coupled.free_rows(q.covariances, s)),
+                precision=precision,
+                threads=1 if coupled.factor_entries[s].sequential else threads,
+            )
             if not coupled.folds:
-                q.relevance[s] = _relevance(coupled, q, s, prior)
+                q.relevance[s] = (prior.shape + coupled.sizes[s] / 2) / (prior.rate + _squares(coupled, q, s) / 2)
         for t in tables:
             m = coupled.products(q.means[0], t, threads) + coupled.biases(q.means[1 + t], t)
             _improve_biases(coupled, q, t, c[t], y[t], m, prior)
@@ -257,30 +266,10 @@ def moments(coupled: CoupledTables, q: Beliefs, t: int, threads: int) -> tuple[A
     return mean, square - product**2 + coupled.biases(q.variances[t], t) + mean**2
 
 
-def _improve_factor(
-    coupled: CoupledTables, q: Beliefs, s: int, c: Sequence[Array], y: Sequence[Array], threads: int
-) -> None:
-    means, own = q.means, coupled.factor_entries[s]
-    precision = np.diag(q.relevance[s])
-    if any(coupled.zeros):
-        precision = precision + coupled.zero_precision(s, second_moments(coupled, q), q.alphas.tolist())
-    variational_rows(
-        coupled.equations(s, c, y, means[1:], q.alphas.tolist()),
-        RandomRows(means[0], q.covariances),
-        RandomRows(coupled.free_rows(means[0], s), coupled.free_rows(q.covariances, s)),
-        precision=precision,
-        threads=1 if own.sequential else threads,
-    )
-
-
 def _squares(coupled: CoupledTables, q: Beliefs, s: int) -> Array:
     """Return the expected sum of squares of each column of a factor."""
     spread = coupled.factor(q.covariances, s)
     return np.asarray((coupled.factor(q.means[0], s) ** 2).sum(axis=0) + np.einsum("nrr->r", spread))
-
-
-def _relevance(coupled: CoupledTables, q: Beliefs, s: int, prior: GammaPrior) -> Array:
-    return np.asarray((prior.shape + coupled.sizes[s] / 2) / (prior.rate + _squares(coupled, q, s) / 2))
 
 
 def _improve_biases(
