@@ -350,7 +350,7 @@ def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], t
     """Add the facts derived by one rule to the known facts; return whether any probability increased."""
     assert rule.implication
     premise = rule.implication.premise
-    bindings = _candidates(rule, places, known)
+    bindings = bindings_of(rule, rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
     atoms = atoms_of(premise)
     rows = np.column_stack([places.rows(atom, bindings) for atom in atoms])
     marginals = np.column_stack([known[atom.predicate][at] for atom, at in zip(atoms, rows.T, strict=True)])
@@ -364,11 +364,6 @@ def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], t
         np.maximum.at(known[atom.predicate], at[new], likely[new])
         grown |= bool((known[atom.predicate] > before).any())
     return grown
-
-
-def _candidates(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]]) -> Bindings:
-    """Return the variable bindings for which the premise of a rule may be true."""
-    return bindings_of(rule, rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
 
 
 def bindings_of(rule: Rule, side: tuple[Atom, ...], places: Places, facts: KnownRows) -> Bindings:

@@ -632,12 +632,12 @@ class _TripleDescent:
         value = LOSSES[self.plan.loss](S, starts=asked.starts, answers=answers, weights=weights, threads=self.threads)
         db, dq = S.T @ q, S @ b
         said = np.bincount(answers, minlength=len(b)).astype(np.float32)
-        value += self._penalise(b, said, db, self.form.blocks)
+        value += self._penalise(b, said, db)
         if self.plan.penalty == "DURA":
-            value += self._penalise(q, count, dq, self.form.blocks)
+            value += self._penalise(q, count, dq)
         da, dR = pullback(dq)
         if self.plan.penalty != "DURA":
-            value += self._penalise(a, count, da, self.form.blocks)
+            value += self._penalise(a, count, da)
             value += self._penalise_relations(R, r, count, dR)
         if move:
             scale = np.float32(1 / len(answers))
@@ -665,12 +665,13 @@ class _TripleDescent:
         more = self.rng.choice(np.flatnonzero(absent), drawn, replace=False, shuffle=False)
         return np.concatenate([named, more]), np.repeat([1.0, rest / drawn], [len(named), drawn])
 
-    def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any], blocks: int) -> float:
+    def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any]) -> float:
         """Add the gradient of the weighted row penalties in place, and return the total penalty."""
         strength = np.float32(self.plan.strength)
         if self.plan.penalty != "N3":
             gradient += (2 * strength) * weights[:, None] * x
             return float(strength * (weights @ (x**2).sum(axis=1)))
+        blocks = self.form.blocks
         parts = x.reshape(len(x), blocks, -1)
         modulus = np.sqrt((parts**2).sum(axis=1)) if blocks > 1 else np.abs(x)
         gradient += (3 * strength) * weights[:, None] * (modulus[:, None] * parts).reshape(x.shape)
@@ -684,7 +685,7 @@ class _TripleDescent:
         value = 0.0
         for k, (x, gradient) in enumerate(zip(R, dR, strict=True)):
             weights = rows if k == 0 else np.full(len(x), count.sum(), np.float32)
-            value += self._penalise(x.reshape(len(x), -1), weights, gradient.reshape(len(x), -1), self.form.blocks)
+            value += self._penalise(x.reshape(len(x), -1), weights, gradient.reshape(len(x), -1))
         return value
 
     def _move(self, k: int, gradient: NDArray[Any], rows: NDArray[Any]) -> None:

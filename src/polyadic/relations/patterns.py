@@ -59,7 +59,8 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
             continue
         if value:
             name = " ".join(tree.forms[first : last + 1]) if key is None else value.replace("_", " ")
-            runs.append(Mention(name, first, last, _head(tree, first, last)))
+            head = next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
+            runs.append(Mention(name, first, last, head))
         first = last + 1
     return runs
 
@@ -136,11 +137,6 @@ def _value(misc: str, key: str) -> str:
     """Return the value of a key in the MISC column of a CoNLL-U file; empty if absent."""
     pairs = (field.partition("=") for field in misc.split("|"))
     return next((value for name, _, value in pairs if name == key), "")
-
-
-def _head(tree: Tree, first: int, last: int) -> int:
-    """Return the first word of a mention whose syntactic head is outside the mention."""
-    return next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
 
 
 def _path(tree: Tree, start: int, end: int, max_length: int) -> str:

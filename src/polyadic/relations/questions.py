@@ -310,9 +310,14 @@ def descend_questions(
     of one epoch of batches drawn at the start, or of a part of them, scaled up.
     """
     descent = _CellDescent(form, start, rule, ridges)
-    measure = _EpochLoss(descent, sources, steps, rng)
+    batches = list(zip(*(source.epoch(rng, steps) for source in sources), strict=True))
+    cells = sum(len(batch) for asked in batches for batch, _ in asked)
+    kept = max(1, min(steps, int(steps * MEASURED / max(cells, 1))))
+    measured = [question for asked in batches[:kept] for question in asked]
+    del batches
     while True:
-        yield Sweep([table.rows.copy() for table in descent.tables], measure())
+        loss = steps / kept * sum(descent.value(*question) for question in measured)
+        yield Sweep([table.rows.copy() for table in descent.tables], loss)
         for asked in zip(*(source.epoch(rng, steps) for source in sources), strict=True):
             descent.step(list(asked))
 
@@ -389,19 +394,3 @@ class _CellDescent:
         if len(parts.weights):
             kernels.add_cp_pullback(parts.weights[:, None], slopes[parts.owners], weights.T, offsets=[0])
             weights.move(parts.weights)
-
-
-class _EpochLoss:
-    """Training loss estimated on a fixed sample of the batches of one epoch."""
-
-    def __init__(self, descent: _CellDescent, sources: Sequence[Source], steps: int, rng: np.random.Generator) -> None:
-        self.descent = descent
-        batches = list(zip(*(source.epoch(rng, steps) for source in sources), strict=True))
-        cells = sum(len(batch) for asked in batches for batch, _ in asked)
-        kept = max(1, min(steps, int(steps * MEASURED / max(cells, 1))))
-        self.questions = [question for asked in batches[:kept] for question in asked]
-        self.scale = steps / kept
-
-    def __call__(self) -> float:
-        """Return the training loss at the current parameters."""
-        return self.scale * sum(self.descent.value(*question) for question in self.questions)
