@@ -67,10 +67,6 @@ class MatchboxFactorization(DistributionModel):
     trait_std, bias_std, threshold_std : float
         Standard deviations of the priors of the weights of traits, of the weights a and b, and of the thresholds, in
         units of the noise. The prior means of the thresholds are quantiles of the levels of all cells.
-    max_iter : int
-        Maximum number of passes.
-    tol : float
-        Relative change of the log loss at which the fit stops.
 
     Attributes
     ----------

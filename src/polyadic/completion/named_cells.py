@@ -127,7 +127,7 @@ def _places(
         )
     if fields is None:
         third = len(first) > 2
-        return list(range(2 + third)), third and _number(_pointed(first[2], decimal)) is None
+        return list(range(2 + third)), third and number_of(_pointed(first[2], decimal)) is None
     fields = [name.strip() for name in fields]
     if not 2 <= len(fields) <= 3:
         raise InputError(
@@ -138,7 +138,7 @@ def _places(
     names = first
     if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
         places = [int(name) - 1 for name in fields]
-        return places, len(places) > 2 and _number(_pointed(first[places[2]], decimal)) is None
+        return places, len(places) > 2 and number_of(_pointed(first[places[2]], decimal)) is None
     return [_place(path, names, name) for name in fields], True
 
 
@@ -239,9 +239,9 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
         if seen and valued != bool(line.rest):
             raise InputError(f"{where}: values must be given on all lines or on none")
         valued = bool(line.rest)
-        value = _number(line.rest[0]) if valued else 1.0
+        value = number_of(line.rest[0]) if valued else 1.0
         if value is None or not math.isfinite(value):
-            comma = _number(_pointed(line.rest[0], ",")) is not None
+            comma = number_of(_pointed(line.rest[0], ",")) is not None
             hint = "; for numbers such as 3,5 set decimal to ','" if comma else ""
             message = f"{where}: a value must be a finite number; got {line.rest[0]!r:.40}{hint}"
             raise InputError(message, *(["decimal"] if comma and "decimal" not in f"{where}{line.rest[0]}" else []))
@@ -266,7 +266,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
 
 def _time(text: Any, where: str) -> float:
     """Convert a timestamp, given as a number or an ISO 8601 date, to seconds."""
-    if (number := _number(text)) is not None and math.isfinite(number):
+    if (number := number_of(text)) is not None and math.isfinite(number):
         return number
     try:
         when = text if isinstance(text, datetime) else datetime.fromisoformat(str(text))
@@ -280,7 +280,8 @@ def _pointed(text: Any, decimal: Decimal) -> Any:
     return text.replace(",", ".") if decimal == "," and isinstance(text, str) and "." not in text else text
 
 
-def _number(text: Any) -> float | None:
+def number_of(text: Any) -> float | None:
+    """Return the number that a text or another object stands for, or None."""
     try:
         return float(text)
     except (TypeError, ValueError):

@@ -37,6 +37,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import expit, logsumexp, softmax
 
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic
@@ -47,8 +49,6 @@ from polyadic.relations.questions import AbsentCells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from scipy.sparse import csr_array
 
     from polyadic.relations.formulas import Rule
     from polyadic.relations.questions import CellLoss
@@ -172,8 +172,6 @@ def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
 
     ``worlds``, of shape (worlds, atoms), are those in which the formula holds; ``log_odds`` have shape (n, atoms).
     """
-    from scipy.special import expit, logsumexp, softmax
-
     m = np.asarray(log_odds, float)
     scores = -np.logaddexp(0, -m) @ worlds.T - np.logaddexp(0, m) @ ~worlds.T
     return Truth(np.minimum(logsumexp(scores, axis=1), 0), softmax(scores, axis=1) @ worlds - expit(m))
@@ -322,8 +320,6 @@ def chain(
     Known facts are the cells of the schema, with probability 1, or ``facts``. Only facts and premises of at least the
     threshold count. Facts of pairs without a row are not derived.
     """
-    from scipy.sparse import csr_array
-
     check_setting("threshold", threshold, Probability)
     rules = [rule for rule in rules if rule.conclusions]
     check_rules(rules, schema)

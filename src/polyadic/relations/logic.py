@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +21,6 @@ from polyadic.relations.universal import SchemaModel, UniversalSchema, columns_a
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
     from polyadic.relations.questions import Source
 
@@ -175,8 +175,6 @@ class InjectedLogic(SchemaModel):
 
     def _predicted(self, rules: Sequence[Rule]) -> csr_array:
         """Return the predicted probabilities above the threshold, for all predicates that occur in rules."""
-        from scipy.sparse import csr_array
-
         columns = np.unique([self.schema_.column(atom.predicate) for rule in rules for atom in rule.atoms])
         likely = expit(self.model_.column_log_odds(columns))
         rows, at = np.nonzero(likely >= self.threshold)

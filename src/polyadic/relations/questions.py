@@ -31,6 +31,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.core import kernels
 from polyadic.core.entries import blocks
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
     from polyadic.core.forms import Factors
     from polyadic.relations.schema import Schema
@@ -173,8 +173,6 @@ class PairForm:
 
     def terms(self, vectors: Array, weights: Array) -> Terms:
         """Split the tables of vectors and weights into the named parameters."""
-        from scipy.sparse import csr_array
-
         P = self.predicates
         parts = [vectors[first:last] for first, last in pairwise(self.vectors)]
         U, V, T, D1, D2, X, Y, Z = parts

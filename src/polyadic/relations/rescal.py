@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
@@ -166,8 +167,6 @@ def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:
 
 def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
     """Convert triples to a list with one sparse adjacency matrix (subjects by objects) per relation."""
-    from scipy.sparse import csr_array, issparse
-
     if isinstance(X, Entries):
         if X.order != 3 or X.shape[0] != X.shape[2] or X.symmetric:
             raise InputError(f"X must be non-symmetric Entries of shape (n, K, n); got shape {X.shape}")

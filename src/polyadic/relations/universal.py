@@ -20,6 +20,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
     from polyadic.metrics.judged import Judged
     from polyadic.relations.questions import Source, Terms
@@ -533,8 +533,6 @@ class UniversalSchema(SchemaModel):
 
     def _renumbered(self, schema: Schema) -> tuple[Any, NDArray[np.int64]]:
         """Return another schema's known cells and entity ids, mapped to the indices of this model."""
-        from scipy.sparse import csr_array
-
         mine = {name: at for at, name in enumerate(self.schema_.predicates)}
         columns = np.array([mine.get(name, -1) for name in schema.predicates], np.int64)
         if (columns < 0).all():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from polyadic.completion.coupled.coupled_tables import CoupledTables
+from polyadic.completion.named_cells import number_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -179,16 +180,8 @@ def _numbers(name: str, column: str, array: Array) -> NDArray[np.float64]:
     try:
         return array.astype(float)
     except (TypeError, ValueError):
-        bad = next(item for item in array if not _is_number(item))
+        bad = next(item for item in array if number_of(item) is None)
         raise InputError(f"{name}: column {column!r} must contain numbers; got {str(bad)!r}") from None
-
-
-def _is_number(item: object) -> bool:
-    try:
-        float(item)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:

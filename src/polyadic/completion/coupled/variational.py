@@ -22,6 +22,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import digamma, gammaln, xlogy
 
 from polyadic.completion.cells import Prediction
 from polyadic.completion.coupled.coordinate_descent import collective, curves
@@ -309,8 +310,6 @@ def _residual(coupled: CoupledTables, q: Beliefs, t: int, moments: tuple[Array, 
 
 def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Array]], prior: GammaPrior) -> float:
     """Return the evidence lower bound."""
-    from scipy.special import gammaln, xlogy
-
     total = 0.0
     for t, term in enumerate(coupled.terms):
         mean, square = moments[t]
@@ -341,8 +340,6 @@ def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Ar
 
 def _gamma_bound(shape: float, mean: float, prior: GammaPrior, number: float) -> float:
     r"""Return :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` plus the entropy of a precision :math:`\alpha`."""
-    from scipy.special import digamma, gammaln
-
     rate = shape / mean
     log = digamma(shape) - np.log(rate)
     before = prior.shape * np.log(prior.rate) - gammaln(prior.shape) + (prior.shape - 1) * log - prior.rate * mean
