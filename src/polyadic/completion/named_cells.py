@@ -56,11 +56,10 @@ def read_lines(
 ) -> Iterator[Line]:
     """Iterate over the lines of a delimited file, each with a row name, a column name and optionally a value.
 
-    Fields are separated by commas, semicolons or tabs, and quoted as in CSV.
-
-    ``fields`` are headings, or positions from 1, of the row, the column and the value. By default they are the first
-    three, and the first line holds headings if its third field is not a number. ``decimal`` is the decimal mark of the
-    values, and ``time`` the heading or position of a timestamp: a number, or an ISO 8601 date.
+    Fields are separated by commas, semicolons or tabs, and quoted as in CSV. ``fields`` are headings, or positions from
+    1, of the row, the column and the value. By default they are the first three, and the first line holds headings if
+    its third field is not a number. ``decimal`` is the decimal mark of the values, and ``time`` the heading or position
+    of a timestamp: a number, or an ISO 8601 date.
     """
     places: list[int] | None = None
     for number, line in read_fields(path, marks=MARKS):

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "PATH",
-    "TIE",
-    "Graph",
-    "RuleIndex",
-    "RuleScorer",
-    "graph_of",
-    "joining_paths",
-    "path_counts",
-    "property_counts",
-]
-
 KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
 """Buffer sizes: listed paths, written property rules, and properties counted together."""
 
@@ -160,9 +148,8 @@ def property_counts(
     """Yield batches of frequent property pairs and their counts, with the fraction of work completed so far."""
     last, first = len(graph.bounds) - 1, 0
     count = np.zeros(len(graph.relation), np.int64)
-    size = CHUNK
-    bodies, places = np.empty(size, np.int32), np.empty(size, np.int32)
-    rights = np.empty(size, np.int64)
+    bodies, places = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
+    rights = np.empty(CHUNK, np.int64)
     while first < last:
         reached, number = _property_counts(
             graph, first, min(first + SHARE, last), support, confidence, smoothing, count, bodies, places, rights

@@ -43,10 +43,7 @@ class FactorEntries(NamedTuple):
 
 
 class CoupledTables:
-    """Collection of tables in CP form that share factor matrices, with optional biases for each table.
-
-    With ``fixed``, leading rows of each factor stay fixed, with intercepts and noise, and solvers update only others.
-    """
+    """Tables in CP form with shared factors and biases; leading ``fixed`` rows, intercepts and noise then stay."""
 
     def __init__(
         self,
