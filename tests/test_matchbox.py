@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 from scipy.stats import norm, truncnorm
 
 from helpers import refuses
 from polyadic import TableCompletion
-from polyadic.completion.kernels import truncated
+from polyadic.completion.kernels import Features, Messages, propagate, truncated
 from polyadic.completion.matchbox import MatchboxFactorization
 
 
@@ -20,6 +20,16 @@ def test_moments_of_truncated_normal_variables(t):
     if t > -8:  # scipy's variance of far tails is not accurate
         assert 1 - w == pytest.approx(variance, rel=1e-5)
     assert 0 < w < 1
+
+
+def test_probability_of_a_single_cell():
+    """Before its messages it is that of a normal latent value and a normal threshold."""
+    own, cell = Features(np.array([0, 1]), np.array([0]), np.ones(1)), np.zeros(1, np.int64)
+    U, V, B = np.array([[[4.0]], [[2.0]]]), np.array([[[4.0]], [[2.0]]]), np.array([[[2.0]], [[1.0]]])
+    messages = Messages(*np.zeros((2, 2, 1, 1)), np.zeros((1, 2), np.int64), np.zeros((2, 1, 1)))
+    found = propagate(cell, (cell, cell, cell + 1, cell), own, own, (U, V, B), messages)
+    assert found == pytest.approx(log_ndtr((0.5 + 0.5 - 0.5) / np.sqrt(0.25 + 0.25 + 1 + 0.5)))
+    np.testing.assert_allclose(B - messages.thresholds, [[[2.0]], [[1.0]]])
 
 
 def test_ordinal_regression_against_quadrature():

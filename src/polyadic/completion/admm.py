@@ -50,10 +50,7 @@ MAX_INNER_STEPS, REL_TOL = 100, 1e-12
 
 
 def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
-    """Solve a trace norm problem by ADMM, yielding the factors U, s and V after each sweep.
-
-    The factors are those of :func:`~polyadic.core.solvers.trace_norm.proximal_gradient`.
-    """
+    """Solve a trace norm problem by ADMM, yielding U, s and V after each sweep, as ``proximal_gradient`` does."""
     pattern = problem.pattern
     norm = NormTerm(np.arange(pattern.shape[0] * pattern.shape[1]).reshape(pattern.shape), problem.penalty)
     known = norm.cells[pattern.rows, pattern.columns]
@@ -136,10 +133,7 @@ def _scatter(norms: Sequence[NormTerm], matrices: Sequence[Array]) -> Array:
 
 
 def _nearest(smooth: CellLosses, v: Array, rho: Any) -> Array:
-    r"""Evaluate the proximal operator of the loss for each cell, :math:`\arg\min_m f(m) + \tfrac\rho2 \|m - v\|^2`.
-
-    ``rho`` may differ between cells.
-    """
+    r"""Return :math:`\arg\min_m f(m) + \tfrac\rho2 \|m - v\|^2`; ``rho`` may differ between cells."""
     m = v
     curvature = smooth.loss.curvature * (1.0 if smooth.weights is None else smooth.weights)
     for _ in range(MAX_INNER_STEPS):

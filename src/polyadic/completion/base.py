@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import ObservedEntries
+    from polyadic.completion.cells import ObservedEntries, Prediction
     from polyadic.core.selection import SearchSpace
 
 SWEEPS = 1
@@ -82,14 +82,32 @@ class CompletionModel(Model, ABC):
         return self._predict(*pairs(rows, columns, self._shape))
 
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:  # noqa: ARG002 # no cell may be observed
-        """Convert a matrix to the observed cells that the model learns from.
-
-        With ``empty``, models that support it accept a matrix without observed cells.
-        """
+        """Convert a matrix to the cells that the model learns from; with ``empty``, none need be observed."""
         return cells_of(X)
 
     @abstractmethod
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
+
+
+class DistributionModel(CompletionModel):
+    """Base class for models with predictive distributions, which a subclass defines by ``_distribution``."""
+
+    def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
+        """Return the predictive mean and standard deviation of each cell, as a :class:`~.cells.Prediction`.
+
+        Parameters
+        ----------
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+        """
+        check_is_fitted(self)
+        return self._distribution(*pairs(rows, columns, self._shape))
+
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+        return self._distribution(i, j).mean
+
+    @abstractmethod
+    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction: ...
 
 
 class SearchedModel(CompletionModel):

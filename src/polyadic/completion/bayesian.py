@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import CompletionModel, check_grown, grown
-from polyadic.completion.cells import Prediction, cells_of, compared, pairs
+from polyadic.completion.base import DistributionModel, check_grown, grown
+from polyadic.completion.cells import Prediction, cells_of, compared
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, draw_prior
 from polyadic.core.entries import Entries
@@ -21,12 +21,12 @@ from polyadic.core.model import Count, Natural, Seed, Threads, learned
 from polyadic.core.objective import Term
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.completion.cells import ObservedEntries
 
 
-class BayesianMatrixFactorization(CompletionModel):
+class BayesianMatrixFactorization(DistributionModel):
     """Bayesian matrix factorization by Gibbs sampling.
 
     The sampler is :mod:`polyadic.completion.coupled.gibbs`. Observed cells are standardized internally. Predictions are
@@ -200,19 +200,7 @@ class BayesianMatrixFactorization(CompletionModel):
     def _shape(self) -> tuple[int, int]:
         return self.known_.shape
 
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self.predict_distribution(i, j).mean
-
-    def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Return the predictive mean and standard deviation of each cell, as a :class:`~.cells.Prediction`.
-
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
-        """
-        check_is_fitted(self)
-        i, j = pairs(rows, columns, self.known_.shape)
+    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction:
         average = Average()
         for draw in self.memory_.draws:
             stack, offsets = draw.state

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import CompletionModel
-from polyadic.completion.cells import Prediction, cells_of, pairs
+from polyadic.completion.base import DistributionModel
+from polyadic.completion.cells import Prediction, cells_of
 from polyadic.completion.coupled.gibbs import Average
 from polyadic.completion.generalized_pca import FAMILIES
 from polyadic.core.entries import Entries
@@ -23,7 +22,7 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.nuts import nuts
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.completion.cells import ObservedEntries
 
@@ -33,7 +32,7 @@ INTERCEPT = 5.0
 """Standard deviation of the prior of the intercept."""
 
 
-class BayesianGeneralizedPCA(CompletionModel):
+class BayesianGeneralizedPCA(DistributionModel):
     r"""Bayesian matrix factorization for exponential families by Hamiltonian Monte Carlo.
 
     .. math:: x_{ij} \sim p(x \mid m_{ij}), \qquad
@@ -43,7 +42,8 @@ class BayesianGeneralizedPCA(CompletionModel):
     The values are normal with mean m and standard deviation :math:`\sigma` (normal), 1 with probability
     :math:`1 / (1 + e^{-m})` (bernoulli), or counts with mean :math:`e^m` (poisson). All unknowns are sampled together
     by :func:`~polyadic.core.solvers.nuts.nuts`. The model is that of Mohamed, Heller and Ghahramani with normal instead
-    of conjugate priors of the column factors, and with biases. Normal values are standardized internally.
+    of conjugate priors of the column factors, and with biases. Normal values are standardized internally. Predictive
+    deviations of other values are those of m.
 
     For normal values, :class:`~polyadic.completion.bayesian.BayesianMatrixFactorization` is faster.
 
@@ -127,56 +127,31 @@ class BayesianGeneralizedPCA(CompletionModel):
             for at in tracked(range(-self.burn_in, self.draws), "sampling", total=self.burn_in + self.draws):
                 transition = next(chain)
                 if at >= 0:
-                    made.append(transition)
-                    if at in places:
-                        stored.append(posterior.unpacked(transition.position))
-                    made[-1] = transition._replace(position=transition.position[:0])
+                    made.append((transition.log_density, transition.n_steps, transition.diverged))
+                if at in places:
+                    stored.append(posterior.unpacked(transition.position))
         except KeyboardInterrupt:
             if not stored:
                 raise
             self.interrupted_ = True
-        self.row_factors_, self.column_factors_ = (
-            np.array([getattr(sample, side) for sample in stored], np.float32) for side in ("E", "F")
-        )
-        self.noise_ = np.array([sample.noise * spread if normal else 0.0 for sample in stored])
-        self.log_density_ = np.array([transition.log_density for transition in made])
-        self.n_steps_ = np.array([transition.n_steps for transition in made])
-        self.n_diverged_ = sum(transition.diverged for transition in made)
+        E, F, noise = zip(*stored, strict=True)
+        self.row_factors_, self.column_factors_ = np.array(E, np.float32), np.array(F, np.float32)
+        self.noise_ = np.array(noise) * spread if normal else np.zeros(len(noise))
+        self.log_density_, self.n_steps_, diverged = map(np.array, zip(*made, strict=True))
+        self.n_diverged_ = int(diverged.sum())
         return self
 
     @property
     def _shape(self) -> tuple[int, int]:
         return self.row_factors_.shape[1], self.column_factors_.shape[1]
 
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
-        return self.predict_distribution(i, j).mean
-
-    def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Return the predictive mean and standard deviation of each cell, as a :class:`~.cells.Prediction`.
-
-        For bernoulli and poisson values, the deviation is that of m.
-
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
-        """
-        check_is_fitted(self)
-        i, j = pairs(rows, columns, self._shape)
+    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction:
         means, products = Average(), Average()
         for E, F in zip(self.row_factors_, self.column_factors_, strict=True):
             m = self.mean_ + self.scale_ * np.einsum("nr,nr->n", E[i], F[j], dtype=float)
             products.add(m)
             means.add(FAMILIES[self.family].mean(m))
         return Prediction(means.mean, np.sqrt(products.variance + np.mean(self.noise_**2)))
-
-
-class Sample(NamedTuple):
-    """Factors E and F, whose products are m, and the noise."""
-
-    E: Array
-    F: Array
-    noise: float
 
 
 class Posterior:
@@ -201,12 +176,12 @@ class Posterior:
         U, V, *rest = np.split(q, self._ends[:-1])
         return [U.reshape(-1, self._rank), V.reshape(-1, self._rank), *rest]
 
-    def unpacked(self, q: Array) -> Sample:
-        """Return the factors whose products are m, and the noise."""
+    def unpacked(self, q: Array) -> tuple[Array, Array, float]:
+        """Return the factors E and F, whose products are m, and the noise."""
         U, V, a, b, logs, (c,) = self._parts(q)
         s, R = np.exp(logs), self._rank
         E = np.column_stack([U * s[:R], s[R] * a + c, np.ones(len(U))])
-        return Sample(E, np.column_stack([V, np.ones(len(V)), s[R + 1] * b]), float(s[-1]) if self._normal else 1.0)
+        return E, np.column_stack([V, np.ones(len(V)), s[R + 1] * b]), float(s[-1]) if self._normal else 1.0
 
     def __call__(self, q: Array) -> tuple[float, Array]:
         """Return the log density, up to a constant, and its gradient."""

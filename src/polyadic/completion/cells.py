@@ -67,20 +67,23 @@ class ObservedEntries:
 
 
 def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Convert a sparse matrix, an array with NaN for unknown cells, or Entries to observed cells.
-
-    Explicit zeros of a sparse matrix are observed.
-    """
+    """Convert a sparse matrix (explicit zeros are observed), an array with NaN, or Entries to observed cells."""
     if isinstance(X, ObservedEntries):
         return X
-    if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
-        dense = np.asarray(X)
-        if dense.dtype.kind not in "fiub" or dense.ndim != 2:
-            raise InputError(f"X must be a numeric matrix; got dtype {dense.dtype} and shape {dense.shape}")
-        rows, columns = np.nonzero(~np.isnan(dense.astype(float)))
-        values, shape = dense[rows, columns].astype(float), dense.shape
+    if isinstance(X, Entries):
+        if X.order != 2 or X.symmetric:
+            raise InputError("X must have order 2 and must not be marked as symmetric")
+        (rows, columns), values = X.indices.T, X.values
+    elif hasattr(X, "tocoo"):
+        X = X.tocoo()
+        rows, columns, values = X.row, X.col, X.data
     else:
-        rows, columns, values, shape = _listed(X)
+        X = np.asarray(X)
+        if X.dtype.kind not in "fiub" or X.ndim != 2:
+            raise InputError(f"X must be a numeric matrix; got dtype {X.dtype} and shape {X.shape}")
+        rows, columns = np.nonzero(~np.isnan(X.astype(float)))
+        values = X[rows, columns]
+    values, shape = values.astype(float), X.shape
     if len(shape) != 2 or not (empty or len(values)):
         raise InputError(
             f"X must be a matrix with at least one observed cell; got shape {shape} with {len(values):,} observed cells"
@@ -106,15 +109,6 @@ def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
     if not (empty or cells.values.any()):
         raise InputError("X must contain at least one value above 0")
     return cells.at(cells.values > 0)
-
-
-def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
-    if isinstance(X, Entries):
-        if X.order != 2 or X.symmetric:
-            raise InputError("X must have order 2 and must not be marked as symmetric")
-        return X.indices[:, 0], X.indices[:, 1], X.values.astype(float), X.shape
-    listed = X.tocoo()
-    return listed.row, listed.col, listed.data.astype(float), listed.shape
 
 
 def split_cells(

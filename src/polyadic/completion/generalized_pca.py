@@ -167,10 +167,7 @@ class GeneralizedPCA(Transformer):
 
 
 class _Means:
-    """Objective of generalized PCA as a function of row factors, column factors and intercepts.
-
-    The last of these arguments may be fixed.
-    """
+    """Objective of generalized PCA as a function of row factors, column factors and intercepts, or of the first."""
 
     def __init__(self, x: NDArray[np.float64], loss: Loss, ridge: float, fixed: Factors) -> None:
         self.known = ~np.isnan(x)

@@ -42,42 +42,9 @@ class Messages(NamedTuple):
     thresholds: Array  # shape (2, cells, levels - 1)
 
 
-def truncated(t: float) -> tuple[float, float]:
-    r"""Return by how much a lower bound changes the moments of a normal variable.
-
-    The moments of :math:`x \sim N(t, 1)` given :math:`x > 0` are :math:`t + v` and :math:`1 - w`.
-    """
-    v, w = _truncated(float(t))
-    return v, w
-
-
-def propagate(
-    order: Indices,
-    cells: tuple[Indices, Indices, Indices, Indices],
-    features: tuple[Features, Features],
-    beliefs: tuple[Array, Array, Array],
-    messages: Messages,
-) -> float:
-    """Pass the messages of each cell once, in the given order, and return the sum of logarithms of its probability.
-
-    ``cells`` are the row, the column, the level and the group of thresholds of each cell. The ``beliefs`` are the
-    precisions, and precisions times means, of the weights of row features and column features, shape (2, features,
-    rank + 1), and of the thresholds, shape (2, groups, levels - 1). Beliefs and messages are updated in place. The
-    probability of a cell is that before its own message.
-    """
-    return float(_propagate(order, cells, *features, beliefs, messages))
-
-
 @njit(cache=True)
-def _log_distribution(t):
-    """Return the logarithm of the normal distribution function."""
-    if t > TAIL:
-        return math.log(0.5 * math.erfc(-t / math.sqrt(2.0)))
-    return -0.5 * t * t - 0.5 * math.log(2 * math.pi) - math.log(_truncated(t)[0])
-
-
-@njit(cache=True)
-def _truncated(t):
+def truncated(t):
+    r"""Return v and w: the mean of :math:`x \sim N(t, 1)` given :math:`x > 0` is :math:`t + v`, its variance 1 - w."""
     if t > TAIL:
         v = math.exp(-0.5 * t * t) / math.sqrt(0.5 * math.pi) / math.erfc(-t / math.sqrt(2.0))
     else:
@@ -117,10 +84,7 @@ def _with(belief, message, features, at, start, mean, variance, to):
 
 @njit(cache=True)
 def _ordinal(level, m, v, thresholds, message, sites):
-    """Compute messages of a level to its latent value and the thresholds.
-
-    Returns the precision and linear term of the latent value, and the logarithm of the probability of the level.
-    """
+    """Set messages to thresholds; return precision and linear term of that to the value, and the log probability."""
     sites[:] = 0.0
     precision, linear, total = 1.0 / v, m / v, 0.0
     for loop in range(LOOPS):
@@ -131,9 +95,11 @@ def _ordinal(level, m, v, thresholds, message, sites):
             centre, width = thresholds[1, i] / thresholds[0, i], 1.0 / thresholds[0, i]
             deviation = math.sqrt(variance + width)
             t = side * (mean - centre) / deviation
-            a, w = _truncated(t)
-            if loop == 0:
-                total += _log_distribution(t)
+            a, w = truncated(t)
+            if loop == 0 and t > TAIL:
+                total += math.log(0.5 * math.erfc(-t / math.sqrt(2.0)))
+            elif loop == 0:
+                total += -0.5 * t * t - 0.5 * math.log(2 * math.pi) - math.log(a)
             a, c = side * a / deviation, w / (deviation * deviation)
             rest = 1.0 - variance * c
             precision += c / rest - sites[0, i]
@@ -146,7 +112,14 @@ def _ordinal(level, m, v, thresholds, message, sites):
 
 
 @njit(cache=True)
-def _propagate(order, cells, x, y, beliefs, messages):
+def propagate(order, cells, x, y, beliefs, messages):
+    """Pass the messages of each cell once, in the given order, and return the sum of logarithms of its probability.
+
+    ``cells`` are the row, the column, the level and the group of thresholds of each cell. The ``beliefs`` are the
+    precisions, and precisions times means, of the weights of row features (x) and column features (y), shape (2,
+    features, rank + 1), and of the thresholds, shape (2, groups, levels - 1). Beliefs and messages are updated in
+    place. The probability of a cell is that before its own message.
+    """
     U, V, B = beliefs
     rows, columns, levels, groups = cells
     R, H = U.shape[2] - 1, B.shape[2]

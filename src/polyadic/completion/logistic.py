@@ -159,10 +159,7 @@ class LogisticFactorization(Recommender):
 
 
 def labelled(X: Any) -> ObservedEntries:
-    """Return the observed cells of a binary matrix, or raise InputError for invalid labels.
-
-    All labels must be 0 or 1, and at least one must be 1.
-    """
+    """Return the cells of a binary matrix; raise InputError unless all are 0 or 1 and at least one is 1."""
     cells = cells_of(X)
     if len(other := cells.values[(cells.values != 0) & (cells.values != 1)]):
         raise InputError(f"labels must be 0 or 1; got {other[0]:g} ({len(other):,} invalid)")

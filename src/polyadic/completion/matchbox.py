@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, eye_array, hstack
 from scipy.special import log_ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import CompletionModel
+from polyadic.completion.base import DistributionModel
 from polyadic.completion.cells import Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
 from polyadic.core.errors import InputError
@@ -35,7 +35,7 @@ BLOCK = 1 << 14
 """Number of cells predicted at a time."""
 
 
-class MatchboxFactorization(CompletionModel):
+class MatchboxFactorization(DistributionModel):
     r"""Bayesian factorization of ordinal values, such as ratings, by expectation propagation (Matchbox).
 
     Feature vectors x of a row and y of a column are mapped to traits s and t. A latent value is compared with
@@ -67,10 +67,6 @@ class MatchboxFactorization(CompletionModel):
     trait_std, bias_std, threshold_std : float
         Standard deviations of the priors of the weights of traits, of the weights a and b, and of the thresholds, in
         units of the noise. The prior means of the thresholds are quantiles of the levels of all cells.
-    max_iter : int
-        Maximum number of passes.
-    tol : float
-        Relative change of the log loss at which the fit stops.
 
     Attributes
     ----------
@@ -131,13 +127,8 @@ class MatchboxFactorization(CompletionModel):
         del y
         self.check()
         cells = self._read(X)
-        features = [
-            _features(name, given, size)
-            for name, given, size in zip(
-                ("row_features", "column_features"), (row_features, column_features), cells.shape, strict=True
-            )
-        ]
-        return self._fit(cells, features)
+        x = _features("row_features", row_features, cells.shape[0])
+        return self._fit(cells, [x, _features("column_features", column_features, cells.shape[1])])
 
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         cells = cells_of(X, empty=empty)
@@ -184,7 +175,7 @@ class MatchboxFactorization(CompletionModel):
         V[1, :, :R] += start
         yield Sweep([belief.copy() for belief in beliefs], len(level) * np.log(L))
         while True:
-            total = propagate(rng.permutation(len(level)), known, (x, y), (U, V, B), messages)
+            total = propagate(rng.permutation(len(level)), known, x, y, (U, V, B), messages)
             V[1, :, :R] -= start
             start = np.zeros_like(start)
             yield Sweep([belief.copy() for belief in beliefs], -total)
@@ -199,18 +190,8 @@ class MatchboxFactorization(CompletionModel):
         (s, a), (t, b) = (np.split(part[0], [self.rank], axis=1) for part in (self.row_traits_, self.column_traits_))
         return np.hstack([s, a, np.ones_like(a)]), np.hstack([t, np.ones_like(b), b])
 
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
-        return self.predict_distribution(i, j).mean
-
-    def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Return the mean and standard deviation of the predicted levels of each cell.
-
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
-        """
-        p = self.predict_levels(rows, columns)
+    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction:
+        p = self.predict_levels(i, j)
         mean = p @ self.levels_
         return Prediction(mean, np.sqrt(np.maximum(p @ self.levels_**2 - mean**2, 0)))
 

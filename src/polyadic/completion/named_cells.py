@@ -56,11 +56,10 @@ def read_lines(
 ) -> Iterator[Line]:
     """Iterate over the lines of a delimited file, each with a row name, a column name and optionally a value.
 
-    Fields are separated by commas, semicolons or tabs, and quoted as in CSV.
-
-    ``fields`` are headings, or positions from 1, of the row, the column and the value. By default they are the first
-    three, and the first line holds headings if its third field is not a number. ``decimal`` is the decimal mark of the
-    values, and ``time`` the heading or position of a timestamp: a number, or an ISO 8601 date.
+    Fields are separated by commas, semicolons or tabs, and quoted as in CSV. ``fields`` are headings, or positions from
+    1, of the row, the column and the value. By default they are the first three, and the first line holds headings if
+    its third field is not a number. ``decimal`` is the decimal mark of the values, and ``time`` the heading or position
+    of a timestamp: a number, or an ISO 8601 date.
     """
     places: list[int] | None = None
     for number, line in read_fields(path, marks=MARKS):
@@ -84,10 +83,7 @@ def read_pairs(
     fields: Sequence[str] | None = None,
     known_only: bool = True,
 ) -> list[Line]:
-    """Read the pairs of row and column names to predict from a file.
-
-    By default all names must be known, and a first line without known names is a header.
-    """
+    """Read the pairs of row and column names to predict; a first line without known names is a header."""
     known = {"row": {*rows}, "column": {*columns}}
     lines = list(read_lines(path, fields=fields))
     every = list(read_lines(path, fields=["1", "2"])) if fields is None else []
@@ -130,7 +126,7 @@ def _places(
         )
     if fields is None:
         third = len(first) > 2
-        return list(range(2 + third)), third and _number(_pointed(first[2], decimal)) is None
+        return list(range(2 + third)), third and number_of(_pointed(first[2], decimal)) is None
     fields = [name.strip() for name in fields]
     if not 2 <= len(fields) <= 3:
         raise InputError(
@@ -141,7 +137,7 @@ def _places(
     names = first
     if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
         places = [int(name) - 1 for name in fields]
-        return places, len(places) > 2 and _number(_pointed(first[places[2]], decimal)) is None
+        return places, len(places) > 2 and number_of(_pointed(first[places[2]], decimal)) is None
     return [_place(path, names, name) for name in fields], True
 
 
@@ -161,10 +157,7 @@ def read_cells(
     decimal: Decimal = ".",
     time: str | None = None,
 ) -> NamedCells:
-    """Read the known cells of a table from a delimited file (:func:`read_lines`).
-
-    Values are 1 if lines have two fields, and equal lines count once.
-    """
+    """Read the known cells of a file (:func:`read_lines`); without values they are 1, and equal lines count once."""
     table = _collected(read_lines(path, fields=fields, decimal=decimal, time=time), str(path))
     alone = all((side == 0).sum() == 1 for side in (table.cells.rows, table.cells.columns))
     if fields is None and not table.valued and alone and len(table.cells.values) > 1:
@@ -215,10 +208,7 @@ def _rows(table: Any) -> Iterable[Sequence[Any]]:
 
 
 def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> NamedCells:
-    """Merge new cells into existing cells, appending new rows and columns.
-
-    Later values replace earlier ones or, with ``sums``, are added.
-    """
+    """Merge new cells, rows and columns into old ones; new values replace old ones or are added (``sums``)."""
     if before.valued != more.valued:
         raise InputError(f"new lines must {'' if before.valued else 'not '}have values, like the existing lines")
     names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]
@@ -248,9 +238,9 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
         if seen and valued != bool(line.rest):
             raise InputError(f"{where}: values must be given on all lines or on none")
         valued = bool(line.rest)
-        value = _number(line.rest[0]) if valued else 1.0
+        value = number_of(line.rest[0]) if valued else 1.0
         if value is None or not math.isfinite(value):
-            comma = _number(_pointed(line.rest[0], ",")) is not None
+            comma = number_of(_pointed(line.rest[0], ",")) is not None
             hint = "; for numbers such as 3,5 set decimal to ','" if comma else ""
             message = f"{where}: a value must be a finite number; got {line.rest[0]!r:.40}{hint}"
             raise InputError(message, *(["decimal"] if comma and "decimal" not in f"{where}{line.rest[0]}" else []))
@@ -275,7 +265,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
 
 def _time(text: Any, where: str) -> float:
     """Convert a timestamp, given as a number or an ISO 8601 date, to seconds."""
-    if (number := _number(text)) is not None and math.isfinite(number):
+    if (number := number_of(text)) is not None and math.isfinite(number):
         return number
     try:
         when = text if isinstance(text, datetime) else datetime.fromisoformat(str(text))
@@ -289,7 +279,8 @@ def _pointed(text: Any, decimal: Decimal) -> Any:
     return text.replace(",", ".") if decimal == "," and isinstance(text, str) and "." not in text else text
 
 
-def _number(text: Any) -> float | None:
+def number_of(text: Any) -> float | None:
+    """Return the number that a text or another object stands for, or None."""
     try:
         return float(text)
     except (TypeError, ValueError):

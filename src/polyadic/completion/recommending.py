@@ -82,11 +82,12 @@ class Recommender(SearchedModel):
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_
         i, _ = pairs(rows, np.zeros_like(rows), (len(U), len(V)))
-        known = None if without is None else cells_of(without, empty=True)
-        if known is not None and known.shape != (len(U), len(V)):
+        if without is None:
+            return best_columns(U[i], V, n)
+        known = cells_of(without, empty=True)
+        if known.shape != (len(U), len(V)):
             raise InputError(f"the argument without must have shape {len(U), len(V)}; got {known.shape}", "without")
-        known = None if known is None else known.at(known.values > 0)
-        return best_columns(U[i], V, n, without=None if known is None else known.take(i))
+        return best_columns(U[i], V, n, without=known.at(known.values > 0).take(i))
 
 
 def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
@@ -114,10 +115,7 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
 
 
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
-    r"""Return the ``n`` columns with the highest scores for each row, excluding the cells of ``without``.
-
-    The score of a column is :math:`u_i \cdot v_j`.
-    """
+    r"""Return the ``n`` columns with the highest scores :math:`u_i \cdot v_j` of each row, except ``without``."""
     check_int("n", n, low=1)
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.completion.admm import check_size, robust_pca
 from polyadic.completion.cells import cells_of
@@ -75,8 +76,6 @@ class RobustPCA(Model):
             If all observed cells are zero, the matrix is too large, or a parameter is out of range.
         """
         del y
-        from scipy.sparse import csr_array
-
         self.check()
         cells = cells_of(X)
         check_size(cells.shape)

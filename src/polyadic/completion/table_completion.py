@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.completion.base import DistributionModel
 from polyadic.completion.bayesian import BayesianMatrixFactorization
 from polyadic.completion.cells import ObservedEntries, Prediction, compared, rmse, split_cells
 from polyadic.completion.components import RotatedComponents, TableComponent, rotated_components
@@ -46,8 +47,6 @@ METHODS = {
     "trace-norm": Method(TraceNormCompletion, fixed={"offsets": "biases"}, renamed={"ridge": "penalty"}),
 }
 """The estimator of each method."""
-BAYESIAN = BayesianMatrixFactorization, MatchboxFactorization
-"""Estimators with predictive standard deviations, whose settings are not selected."""
 MIN_CELLS = 100
 """Minimum number of cells for the selection of settings on held-out ones."""
 TOP_K = 20
@@ -277,7 +276,7 @@ class TableCompletion(Model):
         i, j = self._cells(rows, columns)
         known = (i >= 0) & (j >= 0)
         mean, std = np.empty(len(i)), np.full(len(i), np.nan)
-        if isinstance(self.model_, BAYESIAN):
+        if isinstance(self.model_, DistributionModel):
             mean[known], std[known] = self.model_.predict_distribution(i[known], j[known])
         else:
             mean[known] = self.model_.predict(i[known], j[known])
@@ -555,7 +554,7 @@ class TableCompletion(Model):
     def _fitted(self, known: ObservedEntries) -> Any:
         """Fit the estimator of the method, selecting unset settings on held-out cells."""
         model = self._new()
-        if not self.choose or isinstance(model, BAYESIAN) or len(known.values) < MIN_CELLS:
+        if not self.choose or isinstance(model, DistributionModel) or len(known.values) < MIN_CELLS:
             return model.fit(known)
         if self.method == "trace-norm":
             if self.ridge is None:
@@ -578,7 +577,7 @@ class TableCompletion(Model):
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
         self.held_out_ = {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
         std: Any = 1.0
-        if isinstance(model, BAYESIAN):
+        if isinstance(model, DistributionModel):
             std = model.predict_distribution(test.rows, test.columns).std
         self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
 

@@ -414,10 +414,7 @@ class PenaltyChoice(NamedTuple):
 
 
 def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float]) -> Iterator[TraceNormCompletion]:
-    """Yield models fitted with decreasing penalties, each warm-started from the previous fit.
-
-    Ctrl-C ends the path with the interrupted fit.
-    """
+    """Yield fits of decreasing penalties, each started from the previous; an interrupted fit is the last."""
     if model.method == "frank-wolfe":
         raise InputError("method frank-wolfe has a radius instead of penalties; use another method")
     if list(penalties) != sorted(penalties, reverse=True):

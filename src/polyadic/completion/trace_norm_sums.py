@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.sparse import coo_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -291,10 +292,8 @@ class ConvexCCA(Transformer):
         sizes = [len(mean) for mean in self.means_]
         if [np.shape(view)[1:] for view in X] != [(size,) for size in sizes]:
             raise InputError(f"X must contain matrices with {', '.join(map(str, sizes))} columns")
-        parts = [np.zeros((sum(sizes), part.rank)) for part in self.own_]
-        for V, part, place in zip(parts, self.own_, self._places, strict=True):
-            V[place] = part.V * np.sqrt(part.s)
-        V = np.hstack([self.shared_.V * np.sqrt(self.shared_.s), *parts])
+        own = block_diag(*(part.V * np.sqrt(part.s) for part in self.own_))
+        V = np.hstack([self.shared_.V * np.sqrt(self.shared_.s), own])
         cells = cells_of(np.hstack([np.asarray(view, float) for view in X]) - np.hstack(self.means_), empty=True)
         ridge = np.where(np.arange(V.shape[1]) < self.rank_, self.penalty, self._own_penalty)
         entries = RowEntries(cells.starts, cells.columns, np.ones(len(cells.values)), cells.values)

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import expit
 
 from polyadic.core.errors import InputError
@@ -153,8 +153,6 @@ class _TupleObjective:
 
 
 def _with_constant(features: Any, constant: float) -> csr_array:
-    from scipy.sparse import hstack
-
     if np.ndim(features) != 2 and not (issparse(features) and features.ndim == 2):
         raise InputError(
             "features must be a list of two-dimensional arrays, one for each position of a tuple; got an array of shape"

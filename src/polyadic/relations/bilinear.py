@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
+
 Pullback = Callable[["NDArray[Any]"], tuple["NDArray[Any]", "list[NDArray[Any]]"]]
 """Map from gradients of queries to gradients of the vectors, shape (n, width), and of the relation parameters R."""
 
@@ -59,13 +61,8 @@ class Bilinear(ABC):
         """Return the shapes of the relation parameters; the first array has one row per relation."""
 
     @abstractmethod
-    def query(
-        self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
-    ) -> tuple[NDArray[Any], Pullback]:
-        """Return the query vector of each entity-relation pair, shape (n, width), and a function for backpropagation.
-
-        Backwards, ``a`` are object vectors, and queries are multiplied by subject vectors.
-        """
+    def query(self, a: Array, r: Array, R: list[Array], *, backwards: bool = False) -> tuple[Array, Pullback]:
+        """Return the queries, shape (n, width), and their pullback; backwards, ``a`` are vectors of objects."""
 
 
 class Diagonal(Bilinear):
@@ -75,18 +72,11 @@ class Diagonal(Bilinear):
         """Return the shape of the relation vectors."""
         return [(relations, rank)]
 
-    def query(
-        self,
-        a: NDArray[Any],
-        r: NDArray[Any],
-        R: list[NDArray[Any]],
-        *,
-        backwards: bool = False,  # noqa: ARG002 it is the same
-    ) -> tuple[NDArray[Any], Pullback]:
+    def query(self, a: Array, r: Array, R: list[Array], *, backwards: bool = False) -> tuple[Array, Pullback]:  # noqa: ARG002 # it is the same
         """Return the query vector of each entity-relation pair, and a function for backpropagation."""
         w = R[0][r]
 
-        def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+        def pullback(dq: Array) -> tuple[Array, list[Array]]:
             return dq * w, [summed_rows(r, dq * a, len(R[0]))]
 
         return a * w, pullback
@@ -105,13 +95,11 @@ class Complex(Bilinear):
         """Return the shape of the relation vectors, with real and imaginary parts."""
         return [(relations, 2 * rank)]
 
-    def query(
-        self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
-    ) -> tuple[NDArray[Any], Pullback]:
+    def query(self, a: Array, r: Array, R: list[Array], *, backwards: bool = False) -> tuple[Array, Pullback]:
         """Return the query vector of each entity-relation pair, and a function for backpropagation."""
         w = _conjugate(R[0][r]) if backwards else R[0][r]
 
-        def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+        def pullback(dq: Array) -> tuple[Array, list[Array]]:
             dw = _times(_conjugate(a), dq)
             return _times(dq, _conjugate(w)), [summed_rows(r, _conjugate(dw) if backwards else dw, len(R[0]))]
 
@@ -125,14 +113,12 @@ class Slices(Bilinear):
         """Return the shape of the relation matrices."""
         return [(relations, rank, rank)]
 
-    def query(
-        self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
-    ) -> tuple[NDArray[Any], Pullback]:
+    def query(self, a: Array, r: Array, R: list[Array], *, backwards: bool = False) -> tuple[Array, Pullback]:
         """Return the query vector of each entity-relation pair, and a function for backpropagation."""
         kinds, groups = _grouped(r)
         q, pullback = _multiply(a, groups, R[0][kinds], backwards=backwards)
 
-        def whole(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+        def whole(dq: Array) -> tuple[Array, list[Array]]:
             da, dM = pullback(dq)
             gradient = np.zeros_like(R[0])
             gradient[kinds] = dM
@@ -148,15 +134,13 @@ class TuckerCore(Bilinear):
         """Return the shapes of the relation vectors and of the core tensor."""
         return [(relations, relation_rank), (relation_rank, rank, rank)]
 
-    def query(
-        self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
-    ) -> tuple[NDArray[Any], Pullback]:
+    def query(self, a: Array, r: Array, R: list[Array], *, backwards: bool = False) -> tuple[Array, Pullback]:
         """Return the query vector of each entity-relation pair, and a function for backpropagation."""
         kinds, groups = _grouped(r)
         w, C = R[0][kinds], R[1].reshape(len(R[1]), -1)
         q, pullback = _multiply(a, groups, (w @ C).reshape(-1, *R[1].shape[1:]), backwards=backwards)
 
-        def whole(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+        def whole(dq: Array) -> tuple[Array, list[Array]]:
             da, dM = pullback(dq)
             flat = dM.reshape(len(dM), -1)
             gradient = np.zeros_like(R[0])
@@ -166,7 +150,7 @@ class TuckerCore(Bilinear):
         return q, whole
 
 
-def _times(a: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
+def _times(a: Array, w: Array) -> Array:
     """Multiply complex vectors elementwise, where each vector stores all real parts before all imaginary parts."""
     d = a.shape[1] // 2
     product = np.empty_like(a)
@@ -175,13 +159,13 @@ def _times(a: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
     return product
 
 
-def _conjugate(w: NDArray[Any]) -> NDArray[Any]:
+def _conjugate(w: Array) -> Array:
     other = w.copy()
     other[:, w.shape[1] // 2 :] *= -1
     return other
 
 
-def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+def _grouped(r: Array) -> tuple[Array, list[Array]]:
     """Return the distinct relations and the indices at which each relation occurs."""
     order = np.argsort(r, kind="stable")
     kinds, first = np.unique(r[order], return_index=True)
@@ -189,18 +173,18 @@ def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
 
 
 def _multiply(
-    a: NDArray[Any], groups: list[NDArray[Any]], M: NDArray[Any], *, backwards: bool
-) -> tuple[NDArray[Any], Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]]:
+    a: Array, groups: list[Array], M: Array, *, backwards: bool
+) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
     """Multiply each vector by the matrix of the corresponding relation, or by the transpose of the matrix."""
 
-    def matrices() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    def matrices() -> Iterator[tuple[Array, Array]]:
         return zip(groups, M.transpose(0, 2, 1) if backwards else M, strict=True)
 
     q = np.empty_like(a)
     for at, m in matrices():
         q[at] = a[at] @ m
 
-    def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def pullback(dq: Array) -> tuple[Array, Array]:
         da, dM = np.empty_like(a), np.empty_like(M)
         for k, (at, m) in enumerate(matrices()):
             da[at] = dq[at] @ m.T

@@ -57,12 +57,11 @@ class Facts:
     def __post_init__(self) -> None:
         for what in ("entities", "relations"):
             names = list(getattr(self, what))
-            if not all(isinstance(name, str) for name in names):
-                other = next(name for name in names if not isinstance(name, str))
-                raise InputError(f"names of {what} must be strings; got {other!r}")
+            if others := [name for name in names if not isinstance(name, str)]:
+                raise InputError(f"names of {what} must be strings; got {others[0]!r}")
             object.__setattr__(self, what, names)
-        sizes = len(self.entities), len(self.relations), len(self.entities)
-        object.__setattr__(self, "triples", checked_triples("triples", self.triples, sizes[0], sizes[1]))
+        triples = checked_triples("triples", self.triples, len(self.entities), len(self.relations))
+        object.__setattr__(self, "triples", triples)
         for what, names in (("entities", self.entities), ("relations", self.relations)):
             if len(set(names)) < len(names):
                 twice = next(name for name, count in Counter(names).items() if count > 1)

@@ -37,6 +37,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import expit, logsumexp, softmax
 
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic
@@ -47,8 +49,6 @@ from polyadic.relations.questions import AbsentCells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from scipy.sparse import csr_array
 
     from polyadic.relations.formulas import Rule
     from polyadic.relations.questions import CellLoss
@@ -85,6 +85,10 @@ class Places:
         if first == second:
             return {first: subjects[subjects == objects]}
         return {first: subjects, second: objects}
+
+    def facts(self, atom: Atom) -> NDArray[np.int64]:
+        """Return the rows for which the predicate of an atom is known to hold."""
+        return self.schema.rows_of(atom.predicate)
 
     def fits(self, atom: Atom) -> NDArray[np.bool_]:
         """Return whether each row has as many entities as the atom has arguments."""
@@ -168,12 +172,7 @@ class Truth(NamedTuple):
 
 
 def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
-    """Return the log-probability of a formula in each grounding, and the derivatives by the atoms' log-odds.
-
-    ``worlds``, of shape (worlds, atoms), are those in which the formula holds; ``log_odds`` have shape (n, atoms).
-    """
-    from scipy.special import expit, logsumexp, softmax
-
+    """Return log-probabilities of a formula, given the worlds in which it holds and log-odds, shape (n, atoms)."""
     m = np.asarray(log_odds, float)
     scores = -np.logaddexp(0, -m) @ worlds.T - np.logaddexp(0, m) @ ~worlds.T
     return Truth(np.minimum(logsumexp(scores, axis=1), 0), softmax(scores, axis=1) @ worlds - expit(m))
@@ -205,7 +204,7 @@ class Groundings:
     def __init__(self, schema: Schema, rules: Sequence[Rule], *, drawn: int = 1) -> None:
         check_rules(rules, schema)
         self.places, self.rules, self.drawn = Places(schema), list(rules), drawn
-        self.known = [self._known(rule, schema) for rule in rules]
+        self.known = [self._known(rule) for rule in rules]
         self.counts = [len(rows) for rows in self.known]
 
     def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
@@ -216,17 +215,13 @@ class Groundings:
             cells = np.concatenate([np.zeros((0, 2), np.int64), *(group.cells.reshape(-1, 2) for group in asked)])
             yield cells, batch_loss(asked)
 
-    def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
+    def _known(self, rule: Rule) -> NDArray[np.int64]:
         """Return the row indices of a rule's atoms in all groundings with a known fact; see the module."""
-
-        def facts(atom: Atom) -> NDArray[np.int64]:
-            return schema.rows_of(atom.predicate)
-
         if atoms := covering(rule):
-            bindings = [self.places.bound(atom, facts(atom)) for atom in atoms]
+            bindings = [self.places.bound(atom, self.places.facts(atom)) for atom in atoms]
         else:
             sides = [side for side in rule.sides if side] or [()]
-            bindings = [self.places.every(rule, side, facts) for side in sides]
+            bindings = [self.places.every(rule, side, self.places.facts) for side in sides]
         return np.unique(np.concatenate([self.places.whole(rule, table) for table in bindings]), axis=0)
 
     def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -322,8 +317,6 @@ def chain(
     Known facts are the cells of the schema, with probability 1, or ``facts``. Only facts and premises of at least the
     threshold count. Facts of pairs without a row are not derived.
     """
-    from scipy.sparse import csr_array
-
     check_setting("threshold", threshold, Probability)
     rules = [rule for rule in rules if rule.conclusions]
     check_rules(rules, schema)
@@ -350,7 +343,7 @@ def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], t
     """Add the facts derived by one rule to the known facts; return whether any probability increased."""
     assert rule.implication
     premise = rule.implication.premise
-    bindings = _candidates(rule, places, known)
+    bindings = bindings_of(rule, rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
     atoms = atoms_of(premise)
     rows = np.column_stack([places.rows(atom, bindings) for atom in atoms])
     marginals = np.column_stack([known[atom.predicate][at] for atom, at in zip(atoms, rows.T, strict=True)])
@@ -364,11 +357,6 @@ def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], t
         np.maximum.at(known[atom.predicate], at[new], likely[new])
         grown |= bool((known[atom.predicate] > before).any())
     return grown
-
-
-def _candidates(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]]) -> Bindings:
-    """Return the variable bindings for which the premise of a rule may be true."""
-    return bindings_of(rule, rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
 
 
 def bindings_of(rule: Rule, side: tuple[Atom, ...], places: Places, facts: KnownRows) -> Bindings:

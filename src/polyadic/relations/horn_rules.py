@@ -378,10 +378,7 @@ class HornRules(LinkPredictor):
         return Explanation.of(value, [(self._reason(rule, (s, r, o), k), part) for rule, part in parts.items()])
 
     def _counting(self, known: int, relation: int, answer: int) -> list[tuple[tuple[bool, int], float]]:
-        """Return the rules that contribute to the score of an answer, with the weight of each rule.
-
-        A rule is identified by whether it is a path rule, and by its index.
-        """
+        """Return the rules (by path or not, and the index) that contribute to a score, with their weights."""
         best, by = self._reasoner.rules_for(known, relation, answer, k=self.k)
         kinds, places = np.nonzero(best)
         weights = best[kinds, places].astype(float)

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "PATH",
-    "TIE",
-    "Graph",
-    "RuleIndex",
-    "RuleScorer",
-    "graph_of",
-    "joining_paths",
-    "path_counts",
-    "property_counts",
-]
-
 KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
 """Buffer sizes: listed paths, written property rules, and properties counted together."""
 
@@ -160,9 +148,8 @@ def property_counts(
     """Yield batches of frequent property pairs and their counts, with the fraction of work completed so far."""
     last, first = len(graph.bounds) - 1, 0
     count = np.zeros(len(graph.relation), np.int64)
-    size = CHUNK
-    bodies, places = np.empty(size, np.int32), np.empty(size, np.int32)
-    rights = np.empty(size, np.int64)
+    bodies, places = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
+    rights = np.empty(CHUNK, np.int64)
     while first < last:
         reached, number = _property_counts(
             graph, first, min(first + SHARE, last), support, confidence, smoothing, count, bodies, places, rights
@@ -374,10 +361,7 @@ def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, righ
 
 @njit(cache=True, nogil=True)
 def _property_counts(graph, first, last, support, confidence, smoothing, count, bodies, heads, rights):
-    """Numba kernel: count the entities shared by pairs of properties, and keep the frequent pairs.
-
-    Returns the first property not processed for lack of room, and the number of rules written, by position.
-    """
+    """Keep the frequent pairs of properties; return the first not processed for lack of room, and the number kept."""
     G = len(graph.relation)
     touched = np.empty(G, np.int64)
     number = 0
@@ -418,10 +402,7 @@ def _property_counts(graph, first, last, support, confidence, smoothing, count, 
 
 @njit(cache=True, nogil=True)
 def _conclude(y, kind, weight, rule, best, by, found):
-    """Numba kernel: insert a rule into the list of the best rules of the same kind for the answer ``y``.
-
-    ``found`` counts and lists the answers.
-    """
+    """Insert a rule into the best of its kind for the answer ``y``; ``found`` counts and lists the answers."""
     if not (best[y, PATH, 0] or best[y, KNOWN, 0] or best[y, SOUGHT, 0] or best[y, PRIOR, 0]):
         found[0] += 1
         found[found[0]] = y
@@ -531,10 +512,7 @@ def _conclusions(graph, rules, x, r, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _score_candidates(graph, rules, known, relations, summed, best, by, found, scores):
-    """Numba kernel: compute the score of every answer to each question from the best rules.
-
-    ``scores`` receives the aggregated weights, and ``best`` is reset to zero.
-    """
+    """Set the ``scores`` of every answer to each question from the best rules, and reset ``best`` to zero."""
     k = by.shape[2]
     every = np.empty(by.shape[1] * k)
     for q in range(len(known)):

@@ -487,10 +487,7 @@ class KnowledgeTensor(LinkPredictor):
 
 
 def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None, rng: np.random.Generator) -> Factors:
-    """Initialize the entity factors and the relation parameters with small random numbers.
-
-    Relation matrices start symmetric and with unit scale, so that initially likely subjects are likely objects, too.
-    """
+    """Return small random parameters; relation matrices are symmetric, so that subjects are likely objects."""
     kind, ends = FORMS[form]
     vectors = [SPREAD * rng.standard_normal((n, kind.width(rank))) for _ in range(max(ends) + 1)]
     R = [rng.standard_normal(shape) for shape in kind.shapes(rank, K, relation_rank or rank)]
@@ -500,20 +497,14 @@ def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None,
 
 
 def questions(triples: NDArray[np.int64], K: int, *, reciprocal: bool) -> list[Questions]:
-    """Group triples into questions for missing objects and for missing subjects.
-
-    With reciprocal relations, relation ``r + K`` is the inverse of r, and all questions are for objects.
-    """
+    """Group triples into questions; with reciprocal relations r + K all are for objects."""
     if reciprocal:
         return [questions_of(np.concatenate([triples, triples[:, ::-1] + [0, K, 0]]))]
     return [questions_of(triples), questions_of(triples, backwards=True)]
 
 
 def _naming(asked: Questions, first: int, rng: np.random.Generator) -> Questions:
-    """Select the questions that involve new entities, and an equal number of random other questions.
-
-    Without the others, new entities rank too high for unrelated questions.
-    """
+    """Select the questions with new entities and as many others, without which new entities rank too high."""
     answered = np.add.reduceat(asked.answers >= first, asked.starts[:-1]) > 0
     naming = answered | (asked.known >= first)
     others = rng.permutation(np.flatnonzero(~naming))[: naming.sum()]
@@ -641,12 +632,12 @@ class _TripleDescent:
         value = LOSSES[self.plan.loss](S, starts=asked.starts, answers=answers, weights=weights, threads=self.threads)
         db, dq = S.T @ q, S @ b
         said = np.bincount(answers, minlength=len(b)).astype(np.float32)
-        value += self._penalise(b, said, db, self.form.blocks)
+        value += self._penalise(b, said, db)
         if self.plan.penalty == "DURA":
-            value += self._penalise(q, count, dq, self.form.blocks)
+            value += self._penalise(q, count, dq)
         da, dR = pullback(dq)
         if self.plan.penalty != "DURA":
-            value += self._penalise(a, count, da, self.form.blocks)
+            value += self._penalise(a, count, da)
             value += self._penalise_relations(R, r, count, dR)
         if move:
             scale = np.float32(1 / len(answers))
@@ -664,10 +655,7 @@ class _TripleDescent:
     def _candidates(
         self, asked: Questions, B: NDArray[Any], *, tied: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """Return the candidate entities of a batch, including sampled negatives, and their importance weights.
-
-        Known entities are included if both ends share a factor.
-        """
+        """Return the candidates of a batch (with ``tied`` ends known entities, too) and their importance weights."""
         named = np.unique(np.concatenate([asked.answers, asked.known]) if tied else asked.answers)
         drawn, rest = self.plan.n_negatives, len(B) - len(named)
         if drawn is None or drawn >= rest:
@@ -677,12 +665,13 @@ class _TripleDescent:
         more = self.rng.choice(np.flatnonzero(absent), drawn, replace=False, shuffle=False)
         return np.concatenate([named, more]), np.repeat([1.0, rest / drawn], [len(named), drawn])
 
-    def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any], blocks: int) -> float:
+    def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any]) -> float:
         """Add the gradient of the weighted row penalties in place, and return the total penalty."""
         strength = np.float32(self.plan.strength)
         if self.plan.penalty != "N3":
             gradient += (2 * strength) * weights[:, None] * x
             return float(strength * (weights @ (x**2).sum(axis=1)))
+        blocks = self.form.blocks
         parts = x.reshape(len(x), blocks, -1)
         modulus = np.sqrt((parts**2).sum(axis=1)) if blocks > 1 else np.abs(x)
         gradient += (3 * strength) * weights[:, None] * (modulus[:, None] * parts).reshape(x.shape)
@@ -691,16 +680,12 @@ class _TripleDescent:
     def _penalise_relations(
         self, R: list[NDArray[Any]], r: NDArray[Any], count: NDArray[Any], dR: list[NDArray[Any]]
     ) -> float:
-        """Add the penalty gradients of the relation parameters in place, and return the total penalty.
-
-        The parameters of each relation are penalized in proportion to its triples, shared parameters in proportion to
-        all triples.
-        """
+        """Add penalty gradients of relations, in proportion to their triples, in place; return the penalty."""
         rows = np.bincount(r, weights=count, minlength=len(R[0])).astype(np.float32)
         value = 0.0
         for k, (x, gradient) in enumerate(zip(R, dR, strict=True)):
             weights = rows if k == 0 else np.full(len(x), count.sum(), np.float32)
-            value += self._penalise(x.reshape(len(x), -1), weights, gradient.reshape(len(x), -1), self.form.blocks)
+            value += self._penalise(x.reshape(len(x), -1), weights, gradient.reshape(len(x), -1))
         return value
 
     def _move(self, k: int, gradient: NDArray[Any], rows: NDArray[Any]) -> None:

@@ -35,8 +35,50 @@ class EmptyRelationWarning(UserWarning):
     """Warning that a relation has no training triples."""
 
 
-class LinkPredictor(Model):
-    """Base class for link prediction models, which score all entities as the missing subject or object of a triple."""
+class TripleModel(Model):
+    """Base class for models that score all entities as the missing subject or object of a triple."""
+
+    @abstractmethod
+    def _asked(self, what: str, given: Any, relations: Any) -> tuple[NDArray[np.int64], ...]:
+        """Return the numbers of the known entities, which are subjects or objects, and of the relations."""
+
+    @abstractmethod
+    def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+        """Return the scores of all entities as the missing object or subject of each question."""
+
+    def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
+        """Return the scores of all entities as objects of the given subjects and relations, shape (m, n).
+
+        Parameters
+        ----------
+        subjects, relations : array of int or of text of shape (m,)
+            Numbers of subject and relation, or names if the model has names.
+
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or the lengths differ.
+        """
+        return self._ask(*self._asked("subject", subjects, relations), backwards=False)
+
+    def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
+        """Return the scores of all entities as subjects of the given relations and objects, shape (m, n).
+
+        Parameters
+        ----------
+        objects, relations : array of int or of text of shape (m,)
+            Numbers of object and relation, or names if the model has names.
+
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or the lengths differ.
+        """
+        return self._ask(*self._asked("object", objects, relations), backwards=True)
+
+
+class LinkPredictor(TripleModel):
+    """Base class for link prediction models, with the names of entities and relations and the training triples."""
 
     facts_: NDArray[np.int64] = learned()
     entities_: list[str] | None = learned()
@@ -49,10 +91,6 @@ class LinkPredictor(Model):
     @abstractmethod
     def _sizes(self) -> tuple[int, int]:
         """Number of entities and number of relations."""
-
-    @abstractmethod
-    def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
-        """Return the scores of all entities as the missing object or subject of each question."""
 
     @abstractmethod
     def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -121,36 +159,6 @@ class LinkPredictor(Model):
         listed, wanted = (pairs[:, 0] * width + pairs[:, 1] for pairs in (keys, asked[:, given[::-1]]))
         for low, high in zip(*(np.searchsorted(listed, wanted, side) for side in ("left", "right")), strict=True):
             yield self.facts_[order[low:high], hidden]
-
-    def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
-        """Return the scores of all entities as objects of the given subjects and relations, shape (m, n).
-
-        Parameters
-        ----------
-        subjects, relations : array of int or of text of shape (m,)
-            Numbers or names of subject and relation.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
-        """
-        return self._ask(*_alike(self._ends("subject", subjects), self._kinds(relations)), backwards=False)
-
-    def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
-        """Return the scores of all entities as subjects of the given relations and objects, shape (m, n).
-
-        Parameters
-        ----------
-        objects, relations : array of int or of text of shape (m,)
-            Numbers or names of object and relation.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
-        """
-        return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
 
     def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
         """Return the score of each triple, shape (m,).
@@ -285,6 +293,9 @@ class LinkPredictor(Model):
 
     def _triples_by(self, what: str, facts: Facts | ArrayLike) -> NDArray[np.int64]:
         return triples_by(what, facts, names=(self.entities_, self.relations_), sizes=self._sizes)
+
+    def _asked(self, what: str, given: Names, relations: Names) -> tuple[NDArray[np.int64], ...]:
+        return _alike(self._ends(what, given), self._kinds(relations))
 
     def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
         return _numbered(what, given, self.entities_, self._sizes[0])

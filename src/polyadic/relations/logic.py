@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +21,6 @@ from polyadic.relations.universal import SchemaModel, UniversalSchema, columns_a
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
     from polyadic.relations.questions import Source
 
@@ -122,7 +122,8 @@ class InjectedLogic(SchemaModel):
         check_rules(rules, schema)
         for name in ("model_", "derived_", "counts_"):  # left by a previous fit in another regime
             self.__dict__.pop(name, None)
-        self.schema_ = schema.with_reversed() if any(_swaps(rule) for rule in rules) else schema
+        sides = ((a.arguments, b.arguments) for rule in rules for a in rule.atoms for b in rule.atoms)
+        self.schema_ = schema.with_reversed() if any(a[::-1] == b != a for a, b in sides) else schema
         if any(len(atom.arguments) == 1 for rule in rules for atom in rule.atoms):
             self.schema_ = self.schema_.with_entities()
         model = clone(UniversalSchema(features="F") if self.model is None else self.model)
@@ -138,7 +139,11 @@ class InjectedLogic(SchemaModel):
                 beside.append(DerivedNegatives(self.schema_.cells, derived, single=self.schema_.single, **how))
             self.model_ = model.fit(self.schema_, beside=beside)
         else:
-            facts = self._with_facts(chain(self.schema_, rules)) if self.regime == "pre" else self.schema_
+            facts = self.schema_
+            if self.regime == "pre":
+                derived = chain(self.schema_, rules)
+                derived.sort_indices()
+                facts = Schema(facts.pairs, facts.predicates, derived)
             self.model_ = model.fit(facts)
             if self.regime == "post":
                 self.derived_ = chain(self.schema_, rules, facts=self._predicted(rules), threshold=self.threshold)
@@ -168,21 +173,9 @@ class InjectedLogic(SchemaModel):
             likely = expit(self.model_.column_log_odds(at))
         return np.maximum(likely, self.derived_[:, at].toarray()) if hasattr(self, "derived_") else likely
 
-    def _with_facts(self, facts: csr_array) -> Schema:
-        """Return a copy of the training schema with the given facts."""
-        facts.sort_indices()
-        return Schema(self.schema_.pairs, self.schema_.predicates, facts)
-
     def _predicted(self, rules: Sequence[Rule]) -> csr_array:
         """Return the predicted probabilities above the threshold, for all predicates that occur in rules."""
-        from scipy.sparse import csr_array
-
         columns = np.unique([self.schema_.column(atom.predicate) for rule in rules for atom in rule.atoms])
         likely = expit(self.model_.column_log_odds(columns))
         rows, at = np.nonzero(likely >= self.threshold)
         return csr_array((likely[rows, at], (rows, columns[at])), shape=self.schema_.cells.shape)
-
-
-def _swaps(rule: Rule) -> bool:
-    """Return whether a rule relates an entity pair to the reversed pair."""
-    return any(a.arguments[::-1] == b.arguments != a.arguments for a in rule.atoms for b in rule.atoms)

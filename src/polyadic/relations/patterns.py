@@ -59,16 +59,14 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
             continue
         if value:
             name = " ".join(tree.forms[first : last + 1]) if key is None else value.replace("_", " ")
-            runs.append(Mention(name, first, last, _head(tree, first, last)))
+            head = next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
+            runs.append(Mention(name, first, last, head))
         first = last + 1
     return runs
 
 
 def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: int = 8) -> Iterator[Triple]:
-    """Yield the subject, object and pattern of each pair of entities in a sentence.
-
-    Adjacent mentions have no word pattern.
-    """
+    """Yield subject, object and pattern of each pair of entities; adjacent mentions have no word pattern."""
     check_int("max_path", max_path, low=0)
     check_int("max_gap", max_gap, low=0)
     for subject, object_ in combinations(mentions(tree, key=key), 2):
@@ -139,11 +137,6 @@ def _value(misc: str, key: str) -> str:
     """Return the value of a key in the MISC column of a CoNLL-U file; empty if absent."""
     pairs = (field.partition("=") for field in misc.split("|"))
     return next((value for name, _, value in pairs if name == key), "")
-
-
-def _head(tree: Tree, first: int, last: int) -> int:
-    """Return the first word of a mention whose syntactic head is outside the mention."""
-    return next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
 
 
 def _path(tree: Tree, start: int, end: int, max_length: int) -> str:

@@ -31,6 +31,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.core import kernels
 from polyadic.core.entries import blocks
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
     from polyadic.core.forms import Factors
     from polyadic.relations.schema import Schema
@@ -81,10 +81,7 @@ class Ridges(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Parameters from which a universal schema computes log-odds.
-
-    Terms that a model lacks are arrays without columns, or zeros.
-    """
+    """Parameters of the log-odds of a universal schema; those a model lacks have no columns, or are zeros."""
 
     U: Array  # shape (pairs, R)
     V: Array  # shape (predicates, R)
@@ -176,8 +173,6 @@ class PairForm:
 
     def terms(self, vectors: Array, weights: Array) -> Terms:
         """Split the tables of vectors and weights into the named parameters."""
-        from scipy.sparse import csr_array
-
         P = self.predicates
         parts = [vectors[first:last] for first, last in pairwise(self.vectors)]
         U, V, T, D1, D2, X, Y, Z = parts
@@ -313,9 +308,14 @@ def descend_questions(
     of one epoch of batches drawn at the start, or of a part of them, scaled up.
     """
     descent = _CellDescent(form, start, rule, ridges)
-    measure = _EpochLoss(descent, sources, steps, rng)
+    batches = list(zip(*(source.epoch(rng, steps) for source in sources), strict=True))
+    cells = sum(len(batch) for asked in batches for batch, _ in asked)
+    kept = max(1, min(steps, int(steps * MEASURED / max(cells, 1))))
+    measured = [question for asked in batches[:kept] for question in asked]
+    del batches
     while True:
-        yield Sweep([table.rows.copy() for table in descent.tables], measure())
+        loss = steps / kept * sum(descent.value(*question) for question in measured)
+        yield Sweep([table.rows.copy() for table in descent.tables], loss)
         for asked in zip(*(source.epoch(rng, steps) for source in sources), strict=True):
             descent.step(list(asked))
 
@@ -392,19 +392,3 @@ class _CellDescent:
         if len(parts.weights):
             kernels.add_cp_pullback(parts.weights[:, None], slopes[parts.owners], weights.T, offsets=[0])
             weights.move(parts.weights)
-
-
-class _EpochLoss:
-    """Training loss estimated on a fixed sample of the batches of one epoch."""
-
-    def __init__(self, descent: _CellDescent, sources: Sequence[Source], steps: int, rng: np.random.Generator) -> None:
-        self.descent = descent
-        batches = list(zip(*(source.epoch(rng, steps) for source in sources), strict=True))
-        cells = sum(len(batch) for asked in batches for batch, _ in asked)
-        kept = max(1, min(steps, int(steps * MEASURED / max(cells, 1))))
-        self.questions = [question for asked in batches[:kept] for question in asked]
-        self.scale = steps / kept
-
-    def __call__(self) -> float:
-        """Return the training loss at the current parameters."""
-        return self.scale * sum(self.descent.value(*question) for question in self.questions)

@@ -23,13 +23,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg import truncated_eigh
-from polyadic.core.model import Amount, Callback, Count, Model, Seed
+from polyadic.core.model import Amount, Callback, Count, Seed
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Slices
+from polyadic.relations.link_prediction import TripleModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-class RESCAL(Model):
+class RESCAL(TripleModel):
     r"""RESCAL: one vector per entity and one matrix per relation, with triple scores :math:`a_s^\top R_k\, a_o`.
 
     .. math:: \min_{A, R} \tfrac12 \sum_k \|X_k - A R_k A^\top\|_F^2
@@ -126,7 +128,7 @@ class RESCAL(Model):
         InputError
             If a number is out of range, or the lengths differ.
         """
-        s, k = self._pairs("subject", subjects, relations)
+        s, k = self._asked("subject", subjects, relations)
         o = _numbers("objects", objects, len(self.entity_factors_))
         if len(o) != len(s):
             raise InputError(
@@ -138,42 +140,12 @@ class RESCAL(Model):
         queries, _ = Slices().query(self.entity_factors_[s], k, [self.relation_factors_])
         return np.asarray((queries * self.entity_factors_[o]).sum(axis=1))
 
-    def objects(self, subjects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of all entities as objects of the given subjects and relations, shape (m, n).
-
-        Parameters
-        ----------
-        subjects, relations : array of int of shape (m,)
-            Numbers of subject and relation.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the lengths differ.
-        """
-        return self._ask(*self._pairs("subject", subjects, relations), backwards=False)
-
-    def subjects(self, objects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of all entities as subjects of the given relations and objects, shape (m, n).
-
-        Parameters
-        ----------
-        objects, relations : array of int of shape (m,)
-            Numbers of object and relation.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the lengths differ.
-        """
-        return self._ask(*self._pairs("object", objects, relations), backwards=True)
-
     def _ask(self, known: NDArray[np.int64], k: NDArray[np.int64], *, backwards: bool) -> NDArray[np.float64]:
         queries, _ = Slices().query(self.entity_factors_[known], k, [self.relation_factors_], backwards=backwards)
         return np.asarray(queries @ self.entity_factors_.T)
 
-    def _pairs(self, what: str, ends: ArrayLike, relations: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        known = _numbers(f"{what}s", ends, len(self.entity_factors_))
+    def _asked(self, what: str, given: ArrayLike, relations: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        known = _numbers(f"{what}s", given, len(self.entity_factors_))
         k = _numbers("relations", relations, len(self.relation_factors_))
         if len(known) != len(k):
             raise InputError(
@@ -195,10 +167,20 @@ def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:
 
 def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
     """Convert triples to a list with one sparse adjacency matrix (subjects by objects) per relation."""
-    from scipy.sparse import csr_array, issparse
-
     if isinstance(X, Entries):
-        return _slices_of_entries(X)
+        if X.order != 3 or X.shape[0] != X.shape[2] or X.symmetric:
+            raise InputError(f"X must be non-symmetric Entries of shape (n, K, n); got shape {X.shape}")
+        if X.unobserved != "zero" or X.weights is not None:
+            raise InputError(
+                "X must have no weights and no missing values, because RESCAL weights all triples equally and treats"
+                " unobserved triples as zeros"
+            )
+        n, K, _ = X.shape
+        subjects, relations, objects = X.indices.T
+        order = np.argsort(relations, kind="stable")
+        bounds = np.searchsorted(relations[order], np.arange(K + 1))
+        parts = [order[low:high] for low, high in pairwise(bounds)]
+        return [csr_array((X.values[p].astype(float), (subjects[p], objects[p])), shape=(n, n)) for p in parts]
     if not len(X) or not all(issparse(x) and x.shape == (X[0].shape[0],) * 2 for x in X):
         shapes = [np.shape(x) for x in X[:3]]
         raise InputError(
@@ -211,33 +193,12 @@ def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
     return slices
 
 
-def _slices_of_entries(X: Entries) -> list[Any]:
-    from scipy.sparse import csr_array
-
-    if X.order != 3 or X.shape[0] != X.shape[2] or X.symmetric:
-        raise InputError(f"X must be non-symmetric Entries of shape (n, K, n); got shape {X.shape}")
-    if X.unobserved != "zero" or X.weights is not None:
-        raise InputError(
-            "X must have no weights and no missing values, because RESCAL weights all triples equally and treats"
-            " unobserved triples as zeros"
-        )
-    n, K, _ = X.shape
-    subjects, relations, objects = X.indices.T
-    order = np.argsort(relations, kind="stable")
-    bounds = np.searchsorted(relations[order], np.arange(K + 1))
-    parts = [order[low:high] for low, high in pairwise(bounds)]
-    return [csr_array((X.values[p].astype(float), (subjects[p], objects[p])), shape=(n, n)) for p in parts]
-
-
 MAX_HALVINGS = 40
 """Maximum number of halvings of a step; a share of 1e-12 changes the objective by rounding errors only."""
 
 
 def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -> NDArray[np.float64]:
-    r"""Initialize entity factors by the leading eigenvectors of :math:`\sum_k X_k + X_k^\top`.
-
-    The rank is at most ``n - 1``. The seed is that of the Lanczos method; small problems are decomposed exactly.
-    """
+    r"""Return the ``rank`` < n leading eigenvectors of :math:`\sum_k X_k + X_k^\top`; the seed is that of Lanczos."""
     total = sum(slices[1:], start=slices[0])
     return np.asarray(truncated_eigh(total + total.T, rank, seed=seed)[1], float)
 

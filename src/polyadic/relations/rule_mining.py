@@ -156,14 +156,10 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) ->
 def _grounded(rule: Rule, premise: Formula, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:
     """Return variable bindings for which the premise may be true, and a function that evaluates atoms."""
     places = Places(schema)
-
-    def facts(atom: Atom) -> NDArray[np.int64]:
-        return schema.rows_of(atom.predicate)
-
-    bindings = bindings_of(rule, conjuncts(premise), places, facts)
+    bindings = bindings_of(rule, conjuncts(premise), places, places.facts)
 
     def known(atom: Atom) -> NDArray[np.bool_]:
         rows = places.rows(atom, bindings)
-        return (rows >= 0) & np.isin(rows, facts(atom))
+        return (rows >= 0) & np.isin(rows, places.facts(atom))
 
     return bindings, known

@@ -65,11 +65,12 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
         If the file cannot be read or has no rules; or a rule is malformed or has an unknown predicate. The message has
         file, line and column.
     """
-    rules = []
-    for number, line in enumerate(_lines(path), 1):
-        if rule := _Reader(line, str(path), number).whole():
-            rules.append(rule)
-    return _known(path, rules, predicates)
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from None
+    read = (_Reader(line, str(path), number).whole() for number, line in enumerate(lines, 1))
+    return _known(path, [rule for rule in read if rule], predicates)
 
 
 def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
@@ -198,10 +199,3 @@ def _known(path: str | os.PathLike[str], rules: list[Rule], predicates: Collecti
     if predicates is not None:
         check_predicates(rules, predicates)
     return rules
-
-
-def _lines(path: str | os.PathLike[str]) -> list[str]:
-    try:
-        return Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None

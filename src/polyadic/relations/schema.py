@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError
 from polyadic.text.formats.records import read_fields
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csc_array, csr_array
+    from scipy.sparse import csc_array
 
     Fact = tuple[str, ...]
 
@@ -55,8 +56,6 @@ class Schema:
     cells: csr_array
 
     def __post_init__(self) -> None:
-        from scipy.sparse import csr_array
-
         if self.cells.shape != (len(self.pairs), len(self.predicates)):
             raise InputError(
                 f"cells must have shape (pairs, predicates) = {len(self.pairs), len(self.predicates)};"
@@ -260,8 +259,6 @@ def _triples(path: str | os.PathLike[str]) -> Iterator[Fact]:
 
 def _ones(indices: NDArray[np.int64], shape: tuple[int, int]) -> csr_array:
     """Return a sparse matrix with ones at the given indices, ignoring duplicates."""
-    from scipy.sparse import csr_array
-
     cells = csr_array((np.ones(len(indices)), (indices[:, 0], indices[:, 1])), shape=shape)
     cells.sum_duplicates()
     cells.data[:] = 1

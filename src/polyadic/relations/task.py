@@ -105,13 +105,8 @@ def train(
     from polyadic.relations.training import FORMS, METHODS, check_inputs, like, train_facts
 
     refuse_unused(METHODS, method, given)
-    inputs: dict[str, Any] = {
-        "validation": validation,
-        "known": known,
-        "rules": rules,
-        "regime": regime,
-        "add": add or (),
-    }
+    inputs: dict[str, Any] = {"validation": validation, "known": known, "rules": rules, "regime": regime}
+    inputs["add"] = add or ()
     check_inputs(method, inputs)
     if budget is not None and method not in FORMS:
         raise InputError(f"budget is not used by method {method}; leave out budget", "budget", "method")
@@ -485,11 +480,7 @@ def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> 
     from polyadic.relations.schema import read_schema, schema_of
 
     if add and facts is None:
-        raise InputError(
-            "add can be used only together with facts; set both, or leave out add",
-            "add",
-            "facts",
-        )
+        raise InputError("add can be used only together with facts; set both, or leave out add", "add", "facts")
     if facts is None:
         found = read_rules(rules)
         return {"rules": [{"line": _line(rule), "rule": str(rule.formula), "weight": rule.weight} for rule in found]}

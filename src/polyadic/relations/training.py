@@ -119,7 +119,12 @@ def train_facts(
             "validation must contain at least one fact whose entities and relation occur in the training facts",
             "validation",
         )
-    return _of_triples(method, facts, (held_out, true), options, budget if choose else False)
+    if method == "rules":
+        return HornRules(**options).fit(facts, validation=held_out)
+    model = KnowledgeTensor(form=FORMS[method], **options)
+    if not choose or len(facts) < MIN_FACTS:
+        return model.fit(facts, validation=held_out, known=true)
+    return select(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
 
 
 def check_inputs(method: str, given: Mapping[str, Any]) -> None:
@@ -134,19 +139,6 @@ def check_inputs(method: str, given: Mapping[str, Any]) -> None:
     for name, needed in (("regime", "rules"), ("add", "rules"), ("known", "validation")):
         if name in present and needed not in present:
             raise InputError(f"{name} requires {needed}; set {needed}, or leave out {name}", name, needed)
-
-
-def _of_triples(
-    method: str, facts: Facts, parts: tuple[Facts | None, Facts | None], options: dict[str, Any], budget: Any
-) -> KnowledgeTensor | HornRules:
-    """Fit a link prediction model, with hyperparameter selection if a budget is given and there are enough facts."""
-    held_out, true = parts
-    if method == "rules":
-        return HornRules(**options).fit(facts, validation=held_out)
-    model = KnowledgeTensor(form=FORMS[method], **options)
-    if budget is False or len(facts) < MIN_FACTS:
-        return model.fit(facts, validation=held_out, known=true)
-    return select(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
 
 
 def like(part: str | Path | Facts | None, facts: Facts) -> Facts | None:

@@ -20,6 +20,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
     from polyadic.metrics.judged import Judged
     from polyadic.relations.questions import Source, Terms
@@ -65,10 +65,7 @@ class ExpectedLoss(NamedTuple):
     above: Array  # log-odds that unobserved cells should stay below, likewise
 
     def __call__(self, m: Array, listed: Array) -> tuple[float, Array]:
-        """Return the loss of a batch of rows and its derivatives with respect to the log-odds.
-
-        The derivatives have the shape (rows, predicates) of ``listed``.
-        """
+        """Return the loss of a batch of rows and its derivatives by the log-odds, shape (rows, predicates)."""
         weights = np.where(listed, self.listed, self.weight * self.drawn) / self.below.shape[1]
         value, slopes = 0.0, np.zeros_like(m)
         for below, above in zip(self.below.T, self.above.T, strict=True):
@@ -115,10 +112,7 @@ def expected(
 def fold_in(
     terms: Terms, known: csr_array, arguments: NDArray[np.int64], model: UniversalSchema, cost: ExpectedLoss
 ) -> Terms:
-    """Infer the vectors and biases of new entity pairs with all other parameters fixed (fold-in).
-
-    ``arguments`` contains the entity ids of each new pair, -1 if unseen.
-    """
+    """Infer vectors and biases of new pairs with all else fixed; ``arguments`` are entity ids, -1 if unseen."""
     rank, row_biases = terms.V.shape[1], model.biases in {"rows", "both"}
     new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
     if not rank and not row_biases:
@@ -138,10 +132,7 @@ def fold_in(
 
 
 def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: ExpectedLoss) -> Array:
-    """Minimize the expected loss over the vectors of several entity pairs at once.
-
-    ``ridges`` has the shape of the vectors.
-    """
+    """Minimize the expected loss over the vectors of several pairs; ``ridges`` has the shape of the vectors."""
     from scipy.optimize import minimize
 
     def objective(flat: Array) -> tuple[float, Array]:
@@ -542,8 +533,6 @@ class UniversalSchema(SchemaModel):
 
     def _renumbered(self, schema: Schema) -> tuple[Any, NDArray[np.int64]]:
         """Return another schema's known cells and entity ids, mapped to the indices of this model."""
-        from scipy.sparse import csr_array
-
         mine = {name: at for at, name in enumerate(self.schema_.predicates)}
         columns = np.array([mine.get(name, -1) for name in schema.predicates], np.int64)
         if (columns < 0).all():

@@ -144,10 +144,7 @@ class BayesianFactorization(DatabaseModel):
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
     ) -> None:
-        """Sample the factors of new entities for each stored sample, then run a new chain if sweeps are requested.
-
-        The new chain starts from the last draw.
-        """
+        """Sample factors of new entities for each stored sample, then run a new chain from the last draw if asked."""
         memory, rng = self.memory_, np.random.default_rng()
         rng.bit_generator.state = memory.rng
         if folded is not None:

@@ -86,10 +86,7 @@ def collective(
     count_power: float = 0.0,
     threads: int,
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps of block coordinate descent over the factors, intercepts and biases of coupled tables.
-
-    ``ridges`` are λ_s, ``bias_ridge`` is ρ, and ``count_power`` is the exponent γ.
-    """
+    """Iterate over sweeps of block coordinate descent, with penalties λ_s, ρ and the exponent γ of the counts."""
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
     moving = [power[first:] for power, first in zip(powers, coupled.fixed, strict=True)]
@@ -99,7 +96,19 @@ def collective(
         yield Sweep([part.copy() for part in state], objective_of(coupled, state, m, ridges, bias_ridge, powers))
         c, y = curves(coupled, m)
         for s, ridge in enumerate(ridges):
-            _solve_factor(coupled, state, s, c, y, ridge, moving[s], threads)
+            stack, ones = state[0], [1.0] * len(c)
+            entries = coupled.equations(s, c, y, state[1:], ones)
+            scale = np.repeat(1 / moving[s], np.diff(entries.starts))
+            precision = ridge * np.eye(stack.shape[1])
+            if any(coupled.zeros):
+                precision = precision + coupled.zero_precision(s, coupled.grams(stack), ones)
+            posterior_rows(
+                entries._replace(c=scale * entries.c, y=scale * entries.y),
+                stack,
+                precision=precision,
+                out=coupled.free_rows(stack, s),
+                threads=1 if coupled.factor_entries[s].sequential else threads,
+            )
         for t in tables:
             m[t] = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
             _solve_biases(coupled, state, t, c[t], y[t], m[t], bias_ridge, powers)
@@ -115,32 +124,6 @@ def curves(
         c.append(coupled.weights[t] * kappa)
         y.append(coupled.weights[t] * right)
     return c, y
-
-
-def _solve_factor(
-    coupled: CoupledTables,
-    state: State,
-    s: int,
-    c: list[Array],
-    y: list[Array],
-    ridge: float,
-    power: Array,
-    threads: int,
-) -> None:
-    stack, own = state[0], coupled.factor_entries[s]
-    ones = [1.0] * len(c)
-    entries = coupled.equations(s, c, y, state[1:], ones)
-    scale = np.repeat(1 / power, np.diff(entries.starts))
-    precision = ridge * np.eye(stack.shape[1])
-    if any(coupled.zeros):
-        precision = precision + coupled.zero_precision(s, coupled.grams(stack), ones)
-    posterior_rows(
-        entries._replace(c=scale * entries.c, y=scale * entries.y),
-        stack,
-        precision=precision,
-        out=coupled.free_rows(stack, s),
-        threads=1 if own.sequential else threads,
-    )
 
 
 def _solve_biases(

@@ -43,10 +43,7 @@ class FactorEntries(NamedTuple):
 
 
 class CoupledTables:
-    """Collection of tables in CP form that share factor matrices, with optional biases for each table.
-
-    With ``fixed``, leading rows of each factor stay fixed, with intercepts and noise, and solvers update only others.
-    """
+    """Tables in CP form with shared factors and biases; leading ``fixed`` rows, intercepts and noise then stay."""
 
     def __init__(
         self,
@@ -117,10 +114,7 @@ class CoupledTables:
         return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
 
     def biases(self, offsets: Array, table: int) -> Array:
-        """Return the sum of the intercept and the biases for each observed entry of a table.
-
-        ``offsets`` is the bias vector, or another vector with the same layout.
-        """
+        """Return the intercept plus the biases of each observed entry, given the bias vector (or one of its layout)."""
         total = np.full(len(self.values[table]), offsets[0])
         for part, index in zip(self.parts(table), self.terms[table].entries.indices.T, strict=False):
             total += offsets[part][index]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from polyadic.completion.coupled.coupled_tables import CoupledTables
+from polyadic.completion.named_cells import number_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -105,10 +106,7 @@ class Relation:
 
 
 class Units(NamedTuple):
-    """Centre and scale by which the values of a table are standardized.
-
-    Values are modelled as ``centre + scale * m``. Both are set before the fit.
-    """
+    """Centre and scale of the values of a table, set before the fit: ``centre + scale * m``."""
 
     centre: float
     scale: float
@@ -124,10 +122,7 @@ class RelationCells(NamedTuple):
 
 
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
-    """Return the validated cells of a relation.
-
-    Cells that are ``added`` to an existing table may all have the same value.
-    """
+    """Return the validated cells of a relation; those ``added`` to a table may all have the same value."""
     data, order = relation.data, len(relation.entities)
     if hasattr(data, "keys") and hasattr(data, "__getitem__"):
         cells = _framed(name, relation)
@@ -147,9 +142,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
         cells = RelationCells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
     if not len(cells.values):
         raise InputError(f"{name}: data must have at least one observed cell")
-    _check_values(name, relation, cells)
-    if not added:
-        _check_informative(name, relation, cells)
+    _check_values(name, relation, cells, added=added)
     return cells
 
 
@@ -187,16 +180,8 @@ def _numbers(name: str, column: str, array: Array) -> NDArray[np.float64]:
     try:
         return array.astype(float)
     except (TypeError, ValueError):
-        bad = next(item for item in array if not _is_number(item))
+        bad = next(item for item in array if number_of(item) is None)
         raise InputError(f"{name}: column {column!r} must contain numbers; got {str(bad)!r}") from None
-
-
-def _is_number(item: object) -> bool:
-    try:
-        float(item)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
@@ -214,7 +199,8 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     return known, dense[known], None, dense.shape
 
 
-def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
+def _check_values(name: str, relation: Relation, cells: RelationCells, *, added: bool) -> None:
+    """Raise InputError for invalid values or, unless they are ``added``, for values that tell nothing."""
     x, w = cells.values, cells.weights
     if not np.isfinite(x).all():
         raise InputError(f"{name}: values must be finite; leave out unknown cells")
@@ -225,12 +211,9 @@ def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
     if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
         strange = x[(x < 0) | (x != np.floor(x))][0]
         raise InputError(f"{name}: values must be non-negative whole numbers for the Poisson loss; got {strange:g}")
-
-
-def _check_informative(name: str, relation: Relation, cells: RelationCells) -> None:
-    """Raise InputError if the cells of a table are uninformative, for example if all weights are zero."""
-    x = cells.values
-    if not cells.weights.any():
+    if added:
+        return
+    if not w.any():
         raise InputError(f"{name}: at least one weight must be above 0")
     if relation.loss == "logistic" and relation.unobserved == "missing" and (x == x[0]).all():
         raise InputError(

@@ -139,10 +139,7 @@ class DatabaseModel(Model, ABC):
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
     ) -> None:
-        """Solve for the factors of new entities in ``folded``, then run sweeps over all tables in ``coupled``.
-
-        Either may be None.
-        """
+        """Solve for new entities in ``folded``, then run sweeps over ``coupled``; either may be None."""
 
     def _rows(self, stack: Array) -> dict[str, Array]:
         """Split the stacked factor matrices into one view per entity type."""
@@ -392,10 +389,7 @@ def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64
 
 
 class HeldOut(NamedTuple):
-    """Database without the held-out cells of a relation, and the indices and values of the held-out cells.
-
-    Indices have shape (n, order), and values are in the units of the relation.
-    """
+    """Database without the held-out cells of a relation, their indices (n, order), and their original values."""
 
     database: Database
     relation: str
@@ -449,10 +443,7 @@ def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
 
 
 class Given(NamedTuple):
-    """Parameters of the least-squares problem for a factor row in a posterior sample.
-
-    The last two fields are set only if rows are random.
-    """
+    """Least-squares problem of a factor row in a posterior sample; the last two fields are those of random rows."""
 
     state: State
     alphas: Sequence[float]  # precision of the cells of each table, besides their weights

@@ -30,7 +30,7 @@ from polyadic.core.progress import tracked
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -72,10 +72,7 @@ class Draw(NamedTuple):
 
 
 def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Array, Array]:
-    r"""Sample the prior mean :math:`\mu` and precision :math:`\Lambda` of a factor given the rows of the factor.
-
-    Their shapes are (R,) and (R, R).
-    """
+    r"""Sample the prior mean :math:`\mu`, (R,), and precision :math:`\Lambda`, (R, R), given the rows of a factor."""
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     precision = wishart(scale, R + n, rng)
@@ -119,58 +116,36 @@ def gibbs(
     tables = range(len(coupled.terms))
     while True:
         c, y = [], []
-        for t in tables:
-            more = _likelihood(coupled, state, t, alphas[t], rng, threads)
-            c.append(more[0])
-            y.append(more[1])
+        for t in tables:  # precisions and linear terms of the Gaussian likelihoods of the entries
+            w, x = coupled.weights[t], coupled.values[t]
+            if isinstance(coupled.terms[t].loss, Squared):
+                c.append(alphas[t] * w)
+                y.append(alphas[t] * w * x)
+            else:
+                m = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
+                c.append(polya_gamma(m, rng))
+                y.append(x - 0.5)
         for s in range(len(coupled.sizes)):
-            _draw_factor(coupled, state, s, c, y, alphas, priors, rng, threads)
+            stack, out = state[0], coupled.free_rows(state[0], s)
+            mu, precision = draw_prior(coupled.factor(stack, s), priors, rng)
+            total = precision
+            if any(coupled.zeros):
+                total = precision + coupled.zero_precision(s, coupled.grams(stack), alphas.tolist())
+            posterior_rows(
+                coupled.equations(s, c, y, state[1:], alphas.tolist()),
+                stack,
+                precision=total,
+                linear=precision @ mu,
+                noise=rng.standard_normal(out.shape),
+                out=out,
+                threads=1 if coupled.factor_entries[s].sequential else threads,
+            )
         for t in tables:
             m = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
             _draw_biases(coupled, state, t, c[t], y[t], m, priors, rng)
             if isinstance(coupled.terms[t].loss, Squared) and not coupled.folds:
                 alphas[t] = _draw_noise(coupled, state, t, m, priors, rng)
         yield Draw([part.copy() for part in state], alphas.copy())
-
-
-def _likelihood(
-    coupled: CoupledTables, state: State, t: int, alpha: float, rng: np.random.Generator, threads: int
-) -> tuple[Array, Array]:
-    """Return the precision and the linear term of the Gaussian likelihood of each entry of a table."""
-    w, x = coupled.weights[t], coupled.values[t]
-    if isinstance(coupled.terms[t].loss, Squared):
-        return alpha * w, alpha * w * x
-    m = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
-    return polya_gamma(m, rng), x - 0.5
-
-
-def _draw_factor(
-    coupled: CoupledTables,
-    state: State,
-    s: int,
-    c: Sequence[Array],
-    y: Sequence[Array],
-    alphas: Array,
-    priors: Priors,
-    rng: np.random.Generator,
-    threads: int,
-) -> None:
-    """Sample the prior of a factor given its rows, then the rows given the prior."""
-    stack, own = state[0], coupled.factor_entries[s]
-    out = coupled.free_rows(stack, s)
-    mu, precision = draw_prior(coupled.factor(stack, s), priors, rng)
-    total = precision
-    if any(coupled.zeros):
-        total = precision + coupled.zero_precision(s, coupled.grams(stack), alphas.tolist())
-    posterior_rows(
-        coupled.equations(s, c, y, state[1:], alphas.tolist()),
-        stack,
-        precision=total,
-        linear=precision @ mu,
-        noise=rng.standard_normal(out.shape),
-        out=out,
-        threads=1 if own.sequential else threads,
-    )
 
 
 def _draw_biases(
@@ -263,9 +238,8 @@ class Memory(NamedTuple):
 class MarkovChain:
     """Resumable Markov chain that stores evenly spaced posterior samples.
 
-    ``begin`` yields the states of the chain from an initial state, with random numbers only from ``rng``.
-
-    The chain owns ``rng``. It stores at most ``n_samples`` evenly spaced ``draws``, in single precision; ``made``
+    ``begin`` yields the states of the chain from an initial state, with random numbers only from ``rng``, which the
+    chain owns. It stores at most ``n_samples`` evenly spaced ``draws``, in single precision; ``made``
     counts the sweeps after burn-in, and ``interrupted`` says whether Ctrl-C ended the last run.
     """
 
@@ -298,10 +272,7 @@ class MarkovChain:
     def resumed(
         cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int
     ) -> MarkovChain:
-        """Resume a Markov chain from the state returned by :meth:`memory`, as if it had not been interrupted.
-
-        The tables must be the same.
-        """
+        """Resume a chain for the same tables from :meth:`memory`, as if it had not been interrupted."""
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
         chain = cls.of(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
@@ -313,10 +284,7 @@ class MarkovChain:
         return Memory(self.last, self.draws, self._every, self.made, self.sweeps, dict(self._random))
 
     def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
-        """Run burn-in sweeps, then draw samples and pass each sample to the callback ``seen``.
-
-        Ctrl-C keeps the samples drawn so far.
-        """
+        """Run burn-in sweeps, then draw samples and pass each to ``seen``; Ctrl-C keeps those drawn so far."""
         new = min(self._n_samples, len(self.draws) + draws) - len(self.draws)
         check_memory(4.0 * new * sum(part.size for part in self.last.state), "the stored samples", "store fewer")
         self.interrupted = False

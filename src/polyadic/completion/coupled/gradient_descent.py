@@ -50,11 +50,7 @@ def collective_sgd(
     rng: np.random.Generator,
     threads: int,
 ) -> Iterator[Sweep]:
-    """Iterate over epochs of stochastic gradient descent over the observed cells of coupled tables.
-
-    Settings are those of :func:`~polyadic.completion.coupled.coordinate_descent.collective`, and the initial
-    ``learning_rate``.
-    """
+    """Iterate over epochs of stochastic gradient descent; the penalties are as in ``collective``."""
     if any(coupled.zeros):
         raise InputError(
             "solver='sgd' does not support weighted zeros; sample zeros with n_negatives, or use"

@@ -22,6 +22,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import digamma, gammaln, xlogy
 
 from polyadic.completion.cells import Prediction
 from polyadic.completion.coupled.coordinate_descent import collective, curves
@@ -160,10 +161,7 @@ class GammaPrior(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """Parameters of the variational posterior distribution.
-
-    Precisions are posterior expected values.
-    """
+    """Parameters of the variational posterior; precisions are expected values."""
 
     means: State
     covariances: Array  # shape (rows of the stack, R, R)
@@ -221,10 +219,7 @@ def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Belief
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
-    """Iterate over sweeps of coordinate ascent on the evidence lower bound.
-
-    Each sweep has the arrays of :meth:`Beliefs.arrays` and the negative bound.
-    """
+    """Iterate over sweeps of coordinate ascent, each with :meth:`Beliefs.arrays` and the negative lower bound."""
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
             raise InputError(
@@ -238,9 +233,18 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
         c, y = curves(coupled, [m for m, _ in known], [square for _, square in known])
         c, y = ([q.alphas[t] * values[t] for t in tables] for values in (c, y))
         for s in range(len(coupled.sizes)):
-            _improve_factor(coupled, q, s, c, y, threads)
+            precision, alphas = np.diag(q.relevance[s]), q.alphas.tolist()
+            if any(coupled.zeros):
+                precision = precision + coupled.zero_precision(s, second_moments(coupled, q), alphas)
+            variational_rows(
+                coupled.equations(s, c, y, q.means[1:], alphas),
+                RandomRows(q.means[0], q.covariances),
+                RandomRows(coupled.free_rows(q.means[0], s), coupled.free_rows(q.covariances, s)),
+                precision=precision,
+                threads=1 if coupled.factor_entries[s].sequential else threads,
+            )
             if not coupled.folds:
-                q.relevance[s] = _relevance(coupled, q, s, prior)
+                q.relevance[s] = (prior.shape + coupled.sizes[s] / 2) / (prior.rate + _squares(coupled, q, s) / 2)
         for t in tables:
             m = coupled.products(q.means[0], t, threads) + coupled.biases(q.means[1 + t], t)
             _improve_biases(coupled, q, t, c[t], y[t], m, prior)
@@ -263,30 +267,10 @@ def moments(coupled: CoupledTables, q: Beliefs, t: int, threads: int) -> tuple[A
     return mean, square - product**2 + coupled.biases(q.variances[t], t) + mean**2
 
 
-def _improve_factor(
-    coupled: CoupledTables, q: Beliefs, s: int, c: Sequence[Array], y: Sequence[Array], threads: int
-) -> None:
-    means, own = q.means, coupled.factor_entries[s]
-    precision = np.diag(q.relevance[s])
-    if any(coupled.zeros):
-        precision = precision + coupled.zero_precision(s, second_moments(coupled, q), q.alphas.tolist())
-    variational_rows(
-        coupled.equations(s, c, y, means[1:], q.alphas.tolist()),
-        RandomRows(means[0], q.covariances),
-        RandomRows(coupled.free_rows(means[0], s), coupled.free_rows(q.covariances, s)),
-        precision=precision,
-        threads=1 if own.sequential else threads,
-    )
-
-
 def _squares(coupled: CoupledTables, q: Beliefs, s: int) -> Array:
     """Return the expected sum of squares of each column of a factor."""
     spread = coupled.factor(q.covariances, s)
     return np.asarray((coupled.factor(q.means[0], s) ** 2).sum(axis=0) + np.einsum("nrr->r", spread))
-
-
-def _relevance(coupled: CoupledTables, q: Beliefs, s: int, prior: GammaPrior) -> Array:
-    return np.asarray((prior.shape + coupled.sizes[s] / 2) / (prior.rate + _squares(coupled, q, s) / 2))
 
 
 def _improve_biases(
@@ -326,8 +310,6 @@ def _residual(coupled: CoupledTables, q: Beliefs, t: int, moments: tuple[Array, 
 
 def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Array]], prior: GammaPrior) -> float:
     """Return the evidence lower bound."""
-    from scipy.special import gammaln, xlogy
-
     total = 0.0
     for t, term in enumerate(coupled.terms):
         mean, square = moments[t]
@@ -357,12 +339,7 @@ def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Ar
 
 
 def _gamma_bound(shape: float, mean: float, prior: GammaPrior, number: float) -> float:
-    r"""Return the contribution of a precision variable to the evidence lower bound, including the entropy.
-
-    Without the entropy, the term is :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]`.
-    """
-    from scipy.special import digamma, gammaln
-
+    r"""Return :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` plus the entropy of a precision :math:`\alpha`."""
     rate = shape / mean
     log = digamma(shape) - np.log(rate)
     before = prior.shape * np.log(prior.rate) - gammaln(prior.shape) + (prior.shape - 1) * log - prior.rate * mean

@@ -16,6 +16,7 @@ and the stopping rule with the sum of momenta. arXiv:1701.02434
 from __future__ import annotations
 
 import math
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -72,10 +73,7 @@ class _Path(NamedTuple):
 
 
 def leapfrog(density: Density, at: Point, step: float, variance: Array) -> Point:
-    """Return the point after one leapfrog step; a negative step goes backwards in time.
-
-    ``variance`` is the diagonal of the inverse mass matrix.
-    """
+    """Return the point after a leapfrog step, backwards if negative; ``variance`` is the diagonal of :math:`M^{-1}`."""
     p = at.p + step / 2 * at.gradient
     q = at.q + step * variance * p
     value, gradient = density(q)
@@ -91,26 +89,11 @@ def nuts(
     target: float = 0.8,
     max_depth: int = 10,
 ) -> Iterator[Transition]:
-    """Yield the transitions of a no-U-turn sampler, without end.
+    """Yield the transitions of a no-U-turn sampler, without end; raise InputError if the start has no finite density.
 
-    Parameters
-    ----------
-    density : callable
-        Returns the log density of a position, up to a constant, and its gradient.
-    start : ndarray of shape (n,)
-        First position.
-    warmup : int
-        Number of first transitions that adapt the step size and the masses. They are yielded too, but are not samples
-        of the density.
-    target : float
-        Mean acceptance probability to which the step size is adapted.
-    max_depth : int
-        Maximum number of doublings of a path.
-
-    Raises
-    ------
-    InputError
-        If the log density or its gradient is not finite at the start.
+    ``density`` returns the log density of a position, up to a constant, and its gradient. The first ``warmup``
+    transitions are no samples: they adapt the masses, and the step size to the mean acceptance probability ``target``.
+    A path is doubled up to ``max_depth`` times.
 
     Examples
     --------
@@ -125,8 +108,7 @@ def nuts(
     at, variance = Point(start, start, value, gradient), np.ones(len(start))
     step = _DualAveraging(_first_step(density, at, variance, rng), target)
     ends, window = _windows(warmup), []
-    made = 0
-    while True:
+    for made in count():
         adapting = made < warmup
         size = step.current if adapting else step.average
         path = _transition(density, at, size, variance, rng, max_depth)
@@ -134,14 +116,12 @@ def nuts(
         acceptance = path.acceptance / path.n_steps
         if adapting:
             step.update(acceptance)
-            if ends and ends[0] <= made < ends[-1]:
+            if ends[0] <= made < ends[-1]:
                 window.append(at.q)
             if made + 1 in ends[1:]:
                 n = len(window)  # variances of few samples are drawn towards a small value, as in Stan
-                variance = (n * np.var(window, axis=0, ddof=1) + 5e-3) / (n + 5)
-                window = []
+                variance, window = (n * np.var(window, axis=0, ddof=1) + 5e-3) / (n + 5), []
                 step = _DualAveraging(_first_step(density, at, variance, rng), target)
-        made += 1
         yield Transition(at.q, at.value, size, path.n_steps, acceptance, path.diverged)
 
 
@@ -152,7 +132,7 @@ def _windows(warmup: int) -> list[int]:
         first, last = round(0.15 * warmup), round(0.1 * warmup)
         window = warmup - first - last
     if window < 2:  # there is no variance of a single position
-        return []
+        return [warmup]
     ends = [first]
     while ends[-1] + 3 * window <= warmup - last:  # another window of twice the length fits
         ends.append(ends[-1] + window)
