@@ -114,7 +114,12 @@ class AsymmetricCP(TensorModel):
         """
         self.check()
         check_listed(entries)
-        self._check_memory(entries)
+        copies = 4 * entries.order + 2 * self._threads + 6
+        check_memory(
+            4.0 * copies * max(entries.shape) * self.rank,
+            f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
+            SMALLER,
+        )
         rng = np.random.default_rng(self.seed)
         # the first factor is solved for first: it starts at zero, so that history begins with nothing explained
         start = [np.zeros((entries.shape[0], self.rank), np.float32)]
@@ -148,15 +153,6 @@ class AsymmetricCP(TensorModel):
     def _scaled(self) -> Factors:
         share = self.weights_ ** np.float32(1 / len(self.factors_))
         return [u * share for u in self.factors_]
-
-    def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if the factors, matrix products and normal equations do not fit into memory."""
-        copies = 4 * entries.order + 2 * self._threads + 6
-        check_memory(
-            4.0 * copies * max(entries.shape) * self.rank,
-            f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
-            SMALLER,
-        )
 
 
 def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
@@ -212,7 +208,9 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
             H = np.prod(grams[:d] + grams[d + 1 :], axis=0)
             u[d] = _solved(u[d], M, H + ridge * np.eye(len(H)))
             u[d], grams[d] = _orthonormal(u[d]) if sweep <= orthogonal and d < last else (u[d], _gram(u[d]))
-        scales = _balance(grams)
+        lengths = np.sqrt([gram.diagonal() for gram in grams])
+        logs = np.log(np.where((lengths > 0).all(axis=0), lengths, 1.0))
+        scales = np.exp(logs.mean(axis=0) - logs)  # (order, R): equal lengths in all modes, whose product is kept
         grams = [gram * np.outer(s, s) for gram, s in zip(grams, scales, strict=True)]
         reached = value(u, M, grams)  # M and the last factor, neither yet scaled: their inner product stays the same
         u = [(f * s).astype(f.dtype) for f, s in zip(u, scales, strict=True)]
@@ -305,14 +303,3 @@ def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
     before = u / d
     step = ((right - before @ scaled) @ vectors / values) @ vectors.T
     return ((before + step) * d).astype(u.dtype)
-
-
-def _balance(grams: Factors) -> NDArray[Any]:
-    """Return scales that equalize the column lengths of each component across modes, shape (order, R).
-
-    The product of the lengths is kept.
-    """
-    lengths = np.sqrt([gram.diagonal() for gram in grams])
-    alive = (lengths > 0).all(axis=0)
-    logs = np.log(np.where(alive, lengths, 1.0))
-    return np.exp(logs.mean(axis=0) - logs)

@@ -97,7 +97,9 @@ def gaps(
     back = np.full(len(train.vocabulary), -1)
     back[place[place >= 0]] = np.flatnonzero(place >= 0)
     unseen = partial(_unseen, seen, other.entries, back)
-    wrong = _wrong(train, rows, unseen, rng)
+    share = train.vocabulary.counts / train.vocabulary.counts.sum()
+    drawn = rng.choice(len(share), (len(rows), WRONG), p=share)
+    wrong = _first(drawn, unseen(rows[:, :-1], drawn))
     matched = _matched(train, rows, unseen, rng, width)
     words = train.vocabulary.words
     cases = [
@@ -144,12 +146,6 @@ def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int6
     at = fits.argmax(axis=1)
     rows = np.arange(len(words))
     return np.where(fits[rows, at], words[rows, at], -1)
-
-
-def _wrong(train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.random.Generator) -> NDArray[np.int64]:
-    share = train.vocabulary.counts / train.vocabulary.counts.sum()
-    drawn = rng.choice(len(share), (len(rows), WRONG), p=share)
-    return _first(drawn, unseen(rows[:, :-1], drawn))
 
 
 def _matched(
@@ -215,18 +211,13 @@ def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, 
     own = {}
     for document, title in _titles(corpus, 2, known.index).items():
         ids = place[corpus.ids[edges[document] : edges[document + 1]]]
-        words = _characteristic(ids[ids >= 0], [known.index[w] for w in title], log_share)
+        words, n = np.unique(ids := ids[ids >= 0], return_counts=True)
+        score = n * (np.log(n / max(len(ids), 1)) - log_share[words])
+        fits = (n >= MIN_OWN_COUNT) & ~np.isin(words, [known.index[w] for w in title]) & (score > 0)
+        words = words[fits][np.argsort(-score[fits], kind="stable")[:MAX_OWN_WORDS]]
         if len(words) >= MIN_OWN_WORDS:
             own[title] = tuple(known.words[w] for w in words)
     return own
-
-
-def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray[np.float64]) -> NDArray[np.int64]:
-    words, n = np.unique(ids, return_counts=True)
-    fits = (n >= MIN_OWN_COUNT) & ~np.isin(words, title)
-    score = n * (np.log(n / max(len(ids), 1)) - log_share[words])
-    words, score = words[fits & (score > 0)], score[fits & (score > 0)]
-    return np.asarray(words[np.argsort(-score, kind="stable")[:MAX_OWN_WORDS]])
 
 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:

@@ -114,7 +114,13 @@ class PoissonCP(WordModel):
         self.check()
         if not entries.values.any():
             raise InputError("there are no counts to factorize; lower min_count", "min_count")
-        self._check_memory(entries)
+        rows, largest = sum(entries.shape), max(entries.shape)
+        copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
+        check_memory(
+            4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries),
+            f"a model of {len(entries):,} counts, {' x '.join(f'{n:,}' for n in entries.shape)}, and rank {self.rank}",
+            SMALLER,
+        )
         term = Term(entries, CP(), Poisson(), tuple(range(entries.order)), zero_weight=1.0)
         objective = Objective([term], [NonNegative()] * entries.order, threads=self.threads)
         start = _start(entries, self.rank, np.random.default_rng(self.seed))
@@ -180,16 +186,6 @@ class PoissonCP(WordModel):
             )
         return np.mean(chosen, axis=0, dtype=float)
 
-    def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if the factors and copies of the counts do not fit into memory."""
-        rows, largest = sum(entries.shape), max(entries.shape)
-        copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
-        check_memory(
-            4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries),
-            f"a model of {len(entries):,} counts, {' x '.join(f'{n:,}' for n in entries.shape)}, and rank {self.rank}",
-            SMALLER,
-        )
-
 
 def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
     """Initialize the factors with random components around the word frequencies, scaled to the total count.
@@ -254,7 +250,10 @@ class _Model:
 
     def __init__(self, term: Term, start: Factors, threads: int) -> None:
         self.term, self.threads = term, threads
-        self.U, self.offsets = _stacked(term, start)
+        U, self.offsets = stacked(slot_factors([term], start), term.slots)
+        if not (U >= 0).all():
+            raise InputError(f"the initial factors for CP-APR must be non-negative; the smallest element is {U.min()}")
+        self.U = np.array(U, order="C")
         self.modes = np.split(self.U, self.offsets[1:])  # views: what is written there is written to U
         self.indices, self.values = _in_fibres(term.entries, self.U.dtype)
         self.constant = _of_counts_alone(term.entries)
@@ -316,14 +315,6 @@ class _Model:
             if step + 1 < inner:
                 _, phi = self.explain(n)
         return True
-
-
-def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
-    """Stack the initial factors into one matrix; return the matrix and the first row of each mode."""
-    U, offsets = stacked(slot_factors([term], start), term.slots)
-    if not (U >= 0).all():
-        raise InputError(f"the initial factors for CP-APR must be non-negative; the smallest element is {U.min()}")
-    return np.array(U, order="C"), offsets
 
 
 def _checked(objective: Objective) -> Term:

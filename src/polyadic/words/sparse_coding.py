@@ -104,22 +104,17 @@ class NNSE(WordModel):
         check_int("rank", self.rank, low=1, high=size)
         kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank
         check_int("svd_rank", kept, low=1, high=size - 1)
-        self._check_memory(entries, kept)
+        check_memory(
+            4.0 * 4 * size * (self.rank + kept),
+            f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}",
+            "lower a rank or the size of the vocabulary",
+        )
         X = unit_rows(PPMISVD(kept, power=self.power, seed=self.seed).fit(entries).vectors_)
         solver = _sweeps(X, self.rank, self.l1, self._threads, np.random.default_rng(self.seed))
         sweeps = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.vectors_, self.dictionary_ = self._keep(sweeps)
         self.zeros_ = float((self.vectors_ == 0).mean())
         return self
-
-    def _check_memory(self, entries: Entries, kept: int) -> None:
-        """Raise InputError if the sparse codes and temporary arrays do not fit into memory."""
-        size = entries.shape[0]
-        check_memory(
-            4.0 * 4 * size * (self.rank + kept),
-            f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}",
-            "lower a rank or the size of the vocabulary",
-        )
 
 
 def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:

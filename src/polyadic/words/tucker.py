@@ -142,7 +142,14 @@ class Tucker(TensorModel):
         check_listed(entries)
         slots = (0,) * entries.order if entries.symmetric else tuple(range(entries.order))
         ranks = self._ranks(entries, slots)
-        self._check_memory(entries, ranks, slots)
+        numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
+        size = math.prod(ranks[s] for s in slots)
+        fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
+        check_memory(
+            (40 + 12 * self._threads) * numbers + (32 + 8 * self._threads) * size + 8.0 * len(entries) + fibres,
+            f"a Tucker model of {max(entries.shape):,} rows and ranks {', '.join(str(ranks[s]) for s in slots)}",
+            'lower the rank or the size of the vocabulary, or use start="random"',
+        )
         rng = np.random.default_rng(self.seed)
         if self.start == "hosvd":
             start = hosvd(entries, ranks, rng=rng, threads=self.threads)
@@ -187,18 +194,6 @@ class Tucker(TensorModel):
                 f"rank must be a single number or one number for each of {factors} factors; got {self.rank}", "rank"
             )
         return [check_int("rank", r, low=1, high=entries.shape[slots.index(s)]) for s, r in enumerate(ranks)]
-
-    def _check_memory(self, entries: Entries, ranks: list[int], slots: tuple[int, ...]) -> None:
-        """Raise InputError if the core tensor and temporary arrays do not fit into memory."""
-        threads = self._threads
-        numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
-        core = math.prod(ranks[s] for s in slots)
-        fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
-        check_memory(
-            (40 + 12 * threads) * numbers + (32 + 8 * threads) * core + 8.0 * len(entries) + fibres,
-            f"a Tucker model of {max(entries.shape):,} rows and ranks {', '.join(str(ranks[s]) for s in slots)}",
-            'lower the rank or the size of the vocabulary, or use start="random"',
-        )
 
 
 def _principal_axes(
@@ -319,10 +314,9 @@ class _Tensor:
             symmetric += np.transpose(G, axes)
         return symmetric / math.factorial(G.ndim)
 
-    def gradient(self, U: Factors, G: NDArray[np.float64], s: int) -> NDArray[Any]:
-        r"""Return the gradient of :math:`\|G\|^2 / 2`, for the core tensor G, with respect to one factor matrix."""
-        indices, slots = self.entries.indices, self.slots
-        return tucker_pullback(indices, self._values, U, G, slots=slots, threads=self.threads)[s]
+    def gradients(self, U: Factors, G: NDArray[np.float64]) -> Factors:
+        r"""Return the gradients of :math:`\|G\|^2 / 2`, for the core tensor G."""
+        return tucker_pullback(self.entries.indices, self._values, U, G, slots=self.slots, threads=self.threads)
 
     def along(self, mode: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the entries sorted into fibres along a mode.
@@ -363,7 +357,7 @@ def _sorted(entries: Entries) -> Entries:
 
 def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
     """Update one factor matrix to increase the norm of the core tensor, unless no step increases the norm."""
-    size, P = _square(G), tensor.gradient(U, G, s)
+    size, P = _square(G), tensor.gradients(U, G)[s]
     unit = float(np.linalg.norm(U[s].T @ P, 2))
     shift = 0.0
     while shift <= LARGEST_SHIFT:
