@@ -127,8 +127,12 @@ def judged(
         for relation, pairs in rankings.items():
             if len(set(pairs)) < len(pairs):
                 raise InputError(f"the ranking of {name} contains a pair twice for the relation {relation}")
-    counted = {relation: _pooled(systems, relation, truth, pool) for relation, truth in judgements.items()}
-    counted = {relation: truth for relation, truth in counted.items() if any(truth.values())}
+    counted = {}
+    for relation, truth in judgements.items():
+        best = {pair for rankings in systems.values() for pair in rankings.get(relation, ())[:pool]}
+        in_pool = {pair: is_true for pair, is_true in truth.items() if pool is None or pair in best}
+        if any(in_pool.values()):
+            counted[relation] = in_pool
     if not counted:
         raise InputError("the pool must contain at least one entity pair that is judged true")
     relations = sorted(counted, key=lambda relation: -sum(counted[relation].values()))
@@ -203,16 +207,6 @@ def ranked_cells(
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
-
-
-def _pooled(
-    systems: Mapping[str, Rankings], relation: str, truth: Mapping[Pair, bool], pool: int | None
-) -> Mapping[Pair, bool]:
-    """Return the human judgements of the pairs in the pool of a relation."""
-    if pool is None:
-        return truth
-    best = {pair for rankings in systems.values() for pair in rankings.get(relation, ())[:pool]}
-    return {pair: is_true for pair, is_true in truth.items() if pair in best}
 
 
 def _measured(
