@@ -272,7 +272,11 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
                 f"word {row} ({word!r}) is empty or contains white space, which the {format} format does not support;"
                 f" use Embedding.save"
             )
-    with whole_file(path) as draft, _created(draft) as stream:
+    with whole_file(path) as draft, contextlib.ExitStack() as stack:
+        stream = cast("BinaryIO", stack.enter_context(draft.open("wb")))
+        if draft.suffix == ".gz":  # no name and no time inside, so that equal vectors give equal files
+            packed = gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0)
+            stream = cast("BinaryIO", stack.enter_context(packed))
         if format != "glove":
             stream.write(b"%d %d\n" % (len(embedding), embedding.rank))
         line = " %.9g" * embedding.rank  # nine digits tell any two float32 apart
@@ -438,17 +442,6 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             yield stream
     except (EOFError, zlib.error, OSError) as error:
         raise unreadable(path, error, "file or folder") from None
-
-
-@contextlib.contextmanager
-def _created(path: Path) -> Iterator[BinaryIO]:
-    with path.open("wb") as raw:
-        if path.suffix == ".gz":
-            # no name and no time inside, so that equal vectors give equal files
-            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as packed:
-                yield cast("BinaryIO", packed)
-        else:
-            yield raw
 
 
 def _decoded(where: str, source: _Source, word: bytes) -> str:

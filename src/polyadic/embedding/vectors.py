@@ -465,7 +465,16 @@ class Embedding:
         """
         from safetensors.numpy import save
 
-        vocabulary = _vocabulary_text(self.words, self.counts)
+        for row, word in enumerate(self.words):
+            if "\t" in word or "\n" in word:
+                raise InputError(
+                    f"word {row} ({word!r}) contains a tab or a line break, which vocabulary.txt does not support"
+                )
+        counts = [""] * len(self) if self.counts is None else [f"\t{count}" for count in self.counts]
+        try:
+            vocabulary = "".join(f"{word}{n}\n" for word, n in zip(self.words, counts, strict=True)).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(f"the vocabulary cannot be written as UTF-8: {error}") from None
         about = {"unknown": self.unknown, "components": self._n_components, "meta": self.meta}
         try:
             json.dumps(about, allow_nan=False)
@@ -701,19 +710,6 @@ def _close_spellings(word: str, words: tuple[str, ...], index: dict[str, int]) -
     alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
     pool = [w for w, _ in zip(alike, range(20_000), strict=False)]
     return list(dict.fromkeys([*cases, *difflib.get_close_matches(word, pool, n=3)]))[:3]
-
-
-def _vocabulary_text(words: Sequence[str], counts: np.ndarray | None) -> bytes:
-    for row, word in enumerate(words):
-        if "\t" in word or "\n" in word:
-            raise InputError(
-                f"word {row} ({word!r}) contains a tab or a line break, which vocabulary.txt does not support"
-            )
-    lines = words if counts is None else [f"{word}\t{count}" for word, count in zip(words, counts, strict=True)]
-    try:
-        return ("\n".join(lines) + "\n").encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InputError(f"the vocabulary cannot be written as UTF-8: {error}") from None
 
 
 def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:

@@ -140,7 +140,11 @@ def judged(
     known = np.array([len(counted[relation]) for relation in relations])
     measured = {}
     for name, rankings in systems.items():
-        rows = [_measured(rankings.get(relation, ())[:depth], counted[relation], unjudged) for relation in relations]
+        rows = []
+        for relation in relations:
+            truth, pairs = counted[relation], rankings.get(relation, ())[:depth]
+            right = [truth.get(pair, False) for pair in pairs if unjudged == "wrong" or pair in truth]
+            rows.append(average_precision(right, sum(truth.values())))
         precisions, points = (np.array(part) for part in zip(*rows, strict=True))
         measured[name] = Judged(relations, precisions, true, known, points)
     return measured
@@ -207,13 +211,6 @@ def ranked_cells(
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
-
-
-def _measured(
-    ranking: Sequence[Pair], truth: Mapping[Pair, bool], unjudged: Unjudged
-) -> tuple[float, NDArray[np.float64]]:
-    named = [pair for pair in ranking if pair in truth] if unjudged == "skipped" else ranking
-    return average_precision([truth.get(pair, False) for pair in named], sum(truth.values()))
 
 
 def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:

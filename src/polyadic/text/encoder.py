@@ -168,9 +168,6 @@ class Draft:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def fill(
         self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
     ) -> None:
@@ -272,7 +269,7 @@ class Draft:
                 token, sentence = token + int(kept.sum()), int(before[-1])
             documents.append([sentence])
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Delete the temporary files, and the metadata file if no document has metadata."""
         self._tables.close()
         self._fields.close()

@@ -197,8 +197,8 @@ class KeptBlocks:
                 folder.mkdir()
                 count = 0
                 for groups in self._make():
-                    X, parts = groups.features, {"costs": groups.costs, "starts": groups.starts}
-                    parts |= {"indptr": X.indptr, "indices": X.indices, "data": X.data}
+                    X, costs, starts = groups.features, groups.costs, groups.starts
+                    parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "costs": costs, "starts": starts}
                     np.savez(folder / f"{count}.npz", shape=X.shape, **parts)
                     count += 1
                 self._folder, self._count = folder, count

@@ -407,15 +407,12 @@ def format_of(file: File, *, table: bool = False) -> str:
         return "wiki"
     if "<mediawiki" in start and start.startswith(("<mediawiki", "<?xml")):
         return "mediawiki"
-    return SUFFIXES.get(suffix) or _format_of(start, table=table or file.reading.field is not None)
-
-
-def _format_of(start: str, *, table: bool) -> str:
-    """Detect the format of a file from the first bytes."""
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
     if _CONLLU.match(start):
         return "conllu"
     beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
-    beginnings |= {"{": "jsonl", "": "csv"} if table else {}
+    beginnings |= {"{": "jsonl", "": "csv"} if table or file.reading.field is not None else {}
     return next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), "text")
 
 

@@ -186,7 +186,18 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
     """
     term, strength = _least_squares(objective)
     check_int("orthogonal", orthogonal, low=0)
-    _check_start(start, term, orthogonal)
+    shape, rank = term.entries.shape, start[0].shape[-1] if start else 0
+    if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
+        raise InputError(
+            f"start must contain one factor for each mode, with row counts {shape}, equal ranks and equal dtypes; got"
+            f" {[(f.shape, str(f.dtype)) for f in start]}",
+            "start",
+        )
+    if orthogonal and rank > min(shape):
+        raise InputError(
+            f"a mode with {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal"
+            " to 0"
+        )
     product, squares = _data(term, start[0].dtype, objective.threads)
     ridge, last = strength / term.weight, len(start) - 1
 
@@ -239,22 +250,6 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
     if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
         raise InputError(f"als requires L2 penalties of the same strength; got {', '.join(map(repr, penalties))}")
     return term, penalties[0].strength
-
-
-def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
-    shape = term.entries.shape
-    rank = start[0].shape[-1] if start else 0
-    if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
-        raise InputError(
-            f"start must contain one factor for each mode, with row counts {shape}, equal ranks and equal dtypes; got"
-            f" {[(f.shape, str(f.dtype)) for f in start]}",
-            "start",
-        )
-    if orthogonal and rank > min(shape):
-        raise InputError(
-            f"a mode with {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal"
-            " to 0"
-        )
 
 
 def _data(term: Term, dtype: np.dtype[Any], threads: int) -> tuple[Callable[[Factors, int], NDArray[Any]], float]:

@@ -40,8 +40,6 @@ class GloVe(WordModel):
         Initial learning rate of Adagrad.
     epochs : int
         Maximum number of passes over the cells.
-    tol : float
-        Relative change of the loss at which the fit stops early. See :func:`~polyadic.core.solvers.run.run`.
 
     Attributes
     ----------

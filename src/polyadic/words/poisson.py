@@ -236,7 +236,8 @@ def apr(
             if n:  # the first mode was evaluated to measure the last sweep
                 model.weigh(n)
                 _, phi = model.explain(n)
-            model.lift(n, phi, kappa)
+            B, floor = model.modes[n], (kappa * model.weights).astype(model.U.dtype)
+            np.copyto(B, floor, where=(floor > B) & (phi > 1))  # raises what is stuck at zero
             moved |= model.multiply(n, phi, inner, inner_tol)
             model.weights = model.normalized(n)
         if not moved:
@@ -298,12 +299,6 @@ class _Model:
         log_likelihood, phi = self.explain(0, measured=True)
         value = self.term.weight * (float(self.weights.sum()) - log_likelihood + self.constant)
         return Sweep([factors[self.term.slots.index(s)] for s in range(len(factors))], value), phi
-
-    def lift(self, n: int, phi: NDArray[Any], kappa: float) -> None:
-        """Raise elements that are stuck at zero to a small fraction of their column sum."""
-        B = self.modes[n]
-        floor = (kappa * self.weights).astype(B.dtype)
-        np.copyto(B, floor, where=(floor > B) & (phi > 1))
 
     def multiply(self, n: int, phi: NDArray[Any], inner: int, tol: float) -> bool:
         """Update one factor matrix multiplicatively up to ``inner`` times; return whether the matrix has changed."""

@@ -125,17 +125,10 @@ def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.
         squares = np.sum((X - A @ D) ** 2, dtype=float)
         yield Sweep([A.copy(), D.copy()], 0.5 * float(squares) + l1 * float(A.sum(dtype=float)))
         kernels.nonnegative_lasso(D @ D.T, X @ D.T, A, l1=l1, threads=threads)
-        _improve_dictionary(X, A, D, rng)
-
-
-def _improve_dictionary(
-    X: NDArray[np.float32], A: NDArray[np.float32], D: NDArray[np.float32], rng: np.random.Generator
-) -> None:
-    """Update the rows of the dictionary in turn by block coordinate descent in the unit ball."""
-    S, P = A.T @ A, A.T @ X
-    for k in range(len(D)):
-        if S[k, k] > 0:
-            best = D[k] + (P[k] - S[k] @ D) / S[k, k]
-            D[k] = best / max(1.0, np.linalg.norm(best))
-        else:  # an unused row does not affect the objective, so it is replaced by another word
-            D[k] = X[rng.integers(len(X))]
+        S, P = A.T @ A, A.T @ X
+        for k in range(rank):  # block coordinate descent in the unit ball
+            if S[k, k] > 0:
+                best = D[k] + (P[k] - S[k] @ D) / S[k, k]
+                D[k] = best / max(1.0, np.linalg.norm(best))
+            else:  # an unused row does not affect the objective, so it is replaced by another word
+                D[k] = X[rng.integers(len(X))]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from polyadic.text.corpus import Corpus
     from polyadic.text.counts import Counts
     from polyadic.words.evaluation import Test
-    from polyadic.words.occurrences import SensesOfWord, WordSenses
+    from polyadic.words.occurrences import WordSenses
 
     Nearest = Callable[[str], list[tuple[str, float]]]
 
@@ -456,19 +456,15 @@ def senses(
         for k, sense in enumerate(each.senses, 1)
     }
     draw(embedding, shares, picture)
-    return {"senses": {word: _senses_of(space, each, lines) for word, each in answers.items()}, **answers.in_json}
-
-
-def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, Any]:
-    senses = [
-        {
-            "share": sense.share,
-            "words": list(sense.substitutes),
-            "lines": [*map(output.line, space.lines(sense, lines))],
-        }
-        for sense in found.senses
-    ]
-    return {"occurrences": found.occurrences, "agreement": found.agreement, "sure": found.sure, "senses": senses}
+    found: dict[str, Any] = {}
+    for word, each in answers.items():
+        senses = [
+            {"share": s.share, "words": list(s.substitutes), "lines": [*map(output.line, space.lines(s, lines))]}
+            for s in each.senses
+        ]
+        about = {"occurrences": each.occurrences, "agreement": each.agreement, "sure": each.sure}
+        found[word] = {**about, "senses": senses}
+    return {"senses": found, **answers.in_json}
 
 
 def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any]:
@@ -741,7 +737,10 @@ def compare(
     if len(vectors) < 2:
         raise InputError(f"a comparison requires at least two embeddings; got {len(vectors)}")
     paths = [Path(each) for each in vectors]
-    names = _names(paths)
+    short = [path.name for path in paths]
+    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
+    if len(set(names)) < len(names):
+        raise InputError("each embedding must be given only once")
     tests = _tests(kind, data, made, pairs, groups, questions)
     models = {name: read_vectors(path) for name, path in zip(names, paths, strict=True)}
     rows, left_out = evaluation.compare(models, tests)
@@ -776,15 +775,6 @@ def _print_left_out(result: dict[str, Any]) -> None:
         typer.echo(f"left out: {name}: {why}", err=True)
     if not result["figures"]:
         raise InputError("no test could be run; the reasons are listed above")
-
-
-def _names(paths: list[Path]) -> list[str]:
-    """Return a display name for each path: the last part if unique, otherwise the full path."""
-    short = [path.name for path in paths]
-    named = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
-    if len(set(named)) < len(named):
-        raise InputError("each embedding must be given only once")
-    return named
 
 
 # ---- counting

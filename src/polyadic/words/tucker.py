@@ -141,7 +141,14 @@ class Tucker(TensorModel):
         self.check()
         check_listed(entries)
         slots = (0,) * entries.order if entries.symmetric else tuple(range(entries.order))
-        ranks = self._ranks(entries, slots)
+        number = max(slots) + 1
+        ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * number
+        if len(ranks) != number:
+            raise InputError(
+                f"rank must be a single number or one number for each of {number} factors; got {self.rank}", "rank"
+            )
+        for s, r in enumerate(ranks):
+            check_int("rank", r, low=1, high=entries.shape[slots.index(s)])
         numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
         size = math.prod(ranks[s] for s in slots)
         fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
@@ -184,16 +191,6 @@ class Tucker(TensorModel):
         """
         check_int("mode", mode, low=0, high=len(self.vectors_) - 1)
         return Embedding(words, self.vectors_[mode], counts=counts)
-
-    def _ranks(self, entries: Entries, slots: tuple[int, ...]) -> list[int]:
-        """Return the rank of each factor matrix; raise InputError if a rank exceeds the mode size."""
-        factors = max(slots) + 1
-        ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * factors
-        if len(ranks) != factors:
-            raise InputError(
-                f"rank must be a single number or one number for each of {factors} factors; got {self.rank}", "rank"
-            )
-        return [check_int("rank", r, low=1, high=entries.shape[slots.index(s)]) for s, r in enumerate(ranks)]
 
 
 def _principal_axes(
@@ -249,20 +246,13 @@ def hooi(
         yield Sweep([*U, G], 0.5 * (tensor.norm - size))
 
 
-def hosvd(
-    entries: Entries,
-    ranks: Sequence[int],
-    *,
-    rng: np.random.Generator,
-    slots: Sequence[int] | None = None,
-    threads: int | None = None,
-) -> Factors:
+def hosvd(entries: Entries, ranks: Sequence[int], *, rng: np.random.Generator, threads: int | None = None) -> Factors:
     r"""Return approximate leading left singular vectors of each mode's unfolding, shape (size, rank).
 
     A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
-    the mode, ``x x'Q`` is added. A factor that modes share is computed from the first of them.
+    the mode, ``x x'Q`` is added. The factor of symmetric entries is computed from the first mode.
     """
-    tensor = _Tensor(entries, slots, threads)
+    tensor = _Tensor(entries, None, threads)
     factors = []
     for s, rank in enumerate(ranks):
         mode = tensor.slots.index(s)
