@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from polyadic.core.entries import Entries
     from polyadic.text.corpus import Corpus
-    from polyadic.text.counts import Counts
     from polyadic.text.vocabulary import Vocabulary
 
     Unseen = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
@@ -81,7 +80,16 @@ def gaps(
     check_int("size", size, low=1)
     rng = np.random.default_rng(seed)
     seen, other = count(train, order=order, width=width).entries, count(held, order=order, width=width)
-    associations = ppmi(_frequent(other, min_count))
+    x = other.entries
+    often = np.flatnonzero(x.values >= min_count)
+    if not len(often):
+        raise InputError(
+            f"no tuple of {order} words within a span of {width} occurs at least {min_count} times in the held-out"
+            " text; lower min_count or use more text",
+            "min_count",
+        )
+    kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
+    associations = ppmi(replace(other, entries=kept))
     place = np.array([train.vocabulary.index.get(word, -1) for word in held.vocabulary.words])
     tuples = place[associations.indices.astype(np.int64)]
     new = np.flatnonzero((tuples >= 0).all(axis=1))
@@ -96,35 +104,20 @@ def gaps(
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
     back = np.full(len(train.vocabulary), -1)
     back[place[place >= 0]] = np.flatnonzero(place >= 0)
-    unseen = partial(_unseen, seen, other.entries, back)
+    unseen = partial(_unseen, seen, x, back)
     share = train.vocabulary.counts / train.vocabulary.counts.sum()
     drawn = rng.choice(len(share), (len(rows), WRONG), p=share)
     wrong = _first(drawn, unseen(rows[:, :-1], drawn))
     matched = _matched(train, rows, unseen, rng, width)
     words = train.vocabulary.words
     cases = [
-        Gap(tuple(words[w] for w in row[:-1]), words[row[-1]], words[a], words[b], float(x))
-        for row, a, b, x in zip(rows, wrong, matched, associations.values[new], strict=True)
+        Gap(tuple(words[w] for w in row[:-1]), words[row[-1]], words[a], words[b], float(value))
+        for row, a, b, value in zip(rows, wrong, matched, associations.values[new], strict=True)
         if a >= 0 and b >= 0
     ]
     if not cases:
         raise InputError(f"no wrong answer was found for any of {len(rows):,} tuples; use more text")
     return cases
-
-
-def _frequent(counts: Counts, min_count: int) -> Counts:
-    """Keep only tuples that occur at least ``min_count`` times."""
-    x = counts.entries
-    often = np.flatnonzero(x.values >= min_count)
-    if not len(often):
-        width = counts.settings["width"]
-        raise InputError(
-            f"no tuple of {x.order} words within a span of {width} occurs at least {min_count} times in the held-out"
-            " text; lower min_count or use more text",
-            "min_count",
-        )
-    kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
-    return replace(counts, entries=kept)
 
 
 def _unseen(

@@ -234,7 +234,7 @@ def apr(
         moved = False
         for n in range(len(model.modes)):
             if n:  # the first mode was evaluated to measure the last sweep
-                model.weigh(n)
+                model.modes[n] *= model.weights.astype(model.U.dtype)
                 _, phi = model.explain(n)
             B, floor = model.modes[n], (kappa * model.weights).astype(model.U.dtype)
             np.copyto(B, floor, where=(floor > B) & (phi > 1))  # raises what is stuck at zero
@@ -270,10 +270,6 @@ class _Model:
         u /= np.where(sums > 0, sums, 1).astype(u.dtype)
         return sums
 
-    def weigh(self, n: int) -> None:
-        """Multiply the columns of one factor matrix by the component weights, in place."""
-        self.modes[n] *= self.weights.astype(self.U.dtype)
-
     def explain(self, n: int, *, measured: bool = False) -> tuple[float, NDArray[Any]]:
         r"""Return the log-likelihood (if ``measured``) and the multiplicative update :math:`\Phi` of one mode."""
         return cp_poisson(
@@ -295,7 +291,7 @@ class _Model:
         """
         share = (self.weights ** (1 / len(self.modes))).astype(self.U.dtype)
         factors = [u * share for u in self.modes]
-        self.weigh(0)
+        self.modes[0] *= self.weights.astype(self.U.dtype)
         log_likelihood, phi = self.explain(0, measured=True)
         value = self.term.weight * (float(self.weights.sum()) - log_likelihood + self.constant)
         return Sweep([factors[self.term.slots.index(s)] for s in range(len(factors))], value), phi

@@ -103,7 +103,13 @@ def train(
     with contextlib.nullcontext() if keep is None else made_folder(Path(keep)):
         data, vocabulary, made_of = _data(opened, plan, Builder(store, tell))
     if plan.start is not None:
-        model.start = _rows(plan.start, vocabulary.words)
+        if missing := [word for word in vocabulary.words if word not in plan.start.index]:
+            raise InputError(
+                f"start has no vectors for {len(missing):,} of {len(vocabulary):,} words of the vocabulary, such as"
+                f" {missing[0]!r}; train both models on the same corpus",
+                "start",
+            )
+        model.start = plan.start.lookup(vocabulary.words)
     elif "rank" not in plan.options:
         rank, n_nonnegative = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), max_rank=model.rank)
         if getattr(model, "n_nonnegative", 0) is None:
@@ -329,18 +335,6 @@ def _made(model: Any, vocabulary: Vocabulary, facts: Options) -> Embedding:
     if vectors.sparsity:
         facts["zeros"] = round(vectors.sparsity, 4)
     return vectors
-
-
-def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
-    """Return the initial vectors in the order of the vocabulary; raise InputError if a word has no vector."""
-    missing = [word for word in words if word not in given.index]
-    if missing:
-        raise InputError(
-            f"start has no vectors for {len(missing):,} of {len(words):,} words of the vocabulary, such as"
-            f" {missing[0]!r}; train both models on the same corpus",
-            "start",
-        )
-    return given.lookup(words)
 
 
 def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:

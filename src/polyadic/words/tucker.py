@@ -286,7 +286,13 @@ class _Tensor:
             )
         if entries.symmetric and len(set(self.slots)) > 1:
             raise InputError(f"symmetric entries must share a single factor; got slots {self.slots}")
-        self.entries = entries if entries.symmetric else _sorted(entries)
+        if not entries.symmetric:
+            order = np.lexsort(entries.indices.T[::-1])
+            indices = entries.indices.T[:, order].T
+            if (indices[1:] == indices[:-1]).all(axis=1).any():
+                raise InputError("HOOI requires each cell to be listed only once; sum the values of duplicate cells")
+            entries = replace(entries, indices=indices, values=entries.values[order], weights=None)
+        self.entries = entries
         self.threads = (
             resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
         )
@@ -333,16 +339,6 @@ class _Tensor:
         )
         values *= np.repeat(np.sqrt(fibres.multiplicity()), np.diff(starts, append=len(values)))
         return cells.T, values
-
-
-def _sorted(entries: Entries) -> Entries:
-    """Sort the entries of a sparse tensor lexicographically; raise InputError for duplicate cells."""
-    order = np.lexsort(entries.indices.T[::-1])
-    indices = entries.indices.T[:, order].T
-    if (indices[1:] == indices[:-1]).all(axis=1).any():
-        raise InputError("HOOI requires each cell to be listed only once; sum the values of duplicate cells")
-    weights = None if entries.weights is None else entries.weights[order]
-    return replace(entries, indices=indices, values=entries.values[order], weights=weights)
 
 
 def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
