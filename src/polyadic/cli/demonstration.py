@@ -17,14 +17,14 @@ from polyadic.datasets import gensim_file, read_pairs
 from polyadic.embedding import write_vectors
 from polyadic.metrics.similarity import similarity
 from polyadic.text.corpus import Corpus
-from polyadic.text.counts import Counts, count
+from polyadic.text.counts import count
 from polyadic.text.weighting import ppmi
 from polyadic.words.pairwise import PPMISVD
 from polyadic.words.phrases import phrase_vectors
 from polyadic.words.symmetric import SymmetricCP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from polyadic.embedding import Embedding
@@ -43,56 +43,51 @@ def text() -> Path:
 
 
 def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None]) -> dict[str, Any]:
-    """Run the demonstration, and write word vectors and a plot to the folder ``out``.
-
-    Parameters
-    ----------
-    out : path
-        Folder to write to; the output of an earlier demonstration is replaced.
-    rank : int
-        Length of the vectors.
-    seed : int
-        Of the random start.
-    report : callable
-        Called with each line of progress.
-
-    Returns
-    -------
-    dict
-        Sizes, seconds, neighbours, senses and scores.
-
-    Raises
-    ------
-    MissingExtraError
-        If gensim or matplotlib is not installed.
-    """
+    """Write vectors and a plot to the folder ``out``, report the steps, and return what the demonstration shows."""
     source = text()
     axes = plots.new_axes()  # a missing extra is told before anything is computed
-    clock = _Clock(report)
+    times, seconds = [time.perf_counter()], []
+
+    def clock(what: str) -> None:
+        times.append(time.perf_counter())
+        seconds.append(round(times[-1] - times[-2], 2))
+        report(f"{seconds[-1]:6.1f} s  {what}")
+
     with whole_folder(out, kind="demo", overwrite=True) as draft:
         report("450,000 words of Wikipedia, from markup to the senses of words\n")
         corpus = Corpus.build(source, draft / "corpus", format="mediawiki", min_count=MIN_COUNT, stop_words="english")
         clock(f"read {len(corpus):,} words in use, {len(corpus.vocabulary):,} different ones")
         triples = count(corpus, draft / "counts", order=3, width=WIDTH)
         clock(f"counted {triples.events:,} triples, {len(triples.entries):,} different ones")
-        model, vectors = _factorize(triples, rank, seed)
+        model = SymmetricCP(rank, penalty=NonNegative(), seed=seed)
+        with sweeps(model, "factorizing"):
+            model.fit(x := ppmi(triples))
+        vectors = model.embedding(corpus.vocabulary.words, counts=corpus.vocabulary.counts)
         zeros = float((vectors.vectors == 0).mean())
         clock(f"factorized the PPMI tensor: {rank} columns, {model.n_iter_} sweeps, {zeros:.0%} exact zeros")
         pairs = count(corpus, order=2, width=WIDTH)
         baseline = PPMISVD(rank, seed=seed).fit(ppmi(pairs)).embedding(corpus.vocabulary.words)
         clock("decomposed the PPMI matrix of the pairs of the same windows, for comparison")
+        from_triples = zip(SENSES, phrase_vectors(vectors, x, SENSES), strict=True)
+        sums = {pair: sum(baseline.unit[baseline.index[word]] for word in pair) for pair in SENSES}
+        sets = {name.split(".")[0]: read_pairs(gensim_file(name)) for name in PAIRS}
         result = {
             "tokens": len(corpus),
             "words": len(corpus.vocabulary),
             "entries": len(triples.entries),
             "sweeps": model.n_iter_,
             "zeros": zeros,
-            "seconds": clock.seconds,
+            "seconds": seconds,
             "neighbours": {word: _nearest(vectors, word) for word in WORDS},
             "senses": {" * ".join(pair): _nearest(vectors, *pair) for pair in SENSES},
-            "from triples": _from_triples(vectors, triples),
-            "sums of the baseline": {" + ".join(pair): _nearest_to_sum(baseline, *pair) for pair in SENSES},
-            "scores": _scores({"third order": vectors, "PPMI-SVD": baseline}),
+            "from triples": {" and ".join(pair): _nearest(vectors, at, exclude=pair) for pair, at in from_triples},
+            "sums of the baseline": {
+                " + ".join(pair): _nearest(baseline, total, exclude=pair) for pair, total in sums.items()
+            },
+            "scores": {
+                name: {each: similarity(of, pairs).as_dict() for each, pairs in sets.items()}
+                for name, of in (("third order", vectors), ("PPMI-SVD", baseline))
+            },
         }
         vectors.save(draft / "vectors")
         write_vectors(vectors, draft / "vectors.txt", format="word2vec")
@@ -106,52 +101,8 @@ def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None
     return result
 
 
-class _Clock:
-    """Timer that reports the duration of each step."""
-
-    def __init__(self, report: Callable[..., None]) -> None:
-        self._report = report
-        self._last = time.perf_counter()
-        self.seconds: list[float] = []
-
-    def __call__(self, what: str) -> None:
-        now = time.perf_counter()
-        self.seconds.append(round(now - self._last, 2))
-        self._report(f"{self.seconds[-1]:6.1f} s  {what}")
-        self._last = now
-
-
-def _factorize(counts: Counts, rank: int, seed: int) -> tuple[SymmetricCP, Embedding]:
-    model = SymmetricCP(rank, penalty=NonNegative(), seed=seed)
-    with sweeps(model, "factorizing"):
-        model.fit(ppmi(counts))
-    embedding = model.embedding(counts.vocabulary.words, counts=counts.vocabulary.counts)
-    return model, embedding
-
-
-def _nearest(vectors: Embedding, *words: str) -> list[str]:
-    return [word for word, _ in vectors.neighbours(*words, top=8)]
-
-
-def _from_triples(vectors: Embedding, triples: Counts) -> dict[str, list[str]]:
-    made = phrase_vectors(vectors, ppmi(triples), SENSES)
-    return {
-        " and ".join(pair): [word for word, _ in vectors.neighbours(vector, exclude=pair, top=8)]
-        for pair, vector in zip(SENSES, made, strict=True)
-    }
-
-
-def _nearest_to_sum(vectors: Embedding, *words: str) -> list[str]:
-    total = sum(vectors.unit[vectors.index[word]] for word in words)
-    return [word for word, _ in vectors.neighbours(total, exclude=words, top=8)]
-
-
-def _scores(models: dict[str, Embedding]) -> dict[str, dict[str, dict[str, Any]]]:
-    sets = {name.split(".")[0]: read_pairs(gensim_file(name)) for name in PAIRS}
-    return {
-        model: {name: similarity(vectors, pairs).as_dict() for name, pairs in sets.items()}
-        for model, vectors in models.items()
-    }
+def _nearest(vectors: Embedding, *query: Any, exclude: Sequence[str] = ()) -> list[str]:
+    return [word for word, _ in vectors.neighbours(*query, exclude=exclude, top=8)]
 
 
 def _tell(result: dict[str, Any], report: Callable[..., None]) -> None:

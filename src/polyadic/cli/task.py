@@ -10,6 +10,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Folder, Metavar, Natural, Within
 from polyadic.interface.run import Saved
 from polyadic.interface.task import Task
+from polyadic.text.task import nothing_more
 
 TASK = Task("start", "Commands to start with.")
 
@@ -76,11 +77,7 @@ def serve(model: Annotated[Path, Metavar("MODEL")], *, port: Annotated[int, With
     http.serve(make, port, {"folder": str(model)})
 
 
-def _nothing_more(result: dict[str, Any]) -> None:
-    """Print nothing, because each step has already printed its results."""
-
-
-@TASK.verb(example="polyadic demo --out demo", show=_nothing_more)
+@TASK.verb(example="polyadic demo --out demo", show=nothing_more)
 def demo(*, out: Folder = Path("demo"), rank: Count = 100, seed: Natural = 1) -> dict[str, Any]:
     """Train word vectors on a Wikipedia text included in gensim, and show nearest neighbours, senses and test scores.
 

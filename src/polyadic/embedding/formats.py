@@ -192,8 +192,20 @@ def read_vectors(
     check_choice("errors", errors, ("strict", "replace", "ignore", "surrogateescape", "backslashreplace"))
     max_words = None if limit is None else check_int("limit", limit, low=1)
     if path.is_dir():
-        return _first(Embedding.load(path), max_words)
-    _check_encoding(encoding)
+        whole = Embedding.load(path)
+        if max_words is None or max_words >= len(whole):
+            return whole
+        counts = None if whole.counts is None else whole.counts[:max_words]
+        about: dict[str, Any] = {"unknown": whole.unknown, "components": whole.components.rank, "meta": whole.meta}
+        return Embedding(whole.words[:max_words], whole.vectors[:max_words], counts=counts, **about)
+    try:
+        extends = " 0\n".encode(encoding) == b" 0\n"
+    except LookupError:
+        extends = False
+    if not extends:
+        raise InputError(
+            f"encoding must be one that extends ASCII, such as 'utf-8' or 'latin-1'; got {encoding!r}", "encoding"
+        )
     with _opened(path) as stream, bar(f"reading {path.name}", total=path.stat().st_size, unit="B") as advance:
         kind = _sniff(path, stream) if format == "auto" else format
         if stream.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
@@ -260,15 +272,25 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
                 f"word {row} ({word!r}) is empty or contains white space, which the {format} format does not support;"
                 f" use Embedding.save"
             )
-    with whole_file(path) as draft, _created(draft) as stream:
+    with whole_file(path) as draft, contextlib.ExitStack() as stack:
+        stream = cast("BinaryIO", stack.enter_context(draft.open("wb")))
+        if draft.suffix == ".gz":  # no name and no time inside, so that equal vectors give equal files
+            packed = gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0)
+            stream = cast("BinaryIO", stack.enter_context(packed))
         if format != "glove":
             stream.write(b"%d %d\n" % (len(embedding), embedding.rank))
         line = " %.9g" * embedding.rank  # nine digits tell any two float32 apart
         for word, row in zip(embedding.words, embedding.vectors, strict=True):
-            vector = _as_float32(word, row)
+            with np.errstate(over="ignore"):
+                vector = row.astype("<f4")
+            if not np.isfinite(vector).all():
+                raise InputError(f"the vector of {word!r} contains values that are too large for float32 files")
             binary = format == "word2vec-binary"
             numbers = b" " + vector.tobytes() if binary else (line % tuple(vector.tolist())).encode("ascii")
-            stream.write(_encoded(word) + numbers + b"\n")
+            try:
+                stream.write(word.encode("utf-8") + numbers + b"\n")
+            except UnicodeEncodeError as error:
+                raise InputError(f"the word {word!r} cannot be written as UTF-8: {error}") from None
 
 
 def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -> _Rows:
@@ -422,28 +444,6 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         raise unreadable(path, error, "file or folder") from None
 
 
-@contextlib.contextmanager
-def _created(path: Path) -> Iterator[BinaryIO]:
-    with path.open("wb") as raw:
-        if path.suffix == ".gz":
-            # no name and no time inside, so that equal vectors give equal files
-            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as packed:
-                yield cast("BinaryIO", packed)
-        else:
-            yield raw
-
-
-def _check_encoding(encoding: str) -> None:
-    try:
-        extends = " 0\n".encode(encoding) == b" 0\n"
-    except LookupError:
-        extends = False
-    if not extends:
-        raise InputError(
-            f"encoding must be one that extends ASCII, such as 'utf-8' or 'latin-1'; got {encoding!r}", "encoding"
-        )
-
-
 def _decoded(where: str, source: _Source, word: bytes) -> str:
     try:
         return source.decode(word)
@@ -451,30 +451,6 @@ def _decoded(where: str, source: _Source, word: bytes) -> str:
         raise InputError(
             f"{where}: the word {word!r:.80} cannot be decoded ({error}); change the setting encoding or errors"
         ) from None
-
-
-def _encoded(word: str) -> bytes:
-    try:
-        return word.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InputError(f"the word {word!r} cannot be written as UTF-8: {error}") from None
-
-
-def _as_float32(word: str, row: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        vector = row.astype("<f4")
-    if not np.isfinite(vector).all():
-        raise InputError(f"the vector of {word!r} contains values that are too large for float32 files")
-    return vector
-
-
-def _first(embedding: Embedding, limit: int | None) -> Embedding:
-    if limit is None or limit >= len(embedding):
-        return embedding
-    counts = None if embedding.counts is None else embedding.counts[:limit]
-    about: dict[str, Any] = {"unknown": embedding.unknown, "components": embedding.components.rank}
-    about |= {"meta": embedding.meta}
-    return Embedding(embedding.words[:limit], embedding.vectors[:limit], counts=counts, **about)
 
 
 def write_static(
@@ -485,10 +461,7 @@ def write_static(
     figures: Mapping[str, object] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write word vectors as a static sentence encoder.
-
-    See :meth:`~polyadic.Embedding.save_pretrained`.
-    """
+    """Write word vectors as a static sentence encoder; see :meth:`~polyadic.Embedding.save_pretrained`."""
     from safetensors.numpy import save
 
     if UNKNOWN in embedding.index:
@@ -505,10 +478,7 @@ def write_static(
 
 
 def read_static(path: str | os.PathLike[str]) -> Embedding:
-    """Read the word vectors of a static sentence encoder.
-
-    See :meth:`~polyadic.Embedding.from_pretrained`.
-    """
+    """Read the word vectors of a static sentence encoder; see :meth:`~polyadic.Embedding.from_pretrained`."""
     from safetensors.numpy import load_file
 
     folder = Path(path)

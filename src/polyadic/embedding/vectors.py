@@ -371,7 +371,13 @@ class Embedding:
         if is_phrase and self.components is not self:
             return self.components.neighbours(*query, top=top, exclude=exclude)
         if len(query) == 1 and not isinstance(query[0], str):
-            vector, left_out = self._check_query(query[0]), set(exclude)
+            vector, left_out = np.asarray(query[0]), set(exclude)
+            if vector.shape != (self.rank,) or vector.dtype.kind not in "fiu" or not np.isfinite(vector).all():
+                raise InputError(
+                    f"a query vector must contain {self.rank} finite numbers; got shape {vector.shape} and type"
+                    f" {vector.dtype}"
+                )
+            vector = vector.astype(np.float64)
         else:
             words = [word for word in query if isinstance(word, str)]
             if not words or len(words) < len(query):
@@ -459,7 +465,16 @@ class Embedding:
         """
         from safetensors.numpy import save
 
-        vocabulary = _vocabulary_text(self.words, self.counts)
+        for row, word in enumerate(self.words):
+            if "\t" in word or "\n" in word:
+                raise InputError(
+                    f"word {row} ({word!r}) contains a tab or a line break, which vocabulary.txt does not support"
+                )
+        counts = [""] * len(self) if self.counts is None else [f"\t{count}" for count in self.counts]
+        try:
+            vocabulary = "".join(f"{word}{n}\n" for word, n in zip(self.words, counts, strict=True)).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(f"the vocabulary cannot be written as UTF-8: {error}") from None
         about = {"unknown": self.unknown, "components": self._n_components, "meta": self.meta}
         try:
             json.dumps(about, allow_nan=False)
@@ -572,15 +587,6 @@ class Embedding:
         rows = np.flatnonzero(scores >= worst)
         rows = rows[np.argsort(-scores[rows], kind="stable")][:top]
         return [(self.words[row], float(scores[row])) for row in rows]
-
-    def _check_query(self, query: Any) -> np.ndarray:
-        vector = np.asarray(query)
-        if vector.shape != (self.rank,) or vector.dtype.kind not in "fiu" or not np.isfinite(vector).all():
-            raise InputError(
-                f"a query vector must contain {self.rank} finite numbers; got shape {vector.shape} and type"
-                f" {vector.dtype}"
-            )
-        return vector.astype(np.float64)
 
     def _unknown(self, word: object) -> InputError:
         from polyadic.text.stopwords import stop_list
@@ -698,30 +704,12 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def _close_spellings(
-    word: str, words: tuple[str, ...], index: dict[str, int], *, max_candidates: int = 20_000
-) -> list[str]:
-    """Return up to three known words with a similar spelling.
-
-    In large vocabularies, only frequent words with the same initial are considered.
-    """
+def _close_spellings(word: str, words: tuple[str, ...], index: dict[str, int]) -> list[str]:
+    """Return up to three known words with a similar spelling, of the first 20,000 with the same initial."""
     cases = [w for w in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if w in index]
     alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
-    pool = [w for w, _ in zip(alike, range(max_candidates), strict=False)]
+    pool = [w for w, _ in zip(alike, range(20_000), strict=False)]
     return list(dict.fromkeys([*cases, *difflib.get_close_matches(word, pool, n=3)]))[:3]
-
-
-def _vocabulary_text(words: Sequence[str], counts: np.ndarray | None) -> bytes:
-    for row, word in enumerate(words):
-        if "\t" in word or "\n" in word:
-            raise InputError(
-                f"word {row} ({word!r}) contains a tab or a line break, which vocabulary.txt does not support"
-            )
-    lines = words if counts is None else [f"{word}\t{count}" for word, count in zip(words, counts, strict=True)]
-    try:
-        return ("\n".join(lines) + "\n").encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InputError(f"the vocabulary cannot be written as UTF-8: {error}") from None
 
 
 def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:
@@ -739,10 +727,7 @@ def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:
 
 
 def _map_vectors(path: Path) -> np.ndarray:
-    """Memory-map the vectors stored in a safetensors file; raise InputError if it is damaged.
-
-    The file has 8 bytes of header length, a JSON header and the data.
-    """
+    """Memory-map the vectors stored in a safetensors file: 8 bytes of header length, a JSON header and the data."""
     damaged = InputError(f"{path} is damaged: expected a single complete safetensors tensor named 'vectors'")
     try:
         with path.open("rb") as file:

@@ -33,29 +33,13 @@ LINES, KWIC = 3, 100
 
 
 class Chosen(NamedTuple):
-    """Contents selected for the exported HTML page.
-
-    Attributes
-    ----------
-    words : sequence of str
-        Word pages.
-    phrases : sequence of str
-        Phrase pages, with spaces between words.
-    topics : bool
-        The topics.
-    tables : sequence of str
-        Tables: a field, or two separated by a slash.
-    parts : sequence of str
-        Comparisons: ``field=value`` or ``field=value/other value``.
-    map : bool
-        The map of words.
-    """
+    """Contents selected for the exported HTML page."""
 
     words: Sequence[str] = ()
-    phrases: Sequence[str] = ()
+    phrases: Sequence[str] = ()  # with spaces between words
     topics: bool = False
-    tables: Sequence[str] = ()
-    parts: Sequence[str] = ()
+    tables: Sequence[str] = ()  # a field, or two separated by a slash
+    parts: Sequence[str] = ()  # ``field=value`` or ``field=value/other value``
     map: bool = False
 
 
@@ -104,8 +88,6 @@ def _html(answers: dict[str, Any]) -> str:
 def key(name: str, asked: dict[str, Any]) -> str:
     """Return the key under which the exported page looks up the result of a request.
 
-    Examples
-    --------
     >>> key("phrase", {"words": ["a", "b"], "top": 3})
     '["phrase",[["top","3"],["words","a"],["words","b"]]]'
     """
@@ -136,20 +118,15 @@ def _questions(workspace: Workspace, chosen: Chosen) -> Iterator[Question]:
         rows, stroke, columns = table.partition("/")
         yield "table", {"rows": rows} | ({"columns": columns} if stroke else {})
     for part in chosen.parts:
-        asked = _part(part)
+        field, sign, values = part.partition("=")
+        value, stroke, against = values.partition("/")
+        if not sign or not field or not value:
+            raise InputError(f"parts must be FIELD=VALUE or FIELD=VALUE/OTHER; got {part!r}")
+        asked = {"field": field, "value": value} | ({"against": against} if stroke else {})
         yield "keywords", asked
         yield from (("contrast", {"word": about["word"], **asked}) for about in words)
     if chosen.map:
         yield "places", {}
-
-
-def _part(text: str) -> dict[str, Any]:
-    """Parse a comparison of the form ``field=value/other``."""
-    field, sign, values = text.partition("=")
-    value, stroke, against = values.partition("/")
-    if not sign or not field or not value:
-        raise InputError(f"parts must be FIELD=VALUE or FIELD=VALUE/OTHER; got {text!r}")
-    return {"field": field, "value": value} | ({"against": against} if stroke else {})
 
 
 def _digest(text: str) -> str:

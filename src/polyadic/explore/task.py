@@ -10,7 +10,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.settings import File, Folder, Metavar, Repeated, Within
 from polyadic.interface.task import Task
 from polyadic.text.task import source
-from polyadic.words.task import SETTINGS, entry_weights
+from polyadic.words.task import SETTINGS, print_written, settings_of
 
 if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
@@ -21,17 +21,11 @@ PAGE = ("word", "phrase", "topics", "table", "parts", "map_")
 Several = Annotated[list[str] | None, Repeated()]
 
 
-def _print_written(result: dict[str, Any]) -> None:
-    from polyadic.interface import output
-
-    output.wrote(result["out"])
-
-
 @TASK.verb(
     example="polyadic explore holmes",
     settings={"given": SETTINGS},
     fixed=("keep_text",),
-    show=_print_written,
+    show=print_written,
     options=("out", "field", "port", "no_browser", "only_make", "export", *PAGE),
 )
 def explore(
@@ -127,12 +121,9 @@ def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, f
         return Workspace.open(first)
     if not (first / "meta.json").exists() and (first / "corpus.json").is_file() and (first / "corpus").is_dir():
         raise InputError(f"{first} is incomplete; repeat the command that created it to resume")
-    settings = dict(given)
-    if "weights" in settings:
-        settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))
     folder = out or Path(f"{name_of(first)}-workspace")
     with errors.keeping(errors.stages_in(folder)):
-        return Workspace.build(source(sources), folder, steps=output.Steps(), overwrite=force, **settings)
+        return Workspace.build(source(sources), folder, steps=output.Steps(), overwrite=force, **settings_of(given))
 
 
 def name_of(source: Path) -> str:

@@ -45,28 +45,14 @@ NEIGHBOURS = 15
 
 @dataclass(eq=False)
 class Workspace:
-    """Folder with a corpus and everything learned from it: word vectors, senses, a word map and topics.
-
-    Attributes
-    ----------
-    path : Path
-    corpus : Corpus
-        With its text.
-    vectors : Embedding
-    places : ndarray of shape (words, 2)
-        Positions of the most frequent words on the map.
-    topics : TextTopics or None
-        Topics of the documents, if there are enough documents.
-    mixtures : ndarray of shape (documents, topics) or None
-        Share of each topic in each document; rows sum to 1, or to 0.
-    """
+    """Folder with a corpus and everything learned from it: word vectors, senses, a word map and topics."""
 
     path: Path
-    corpus: Corpus
+    corpus: Corpus  # with its text
     vectors: Embedding
-    places: NDArray[np.float32]
-    topics: TextTopics | None = None
-    mixtures: NDArray[np.float32] | None = None
+    places: NDArray[np.float32]  # positions of the most frequent words on the map, shape (words, 2)
+    topics: TextTopics | None = None  # if there are enough documents
+    mixtures: NDArray[np.float32] | None = None  # share of topics in documents; rows sum to 1, or to 0
 
     @classmethod
     def build(
@@ -78,27 +64,10 @@ class Workspace:
         overwrite: bool = False,
         **settings: Any,
     ) -> Workspace:
-        """Build a workspace from text, reusing existing results for the same text and settings.
+        """Build a workspace in the folder ``path`` from text files, reusing results for the same text and settings.
 
-        Parameters
-        ----------
-        source : path, glob or list of paths
-            Text; see :meth:`~polyadic.text.corpus.Corpus.build`.
-        path : path
-            Folder of the workspace.
-        steps : callable, optional
-            Progress callback that receives the duration of each step.
-        overwrite : bool
-            Replace results of other text or settings.
-        **settings
-            Settings of :func:`~polyadic.words.training.train`.
-
-        Raises
-        ------
-        InputError
-            If the text cannot be read, or a setting is invalid.
-        MissingExtraError
-            If UMAP is not installed.
+        The settings are those of :func:`~polyadic.words.training.train`; with ``overwrite``, results of other text or
+        settings are replaced.
         """
         if importlib.util.find_spec("openTSNE") is None:
             raise MissingExtraError("openTSNE", "explore", "a map of words")

@@ -17,7 +17,8 @@ from polyadic.core.errors import InputError
 from polyadic.core.resources import MAX_THREADS, MIN_MEMORY, memory_limit
 from polyadic.core.settings import Metavar, Repeated, Within, spelled
 from polyadic.interface import output
-from polyadic.interface.errors import Command, say
+from polyadic.interface.errors import Command, interrupted, say
+from polyadic.interface.run import Interrupted
 from polyadic.interface.task import (
     NONE,
     Parameter,
@@ -135,27 +136,32 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
     forced = any(each.name == "force" for each in every)
 
     def run(ctx: typer.Context, **values: Any) -> None:
-        given = {each.name: _value(each, values[each.name]) for each in shown if _is_given(ctx, each.name)}
+        sources = {each.name: ctx.get_parameter_source(each.name) for each in shown}
+        typed = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+        given = {each.name: _value(each, values[each.name]) for each in shown if each.name in typed}
         given |= _set(values.get("set_", ()), named, given)
         if forced:
             given["force"] = values["force"]
-        with output.Output():
+        try:
             for name, group in groups.items():
-                given[name] = _made(
-                    verb.settings[name], {each: given.pop(each) for each in group if each in given}, group
-                )
+                chosen = {each: given.pop(each) for each in group if each in given}
+                given[name] = _made(verb.settings[name], chosen, group)
             if loaded:
                 from polyadic.core.serialization import load
 
                 given["model"] = load(given["model"], load_class(loaded))
             result = verb.function(**given)
             output.result(result, as_json=values.get("as_json", False), printed=verb.show)
+        except Interrupted as error:
+            raise interrupted(kept=error.kept) from None
 
     shown.sort(key=lambda each: (not each.positional, each.default is not NONE))
     taken = {each.name for each in shown}
     signature = [_typed(each, short=_short(each.name, taken)) for each in shown]
     if settable:
-        signature.append(_typed_set())
+        about = "Set any setting by name; --help-all lists all settings."
+        option = typer.Option("--set", metavar="NAME=VALUE", help=about, show_default=False)
+        signature.append(_keyword("set_", [], Annotated[list[str], option]))
     if forced:
         signature.append(_typed(FORCE, short=SHORT["force"]))
     if verb.json:
@@ -173,12 +179,8 @@ def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
 
     A shared setting has the union of all types, the description of the last class, and all defaults that differ.
     """
-    every = [
-        each
-        for target in (targets if isinstance(targets, tuple) else (targets,))
-        for each in fields_of(target)
-        if readable(each.hint)
-    ]
+    classes = targets if isinstance(targets, tuple) else (targets,)
+    every = [each for target in classes for each in fields_of(target) if readable(each.hint)]
     found: dict[str, Parameter] = {}
     for each in every:
         known = found.get(each.name, each).hint
@@ -201,12 +203,6 @@ def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str
     if "seed" in known and known["seed"].default is None:
         given = {"seed": 0} | given  # a command repeated gives the same result
     return given if isinstance(targets, tuple) else load_class(targets)(**given)
-
-
-def _is_given(ctx: typer.Context, name: str) -> bool:
-    """Return whether an option or argument was given on the command line."""
-    source = ctx.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, Any]) -> dict[str, Any]:
@@ -249,7 +245,7 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
     """Create the typer argument or option of a parameter."""
     default, annotation, how = parameter.default, plain(parameter.hint), _described(parameter)
     if parameter.name == "memory":
-        return inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOfAll)
+        return _keyword("memory", None, MemoryOfAll)
     if several(parameter.hint):
         annotation = list[str] if parameter.positional or first(parameter.hint, Repeated) else str
     elif _is_number(parameter):
@@ -265,8 +261,7 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
         long = flag or f"--{parameter.name.rstrip('_').replace('_', '-')}"
         switch = f"{long}/--no-{long[2:]}" if default is True else long
         made = typer.Option(*filter(None, (switch, short)), **how)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(parameter.name, kind, default=default, annotation=Annotated[annotation, made])
+    return _keyword(parameter.name, default, Annotated[annotation, made])
 
 
 def _described(parameter: Parameter) -> dict[str, Any]:
@@ -286,14 +281,6 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     if parameter.shown_default or parameter.default is None:
         how["show_default"] = parameter.shown_default or False
     return how
-
-
-def _typed_set() -> inspect.Parameter:
-    about = "Set any setting by name; --help-all lists all settings."
-    option = typer.Option("--set", metavar="NAME=VALUE", help=about, show_default=False)
-    return inspect.Parameter(
-        "set_", inspect.Parameter.KEYWORD_ONLY, default=[], annotation=Annotated[list[str], option]
-    )
 
 
 def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
@@ -316,9 +303,11 @@ def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
 
     about = "Show the full help with all options and settings, and exit."
     option = typer.Option("--help-all", callback=show_all, is_eager=True, help=about)
-    return inspect.Parameter(
-        "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option]
-    )
+    return _keyword("help_all", False, Annotated[bool, option])
+
+
+def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _as_typed(text: str) -> str:
@@ -352,7 +341,7 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
 def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Mapping[str, Any]) -> Callable[..., None]:
     """Copy the signature of a command to a function that wraps the command, with additional options."""
     signature = inspect.signature(verb, eval_str=True)
-    more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in extra.items()]
+    more = [_keyword(name, None, annotation) for name, annotation in extra.items()]
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), *more]
     )

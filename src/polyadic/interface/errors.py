@@ -143,7 +143,7 @@ def in_json() -> bool:
 def in_one_sentence() -> Iterator[None]:
     """Context manager that prints warnings and input errors as one line; other exceptions keep the traceback."""
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_, **__: say(str(message), "warning")
         try:
             yield
         except BrokenPipeError:
@@ -227,7 +227,3 @@ def _sentence(error: Exception) -> str:
         what = SYSTEM.get(error.errno, error.strerror or type(error).__name__)
         return what if error.filename is None else f"{error.filename}: {what}"
     return str(error) or type(error).__name__
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say(str(message), "warning")

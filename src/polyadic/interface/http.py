@@ -74,24 +74,8 @@ def application(
 ) -> ASGIApp:
     """Create a web application with an endpoint for each function of an object, such as a model or a workspace.
 
-    Parameters
-    ----------
-    questions : mapping of str to callable
-        Functions of the subject and of parameters that text can give; they return what JSON can hold.
-    subject : object
-        First argument of every question.
-    token : str
-        First part of every path.
-    port : int
-        Port that ``Host`` has to name.
-    title : str
-        Of the OpenAPI description.
-    timeout : float
-        Seconds that a question may take.
-    respond : callable
-        Makes the response of what a question returns.
-    more : callable, optional
-        Adds further routes to the router.
+    ``questions`` are functions of the subject and of parameters that text can give; ``respond`` makes the response of
+    what they return. Every path begins with the token, ``Host`` has to name the port, and ``more`` adds further routes.
     """
     app = FastAPI(title=title, version=__version__, docs_url=None, redoc_url=None)
     answers, router = Responder(subject, timeout), APIRouter()
@@ -154,27 +138,23 @@ class Responder:
 def query_model(function: Callable[..., Any]) -> Any:
     """Create a pydantic model of the query parameters of a function, which rejects unknown parameters."""
     asked = [each for each in parameters(function)[1:] if plain(each.hint) is not Path and each.name != "force"]
-    fields = {each.name: (_typed(each), _field(each)) for each in asked}
+    fields: dict[str, Any] = {}
+    for each in asked:
+        kind: Any = list[str] if several(each.hint) else plain(each.hint)
+        fields[each.name] = (kind | None if each.default is None else kind, _field(each))
     return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
-
-
-def _typed(parameter: Parameter) -> Any:
-    kind: Any = list[str] if several(parameter.hint) else plain(parameter.hint)
-    return kind | None if parameter.default is None else kind
 
 
 def _field(parameter: Parameter) -> Any:
     """Return the pydantic field of a parameter, with bounds, default and description."""
-    bounds = first(parameter.hint, Within)
-    limits: dict[str, Any] = {}
-    if plain(parameter.hint) is int:
-        limits = {"le": MAX_INT, "ge": -MAX_INT}
+    bounds, kind = first(parameter.hint, Within), plain(parameter.hint)
+    limits: dict[str, Any] = {"le": MAX_INT, "ge": -MAX_INT} if kind is int else {}
     if bounds is not None:
         limits |= {"gt" if bounds.above else "ge": bounds.low} | ({} if bounds.high is None else {"le": bounds.high})
-    if plain(parameter.hint) is float:
+    if kind is float:
         limits["allow_inf_nan"] = False
     allowed = spelled(parameter.hint)
-    if plain(parameter.hint) is int and (bounds is None or bounds.high is None):
+    if kind is int and (bounds is None or bounds.high is None):
         allowed += f" and at most {MAX_INT:,}"
     default = ... if parameter.default is NONE else parameter.default
     return Field(default, description=parameter.help or None, json_schema_extra={"x-allowed": allowed}, **limits)

@@ -97,21 +97,6 @@ def _joined(value: Any) -> Any:
     return in_words(value) if "part" in value[0] else ", ".join(str(next(iter(each.values()))) for each in value)
 
 
-class Output:
-    """Context manager that reports the saved results if Ctrl-C ends the run."""
-
-    def __enter__(self) -> None:
-        """Enter the context."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Exit the context and convert an interruption to an exit code."""
-        from polyadic.interface.errors import interrupted
-        from polyadic.interface.run import Interrupted
-
-        if isinstance(error, Interrupted):
-            raise interrupted(kept=error.kept) from None
-
-
 class Steps:
     """Timer for the steps of a run, which records seconds and sizes and prints a line when each step ends."""
 

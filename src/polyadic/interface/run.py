@@ -43,30 +43,9 @@ def train(
     summary: Callable[[Any], Mapping[str, Any]],
     fit: Callable[[Any], Model] | None = None,
 ) -> Saved:
-    """Fit a model to the data returned by ``read`` and save the model.
+    """Fit a model to the data returned by ``read``, by ``fit`` or its own ``fit``, and save it; see :func:`save`.
 
-    Settings and the output path are checked before anything is read. A model that Ctrl-C stopped is saved if it had
-    completed an iteration.
-
-    Parameters
-    ----------
-    model : Model
-        Not fitted.
-    read : callable
-        Reads the input.
-    out : Path
-        Folder to write.
-    force : bool
-        Whether an existing model is replaced.
-    summary : callable
-        Returns the figures to report about the fitted model.
-    fit : callable, optional
-        Returns a model fitted to the input (default: ``model.fit``).
-
-    Raises
-    ------
-    Interrupted
-        After Ctrl-C.
+    Settings and the output path are checked before anything is read.
     """
     from polyadic.core.files import check_replaceable
     from polyadic.core.serialization import KIND
@@ -81,7 +60,10 @@ def train(
 
 
 def save(model: Model, out: Path, *, force: bool, summary: Callable[[Any], Mapping[str, Any]]) -> Saved:
-    """Save a fitted model and return the result of the command; raise Interrupted if Ctrl-C ended the fit."""
+    """Save a fitted model and return the result of the command, with the figures that ``summary`` reports about it.
+
+    A model that Ctrl-C stopped is saved if it had completed an iteration, and Interrupted is raised.
+    """
     stopped = getattr(model, "interrupted_", False)
     if stopped and not getattr(model, "n_iter_", True):
         raise Interrupted

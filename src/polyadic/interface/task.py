@@ -1,9 +1,8 @@
 r'''Tasks: the operations of a family of models, declared once as annotated functions.
 
 A task is a module ``<family>/task.py`` with a :class:`Task`. Its verbs are plain functions: parameters with types,
-bounds
-and defaults, described in a numpydoc ``Parameters`` section, that return what ``--json`` prints. The command line
-(:mod:`polyadic.interface.command_line`) and the HTTP interface (:mod:`polyadic.interface.http`) are derived from them.
+bounds and defaults, described in a numpydoc ``Parameters`` section, that return what ``--json`` prints. The command
+line (:mod:`polyadic.interface.command_line`) and the HTTP interface (:mod:`polyadic.interface.http`) follow from them.
 
 >>> from polyadic.core.settings import Count
 >>> task = Task("double", "Double numbers.")
@@ -54,27 +53,13 @@ UNIONS = (typing.Union, type(int | None))
 
 @dataclass(frozen=True)
 class Parameter:
-    """Parameter of a command, or setting of an estimator.
-
-    Attributes
-    ----------
-    name : str
-    hint : Any
-        Its annotation, resolved.
-    default : Any
-        ``inspect.Parameter.empty`` if it must be given.
-    help : str
-        First sentence of its description.
-    shown_default : str
-        Default in words, where the description ends in "(default: ...)".
-    positional : bool
-    """
+    """Parameter of a command, or setting of an estimator, with its annotation and the first sentence about it."""
 
     name: str
     hint: Any
-    default: Any
+    default: Any  # NONE if it must be given
     help: str = ""
-    shown_default: str = ""
+    shown_default: str = ""  # in words, where the description ends in "(default: ...)"
     positional: bool = False
 
 
@@ -82,42 +67,22 @@ class Parameter:
 class Verb:
     """Function of a task that becomes a command, with options that the signature does not contain.
 
-    Attributes
-    ----------
-    function : callable
-    example : str
-        Command that runs on the files of ``polyadic example``.
-    settings : dict of str to str or tuple of str
-        By parameter, ``"module:Class"`` of the dataclass whose fields are options; the function gets an object made of
-        them, or for several classes a dict of the settings that were given. A setting that has the name of a parameter
-        is that parameter instead. The verb's docstring describes a setting that means something else in each class.
-    fixed : tuple of str
-        Settings that are no options, since the function sets them.
-    options : tuple of str
-        The options that ``--help`` lists besides those that must be given (default: all but settings); ``--set``
-        takes the others.
-    show : callable, optional
-        Prints the result for people; by default :func:`polyadic.interface.output.result` makes tables.
-    json : bool
-        Whether the command has ``--json``.
-    word : str
-        Word of the command line, if it is not the name of the function.
-    distributed : bool
-        Whether the command has ``--scheduler`` and ``--workers``.
-    question : bool
-        Whether it only asks a saved model, so that ``polyadic serve`` answers it over HTTP.
+    ``settings`` has, by parameter, the ``"module:Class"`` of the dataclass whose fields are options; the function gets
+    an object made of them, or for several classes a dict of the settings that were given. A setting that has the name
+    of a parameter is that parameter instead. The verb's docstring describes a setting that means something else in each
+    class.
     """
 
     function: Callable[..., Any]
-    example: str
+    example: str  # command that runs on the files of ``polyadic example``
     settings: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
-    options: tuple[str, ...] = ()
-    show: Callable[..., None] | None = None
-    json: bool = True
-    word: str = ""
-    distributed: bool = False
-    fixed: tuple[str, ...] = ()
-    question: bool = False
+    options: tuple[str, ...] = ()  # listed by --help besides those that must be given (default: all but settings)
+    show: Callable[..., None] | None = None  # prints the result for people (default: ``output.result`` makes tables)
+    json: bool = True  # whether it has --json
+    word: str = ""  # on the command line, if it is not the name of the function
+    distributed: bool = False  # whether it has --scheduler and --workers
+    fixed: tuple[str, ...] = ()  # settings that are no options, since the function sets them
+    question: bool = False  # whether it only asks a saved model, so that ``polyadic serve`` answers it over HTTP
 
     @property
     def name(self) -> str:
@@ -127,23 +92,11 @@ class Verb:
 
 @dataclass
 class Task:
-    """Group of commands for one family of models, with optional subgroups.
-
-    Attributes
-    ----------
-    name : str
-    about : str
-        One sentence for the list of commands.
-    model : str or tuple of str
-        ``"module:Class"`` of the saved estimator that a verb with a parameter ``model`` is given, or of several.
-    verbs : dict of str to Verb
-    groups : dict of str to Task
-        Groups below this one, by word.
-    """
+    """Group of commands for one family of models, with optional subgroups by word."""
 
     name: str
-    about: str
-    model: str | tuple[str, ...] = ""
+    about: str  # one sentence for the list of commands
+    model: str | tuple[str, ...] = ""  # "module:Class" of the saved estimators that a verb with ``model`` is given
     verbs: dict[str, Verb] = field(default_factory=dict)
     groups: dict[str, Task] = field(default_factory=dict)
 
@@ -162,22 +115,14 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
     """Return the parameters of a function with types, defaults and help texts."""
     described = descriptions(function.__doc__)
     known = vars(typing) | function.__globals__  # names that are imported for types only are objects, not options
-    return [
-        Parameter(
-            each.name,
-            _resolved(each.annotation, known),
-            each.default,
-            *described.get(each.name, _shared_help(_resolved(each.annotation, known))),
-            positional=each.kind is not inspect.Parameter.KEYWORD_ONLY,
-        )
-        for each in inspect.signature(function).parameters.values()
-    ]
-
-
-def _shared_help(hint: Any) -> tuple[str, str]:
-    """Return the help text and the default described in the metadata of an annotation."""
-    found = first(hint, kinds.Help)
-    return _sentence(found.text) if found else ("", "")
+    found = []
+    for each in inspect.signature(function).parameters.values():
+        hint = _resolved(each.annotation, known)
+        shared = first(hint, kinds.Help)
+        about = described.get(each.name, _sentence(shared.text) if shared else ("", ""))
+        positional = each.kind is not inspect.Parameter.KEYWORD_ONLY
+        found.append(Parameter(each.name, hint, each.default, *about, positional=positional))
+    return found
 
 
 def _resolved(annotation: Any, known: Mapping[str, Any]) -> Any:
@@ -282,8 +227,7 @@ def _file_of(module: str) -> Path:
         if file.is_file():
             return file
     spec = find_spec(module)
-    assert spec is not None, f"no module {module}"
-    assert spec.origin is not None, f"no source of {module}"
+    assert spec is not None and spec.origin is not None, f"no source of {module}"  # noqa: PT018
     return Path(spec.origin)
 
 
@@ -328,11 +272,6 @@ def _without_markup(text: str) -> str:
 
 def read_text(parameter: Parameter, text: str) -> Any:
     """Parse the value of a parameter from text, as passed by ``--set NAME=VALUE`` or HTTP.
-
-    Raises
-    ------
-    InputError
-        If the text is no value of the parameter's type, or is out of bounds.
 
     >>> read_text(Parameter("rank", kinds.Natural | None, None, ""), "8")
     8

@@ -128,8 +128,13 @@ def analogies(
             # A block has at most three words per question; the cosines of each, and the scores, are rows of `size`.
             step = max(1, BLOCK // (4 * size))
             for start in range(0, len(rows), step):
-                right += _correct(embedding.unit[:size], rows[start : start + step], method).tolist()
-                advance(len(rows[start : start + step]))
+                some = rows[start : start + step]
+                words, place = np.unique(some[:, :3], return_inverse=True)
+                cosines = embedding.unit[words] @ embedding.unit[:size].T
+                a, b, c = place.reshape(-1, 3).T
+                scores = analogy_scores(cosines[a], cosines[b], cosines[c], method=method)
+                right += answered(scores, some).tolist()
+                advance(len(some))
             answers[name] = list(zip(questions, right, strict=True))
             results[name] = Section(sum(right), len(rows), len(asked[name]))
     correct, covered, total = (sum(getattr(s, f) for s in results.values()) for f in ("correct", "covered", "total"))
@@ -241,10 +246,3 @@ def pair_ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[n
     """
     right, tested = (((times @ part) * times).sum(axis=1) for part in np.hsplit(rows, 2))
     return np.asarray(np.divide(right, tested, out=np.full(len(times), np.nan), where=tested > 0))
-
-
-def _correct(unit: NDArray[Any], questions: NDArray[np.int64], method: str) -> NDArray[np.bool_]:
-    words, place = np.unique(questions[:, :3], return_inverse=True)
-    cosines = unit[words] @ unit.T
-    a, b, c = place.reshape(-1, 3).T
-    return answered(analogy_scores(cosines[a], cosines[b], cosines[c], method=method), questions)

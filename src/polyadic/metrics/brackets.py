@@ -32,6 +32,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
+from polyadic.metrics.rows import count_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -188,7 +189,7 @@ def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> B
     >>> bracket_score([MatchedBrackets(3, 4, 5, 9, 10), MatchedBrackets(2, 2, 2, 5, 5)]).f1.__round__(3)
     0.769
     """
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedBrackets._fields))
+    rows = count_rows(sentences, MatchedBrackets)
     if not len(rows):
         raise InputError("there are no sentences to score")
     matched, gold, predicted, right, words = rows.sum(axis=0).tolist()
@@ -205,6 +206,6 @@ def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> B
 
 def bracket_figure(name: str, sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> Figure:
     """Return the bracket F1 score as a metric with bootstrap confidence intervals over sentences."""
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedBrackets._fields))
+    rows = count_rows(sentences, MatchedBrackets)
     pairs = np.stack([2 * rows[:, 0], rows[:, 1] + rows[:, 2]], axis=1).astype(float)
     return Figure(name, pairs, used=len(rows), total=len(rows))

@@ -58,8 +58,7 @@ def effective_sample_size(samples: ArrayLike) -> NDArray[np.float64]:
     covariances = np.fft.irfft(spectrum, axis=0)[: n - n % 2]
     with np.errstate(invalid="ignore", divide="ignore"):
         sums = (covariances / covariances[0]).reshape(n // 2, 2, -1).sum(axis=1)
-    kept = np.logical_and.accumulate(sums > 0, axis=0)
-    sums = np.minimum.accumulate(np.where(kept, sums, 0.0), axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
+        kept = np.logical_and.accumulate(sums > 0, axis=0)
+        sums = np.minimum.accumulate(np.where(kept, sums, 0.0), axis=0)
         size = n / (2 * sums.sum(axis=0) - 1)
     return np.where(np.ptp(x, axis=0) > 0, size, np.nan)

@@ -22,7 +22,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import counts_by_kind
+from polyadic.metrics.rows import check_same_number, count_rows, counts_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -211,7 +211,7 @@ def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
     >>> dependency_score([Attached(4, 3, 2, 3, 2, 1), Attached(1, 1, 1, 1, 1, 1)])[:6]
     (0.8, 0.6, 0.75, 0.5, 0.5, 0.5)
     """
-    rows = _rows(sentences)
+    rows = count_rows(sentences, Attached, "words")
     words, heads, both, plain_words, plain_heads, plain_both = rows.sum(axis=0).tolist()
     plain_uas, plain_las = ((n / plain_words if plain_words else math.nan) for n in (plain_heads, plain_both))
     exact, labelled = (float((rows[:, column] == rows[:, 0]).mean()) for column in (1, 2))
@@ -229,7 +229,7 @@ def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
     >>> {figure.name: figure.value for figure in figures}
     {'UAS': 0.8, 'LAS': 0.6, 'UAS without punctuation': 0.75, 'LAS without punctuation': 0.5}
     """
-    rows = _rows(sentences)
+    rows = count_rows(sentences, Attached, "words")
     names = {"UAS": (1, 0), "LAS": (2, 0), "UAS without punctuation": (4, 3), "LAS without punctuation": (5, 3)}
     return [
         Figure(name, rows[:, columns].astype(float), used=int(rows[:, columns[1]].sum()), total=int(rows[:, 0].sum()))
@@ -277,7 +277,13 @@ def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[
     [('root', 1, 1, 1), ('1', 2, 1, 1), ('2', 0, 1, 0)]
     """
     order = ["root", *map(_bin_name, BINS), _LONGER]
-    rows = _by_kind(gold, predicted, lambda word, head, _: _length(word, head))
+
+    def length(word: int, head: int, _: str) -> str:
+        away = abs(word - head)
+        named = (_bin_name((low, high)) for low, high in BINS if low <= away <= high)
+        return next(named, _LONGER) if head else "root"
+
+    rows = _by_kind(gold, predicted, length)
     return sorted(rows, key=lambda row: order.index(row.name))
 
 
@@ -289,13 +295,6 @@ def _bin_name(ends: tuple[int, int]) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _length(word: int, head: int) -> str:
-    if not head:
-        return "root"
-    away = abs(word - head)
-    return next((_bin_name((low, high)) for low, high in BINS if low <= away <= high), _LONGER)
-
-
 def _named(relation: str, *, subtypes: bool) -> str:
     return relation if subtypes else relation.partition(":")[0]
 
@@ -304,10 +303,7 @@ def _by_kind(
     gold: Sequence[Annotated], predicted: Sequence[Parsed], kind: Callable[[int, int, str], str]
 ) -> list[KindCounts]:
     """Count gold, predicted and matching arcs by kind; arcs match if word, head and kind are equal."""
-    if len(gold) != len(predicted):
-        raise InputError(
-            f"gold and predicted must have the same number of sentences; got {len(gold)} and {len(predicted)}"
-        )
+    check_same_number(gold, predicted)
     for sentence, parse in zip(gold, predicted, strict=True):
         _check_lengths(sentence, parse)
 
@@ -325,10 +321,3 @@ def _check_lengths(gold: Parsed, predicted: Parsed) -> None:
         raise InputError(
             f"both parses must have the same number of words; got {len(gold.heads)} and {len(predicted.heads)}"
         )
-
-
-def _rows(sentences: Iterable[Attached]) -> NDArray[np.int64]:
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(Attached._fields))
-    if not rows[:, 0].sum():
-        raise InputError("there are no words to score")
-    return rows

@@ -127,8 +127,12 @@ def judged(
         for relation, pairs in rankings.items():
             if len(set(pairs)) < len(pairs):
                 raise InputError(f"the ranking of {name} contains a pair twice for the relation {relation}")
-    counted = {relation: _pooled(systems, relation, truth, pool) for relation, truth in judgements.items()}
-    counted = {relation: truth for relation, truth in counted.items() if any(truth.values())}
+    counted = {}
+    for relation, truth in judgements.items():
+        best = {pair for rankings in systems.values() for pair in rankings.get(relation, ())[:pool]}
+        in_pool = {pair: is_true for pair, is_true in truth.items() if pool is None or pair in best}
+        if any(in_pool.values()):
+            counted[relation] = in_pool
     if not counted:
         raise InputError("the pool must contain at least one entity pair that is judged true")
     relations = sorted(counted, key=lambda relation: -sum(counted[relation].values()))
@@ -136,7 +140,11 @@ def judged(
     known = np.array([len(counted[relation]) for relation in relations])
     measured = {}
     for name, rankings in systems.items():
-        rows = [_measured(rankings.get(relation, ())[:depth], counted[relation], unjudged) for relation in relations]
+        rows = []
+        for relation in relations:
+            truth, pairs = counted[relation], rankings.get(relation, ())[:depth]
+            right = [truth.get(pair, False) for pair in pairs if unjudged == "wrong" or pair in truth]
+            rows.append(average_precision(right, sum(truth.values())))
         precisions, points = (np.array(part) for part in zip(*rows, strict=True))
         measured[name] = Judged(relations, precisions, true, known, points)
     return measured
@@ -203,23 +211,6 @@ def ranked_cells(
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
-
-
-def _pooled(
-    systems: Mapping[str, Rankings], relation: str, truth: Mapping[Pair, bool], pool: int | None
-) -> Mapping[Pair, bool]:
-    """Return the human judgements of the pairs in the pool of a relation."""
-    if pool is None:
-        return truth
-    best = {pair for rankings in systems.values() for pair in rankings.get(relation, ())[:pool]}
-    return {pair: is_true for pair, is_true in truth.items() if pair in best}
-
-
-def _measured(
-    ranking: Sequence[Pair], truth: Mapping[Pair, bool], unjudged: Unjudged
-) -> tuple[float, NDArray[np.float64]]:
-    named = [pair for pair in ranking if pair in truth] if unjudged == "skipped" else ranking
-    return average_precision([truth.get(pair, False) for pair in named], sum(truth.values()))
 
 
 def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:

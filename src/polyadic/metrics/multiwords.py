@@ -117,8 +117,12 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
         )
     rows = np.array([rows for rows, _ in known])
     blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
-    scores = {rule: np.concatenate([_scores(embedding, block, rule) for block in blocks]) for rule in RULES}
-    shares = {rule: _shares(scores[rule], name) for rule in RULES}
+    shares = {}
+    for rule in RULES:
+        scores = np.concatenate([_scores(embedding, block, rule) for block in blocks])
+        others = np.sort(scores[~name])
+        below, up_to = (np.searchsorted(others, scores[name], side) for side in ("left", "right"))
+        shares[rule] = (below + up_to) / (2 * len(others))  # ties count half
     best = max(RULES, key=lambda rule: shares[rule][::2].mean())
     auc = {rule: float(shares[rule].mean()) for rule in RULES}
     return Multiwords(auc, best, int(name.sum()), len(known), len(every), shares)
@@ -132,10 +136,3 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
         return np.asarray(np.prod(words, axis=0).sum(axis=1))
     total = np.sum(words, axis=0)  # the square of a sum holds each pair twice, and the squares
     return np.asarray((np.sum(total**2, axis=1) - sum(np.sum(w**2, axis=1) for w in words)) / 2)
-
-
-def _shares(scores: NDArray[np.float64], name: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the share of other word sequences that are ranked below each name; ties count half."""
-    others = np.sort(scores[~name])
-    below, up_to = (np.searchsorted(others, scores[name], side) for side in ("left", "right"))
-    return np.asarray((below + up_to) / (2 * len(others)))

@@ -21,12 +21,10 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import KindCounts, counts_by_kind
+from polyadic.metrics.rows import KindCounts, check_same_number, count_rows, counts_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
 
 
 class Framed(Protocol):
@@ -175,7 +173,7 @@ def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
     >>> role_score([MatchedRoles(4, 3, 2, 3, 2, 2, 2, 1), MatchedRoles(1, 1, 1, 1, 1, 1, 1, 1)])[:3]
     (0.75, 0.6, 0.6666666666666666)
     """
-    rows = _rows(sentences)
+    rows = count_rows(sentences, MatchedRoles, "arguments")
     gold, predicted, labelled, places, gold_p, predicted_p, predicates, complete = rows.sum(axis=0).tolist()
     with_roles = KindCounts("", gold, predicted, labelled)
     plain, heads = with_roles._replace(matched=places), KindCounts("", gold_p, predicted_p, predicates)
@@ -194,7 +192,7 @@ def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
     >>> {figure.name: round(figure.value, 3) for figure in figures[:3]}
     {'precision': 0.75, 'recall': 0.6, 'F1': 0.667}
     """
-    rows = _rows(sentences)
+    rows = count_rows(sentences, MatchedRoles, "arguments")
     both, n = rows[:, 0] + rows[:, 1], len(rows)
     fractions = {
         "precision": (rows[:, 2], rows[:, 1]),
@@ -220,20 +218,10 @@ def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[Kin
     InputError
         If the numbers of sentences differ.
     """
-    if len(gold) != len(predicted):
-        raise InputError(
-            f"gold and predicted must have the same number of sentences; got {len(gold)} and {len(predicted)}"
-        )
+    check_same_number(gold, predicted)
     pairs = ((_triples(sentence), _triples(labelled)) for sentence, labelled in zip(gold, predicted, strict=True))
     return counts_by_kind(pairs, lambda triple: triple[2])
 
 
 def _triples(sentence: Labelled) -> set[tuple[int, int, str]]:
     return {(p.place, place, role) for p in sentence.propositions for place, role in p.arguments}
-
-
-def _rows(sentences: Iterable[MatchedRoles]) -> NDArray[np.int64]:
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedRoles._fields))
-    if not rows[:, 0].sum():
-        raise InputError("there are no arguments to score")
-    return rows

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     Thing = TypeVar("Thing")
 
@@ -41,6 +47,22 @@ class KindCounts(NamedTuple):
     def f1(self) -> float:
         """Harmonic mean of precision and recall."""
         return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 0.0
+
+
+def count_rows(sentences: Iterable[Any], kind: type[Any], what: str = "") -> NDArray[np.int64]:
+    """Return the counts of each sentence as a row; raise InputError if the first, named ``what``, are all zero."""
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(kind._fields))
+    if what and not rows[:, 0].sum():
+        raise InputError(f"there are no {what} to score")
+    return rows
+
+
+def check_same_number(gold: Sequence[Any], predicted: Sequence[Any]) -> None:
+    """Raise InputError unless there are as many predicted as gold sentences."""
+    if len(gold) != len(predicted):
+        raise InputError(
+            f"gold and predicted must have the same number of sentences; got {len(gold)} and {len(predicted)}"
+        )
 
 
 def counts_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[KindCounts]:

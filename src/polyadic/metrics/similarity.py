@@ -94,13 +94,23 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     Spearman 1.000 (3 of 4 pairs known)
     """
     check_choice("unknown", unknown, ("skip", "zero"))
-    scored = [_scored(number, pair) for number, pair in enumerate(pairs, 1)]
-    if not scored:
+    indexed = []
+    for number, pair in enumerate(pairs, 1):
+        if len(pair) != 3:
+            raise InputError(f"pair {number} must be two words and a score; got {pair!r}")
+        u, v, given = pair
+        try:  # scores left as text would be ranked like text: 10 before 9
+            score = float(given)
+        except (TypeError, ValueError):
+            score = math.nan
+        if not math.isfinite(score):
+            raise InputError(f"pair {number} ({u!r}, {v!r}) must have a finite number as its score; got {given!r}")
+        indexed.append((embedding.find(u), embedding.find(v), score))
+    if not indexed:
         raise InputError("pairs must contain at least one pair of words; got none", "pairs")
-    indexed = [(embedding.find(u), embedding.find(v), score) for u, v, score in scored]
-    known = [(u, v, score) for u, v, score in indexed if u is not None and v is not None]
+    known = [(i, j, score) for i, j, score in indexed if i is not None and j is not None]
     cosines = [0.0] * (len(indexed) - len(known)) if unknown == "zero" else []
-    truth = [score for u, v, score in indexed if u is None or v is None] if unknown == "zero" else []
+    truth = [score for i, j, score in indexed if i is None or j is None] if unknown == "zero" else []
     if known:
         left, right, scores = zip(*known, strict=True)
         rows = unit_rows(embedding.vectors[np.array([left, right])].reshape(2 * len(known), -1).astype(np.float64))
@@ -110,17 +120,3 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     once = np.ones((1, len(compared)), np.int64)
     spearman = float(rank_correlation(compared, once)[0]) if len(compared) > 1 else math.nan
     return Similarity(spearman, len(known), len(indexed), unknown, compared)
-
-
-def _scored(number: int, pair: tuple[str, str, float]) -> tuple[str, str, float]:
-    if len(pair) != 3:
-        raise InputError(f"pair {number} must be two words and a score; got {pair!r}")
-    u, v, score = pair
-    # Scores left as text would be ranked like text: 10 before 9.
-    try:
-        value = float(score)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"pair {number} ({u!r}, {v!r}) must have a finite number as its score; got {score!r}")
-    return u, v, value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -39,13 +40,11 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
     total = csr_array((size, columns), dtype=np.int64)
     edges = corpus.sentences
     step = max(1, BLOCK // len(places))
-    first = 0
-    starts = []
-    while first < len(edges) - 1:  # whole sentences, about `step` words
-        last = max(first + 1, int(np.searchsorted(edges, edges[first] + step, side="right")) - 1)
-        starts.append((first, last))
-        first = last
-    for first, last in tracked(starts, "counting contexts"):
+    bounds = [0]
+    while bounds[-1] < len(edges) - 1:  # whole sentences, about `step` words
+        first = bounds[-1]
+        bounds.append(max(first + 1, int(np.searchsorted(edges, edges[first] + step, side="right")) - 1))
+    for first, last in tracked([*pairwise(bounds)], "counting contexts"):
         ids = np.asarray(corpus.ids[edges[first] : edges[last]], kind)
         sentence = np.repeat(np.arange(last - first), np.diff(edges[first : last + 1]))
         pairs = [_pairs(ids, sentence, d, k * size if positional else 0) for k, d in enumerate(places)]

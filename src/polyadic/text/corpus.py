@@ -24,7 +24,7 @@ from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, groups,
 from polyadic.text.lines import FILE as TEXT
 from polyadic.text.lines import ConcordanceLine, Lines
 from polyadic.text.multiwords import join_words
-from polyadic.text.pieces import Piece, Reading, nested
+from polyadic.text.pieces import Reading, nested
 from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces
 from polyadic.text.stopwords import BLOCK, most_spread
 from polyadic.text.stopwords import stop_words as read_stop_words
@@ -413,7 +413,10 @@ def _fill(
         of_beginning = several.pieces(Account()) if several else pieces(source, how, advance=advance, account=account)
         read = chunks(of_beginning)
         first = next(read, [])
-        language = _guessed(first) if language == "auto" else language
+        if language == "auto":
+            samples = first[:: max(-(-len(first) // SAMPLES), 1)]
+            parts = (as_text(piece)[: languages.MAX_SAMPLED // SAMPLES] for piece in samples)
+            language = languages.guess("\n".join(parts))
         texts = any(isinstance(piece.content, str) for piece in first)
         if isinstance(tokenizer, Tokenizer):
             if tokenizer.language is None:
@@ -437,12 +440,6 @@ def _fill(
     if not draft.tokens:
         raise InputError("the corpus is empty: its documents contain no words")
     return language, tokenizer
-
-
-def _guessed(first: list[Piece]) -> str:
-    """Detect the language from samples of the text."""
-    sampled = first[:: -(-len(first) // SAMPLES)] if first else []
-    return languages.guess("\n".join(as_text(piece)[: languages.MAX_SAMPLED // SAMPLES] for piece in sampled))
 
 
 def _name(tokenizer: Callable[[str], Any]) -> str:

@@ -121,15 +121,12 @@ class Counts:
                 raise InputError(f"{folder}: meta.json has no key {error}") from None
             except (TypeError, ValueError) as error:
                 raise InputError(f"{folder}: meta.json is damaged: {error}") from None
-            _check_marginals(folder, entries, marginals, events)
+            listed = kernels.tuple_marginals(entries.indices, entries.values, len(marginals))
+            if marginals.sum() != entries.order * events or (marginals < listed).any():
+                raise InputError(
+                    f"{folder} is damaged: marginals.npy does not match the tuples and the number of events"
+                )
         return cls(entries, events, marginals, vocabulary, settings, chunks)
-
-
-def _check_marginals(folder: Path, entries: Entries, marginals: NDArray[np.int64], events: int) -> None:
-    """Raise InputError if the marginal counts do not match the counts of the tuples."""
-    listed = kernels.tuple_marginals(entries.indices, entries.values, len(marginals))
-    if marginals.sum() != entries.order * events or (marginals < listed).any():
-        raise InputError(f"{folder} is damaged: marginals.npy does not match the tuples and the number of events")
 
 
 class Chunks(NamedTuple):

@@ -12,7 +12,7 @@ from polyadic.core.errors import InputError
 from polyadic.text.pieces import nested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from polyadic.text.corpus import Corpus
@@ -29,7 +29,11 @@ def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: To
     """Return the document-term count matrix of new texts, with one column for each word in ``index``."""
     if isinstance(texts, str):
         raise InputError("texts must be an iterable of strings; got a single string: pass [text]", "texts")
-    known = [[index[word] for word in _words(text, tokenizer) if word in index] for text in texts]
+    known = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"texts must be an iterable of strings; got an element of type {type(text).__name__}")
+        known.append([index[word] for word in chain.from_iterable(nested(tokenizer(text))) if word in index])
     starts = np.cumsum([0, *map(len, known)])
     return _counted(np.fromiter(chain.from_iterable(known), np.int64, starts[-1]), starts, len(index))
 
@@ -42,12 +46,6 @@ def counts_by_row(table: Any) -> csr_array:
         counts.sum_duplicates()
         counts.eliminate_zeros()
     return counts
-
-
-def _words(text: str, tokenizer: Tokenize) -> Iterator[str]:
-    if not isinstance(text, str):
-        raise InputError(f"texts must be an iterable of strings; got an element of type {type(text).__name__}")
-    return chain.from_iterable(nested(tokenizer(text)))
 
 
 def _counted(ids: np.ndarray, starts: np.ndarray, words: int) -> csr_array:

@@ -168,9 +168,6 @@ class Draft:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def fill(
         self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
     ) -> None:
@@ -230,20 +227,18 @@ class Draft:
             kept = np.array([name in vocabulary for name in names])
             if kept.all():
                 self._index, self._counts = index, counts
-                self._rewrite(keys, numbers_of)
+                spool, parts = SpillFile(self._folder / "joined"), []
+                for numbers, lengths, *rest in self._chunks():
+                    joined = join_pairs(numbers, lengths, keys, numbers_of)
+                    parts.append((0, spool.take(spool.leave([*joined, *rest]))))
+                self._spool.remove()
+                self._spool, self._parts = spool, parts
                 return names
             keys = keys[kept]
         return []
 
     def _sentences(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
         return ((numbers, lengths) for numbers, lengths, *_ in self._chunks())
-
-    def _rewrite(self, keys: NDArray[np.uint64], numbers_of: NDArray[np.uint32]) -> None:
-        spool, parts = SpillFile(self._folder / "joined"), []
-        for numbers, lengths, *rest in self._chunks():
-            parts.append((0, spool.take(spool.leave([*join_pairs(numbers, lengths, keys, numbers_of), *rest]))))
-        self._spool.remove()
-        self._spool, self._parts = spool, parts
 
     def write(self, vocabulary: Vocabulary) -> None:
         """Write ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the word ids of ``vocabulary``."""
@@ -274,7 +269,7 @@ class Draft:
                 token, sentence = token + int(kept.sum()), int(before[-1])
             documents.append([sentence])
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Delete the temporary files, and the metadata file if no document has metadata."""
         self._tables.close()
         self._fields.close()

@@ -197,23 +197,16 @@ class KeptBlocks:
                 folder.mkdir()
                 count = 0
                 for groups in self._make():
-                    _write_groups(folder / f"{count}.npz", groups)
+                    X, costs, starts = groups.features, groups.costs, groups.starts
+                    parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "costs": costs, "starts": starts}
+                    np.savez(folder / f"{count}.npz", shape=X.shape, **parts)
                     count += 1
                 self._folder, self._count = folder, count
         for k in range(self._count):
-            yield _read_groups(self._folder / f"{k}.npz")
-
-
-def _write_groups(path: Path, groups: QueryGroups) -> None:
-    X = groups.features
-    parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "costs": groups.costs, "starts": groups.starts}
-    np.savez(path, shape=X.shape, **parts)
-
-
-def _read_groups(path: Path) -> QueryGroups:
-    with np.load(path, allow_pickle=False) as file:
-        X = csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"].tolist()))
-        return QueryGroups(X, file["costs"], file["starts"])
+            with np.load(self._folder / f"{k}.npz", allow_pickle=False) as file:
+                X = csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"].tolist()))
+                groups = QueryGroups(X, file["costs"], file["starts"])
+            yield groups
 
 
 class RankLines:

@@ -42,20 +42,18 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "conllu": plain.read_conllu,
 }
 SUFFIXES = {
-    **{
-        f".{name}": name
-        for name in ("jsonl", "csv", "xlsx", "parquet", "html", "xml", "epub", "docx", "pdf", "mbox", "conllu")
-    },
-    ".ndjson": "jsonl",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".arrow": "parquet",
-    ".feather": "parquet",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".tei": "xml",
-    ".eml": "mail",
-    ".xlsm": "xlsx",
+    f".{suffix}": kind
+    for kind, suffixes in {
+        "jsonl": ("jsonl", "ndjson"),
+        "csv": ("csv", "tsv", "tab"),
+        "xlsx": ("xlsx", "xlsm"),
+        "parquet": ("parquet", "arrow", "feather"),
+        "html": ("html", "htm", "xhtml"),
+        "xml": ("xml", "tei"),
+        "mail": ("eml",),
+        **{name: (name,) for name in ("epub", "docx", "pdf", "mbox", "conllu")},
+    }.items()
+    for suffix in suffixes
 }
 """Format by file suffix."""
 OTHERS = {
@@ -269,7 +267,8 @@ class Files(NamedTuple):
         """Yield the text of the files in pieces."""
         may_skip = self.reading.errors == "skip" and self.folder is not None
         for path in self.paths:
-            named = {"file": _printable(os.path.relpath(path, self.folder))} if self.folder is not None else {}
+            shown = os.fsencode(os.path.relpath(path, self.folder)).decode(errors="backslashreplace")  # valid Unicode
+            named = {"file": shown} if self.folder is not None else {}
             parts, passed_on = _of_file(path, self.reading, advance, account, self.span), False
             try:
                 for piece in _held(parts) if may_skip else parts:
@@ -354,11 +353,6 @@ def _of_files(
     several.warn_skipped(account)
 
 
-def _printable(path: str) -> str:
-    """Return a file name as valid Unicode."""
-    return os.fsencode(path).decode(errors="backslashreplace")
-
-
 def _places(path: str, mark: bytes, size: int) -> Iterator[int]:
     """Yield the byte offsets at which a file can be split into tasks of about :data:`TASK` bytes."""
     starts = range(TASK, size, TASK)
@@ -413,15 +407,12 @@ def format_of(file: File, *, table: bool = False) -> str:
         return "wiki"
     if "<mediawiki" in start and start.startswith(("<mediawiki", "<?xml")):
         return "mediawiki"
-    return SUFFIXES.get(suffix) or _format_of(start, table=table or file.reading.field is not None)
-
-
-def _format_of(start: str, *, table: bool) -> str:
-    """Detect the format of a file from the first bytes."""
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
     if _CONLLU.match(start):
         return "conllu"
     beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
-    beginnings |= {"{": "jsonl", "": "csv"} if table else {}
+    beginnings |= {"{": "jsonl", "": "csv"} if table or file.reading.field is not None else {}
     return next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), "text")
 
 

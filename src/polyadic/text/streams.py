@@ -69,6 +69,9 @@ def blocks(
     """
     given = "convert it to UTF-8" if encoding is None else "set the encoding"
     fix = given if encoding is None else f"{given}, or errors='replace' or errors='ignore'"
+    binary = InputError(
+        f"{name_of(path)} is not a text file: it contains NUL bytes (if the encoding is UTF-16 or UTF-32, {given})"
+    )
     if encoding is None or codecs.lookup(encoding).name == "utf-8":
         encoding = "utf-8" if start else "utf-8-sig"
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(errors), translate=True)
@@ -80,7 +83,7 @@ def blocks(
             text = decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             if b"\0" in data and "16" not in encoding and "32" not in encoding:
-                raise InputError(_binary(path, given)) from None
+                raise binary from None
             at = offset - len(error.object) + error.start
             raise InputError(
                 f"{name_of(path)} is not {encoding.removesuffix('-sig')}: byte {at} ({error.object[error.start]:#04x}) "
@@ -90,7 +93,7 @@ def blocks(
         except UnicodeError as error:  # such as UTF-16 without a byte order mark
             raise InputError(f"{name_of(path)} is not {encoding}: {error}") from None
         if "\0" in text:
-            raise InputError(_binary(path, given))
+            raise binary
         if text:
             yield text
 
@@ -120,10 +123,6 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
 def _broken(path: str, suffix: str, error: Exception) -> str:
     what = "is truncated" if isinstance(error, EOFError) else f"is not a valid {suffix} file"
     return f"cannot decompress {name_of(path)}: the file {what} ({str(error).rstrip('.')})"
-
-
-def _binary(path: str, fix: str) -> str:
-    return f"{name_of(path)} is not a text file: it contains NUL bytes (if the encoding is UTF-16 or UTF-32, {fix})"
 
 
 @contextlib.contextmanager

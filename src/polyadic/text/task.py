@@ -95,7 +95,12 @@ def lines(
     from polyadic.text.lines import Lines
 
     text = Lines(corpus)
-    fields = dict(_pair(each) for each in where or ())
+    fields = {}
+    for each in where or ():
+        name, sign, value = each.partition("=")
+        if not sign or not name:
+            raise InputError(f"--where must have the form FIELD=VALUE, such as year=1813; got {each!r}")
+        fields[name] = value
     out = None if csv is None or str(csv) == "-" else csv
     output.check_file(out, force=force)
     found = text.find(*words, width=width, either=either, sort=sort, where=fields, start=start, top=top)
@@ -119,13 +124,6 @@ def lines(
     else:
         _print_lines(found)
     return None
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not name:
-        raise InputError(f"--where must have the form FIELD=VALUE, such as year=1813; got {text!r}")
-    return name, value
 
 
 def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) -> None:

@@ -107,7 +107,7 @@ def ppmi(
         counts = replace(counts, entries=counts.entries.holding(holding))
     entries = counts.entries
     log_word = _log_word(counts, smoothing, normaliser)
-    parts = _specific(counts, lower, log_word) if form == "specific" else _total(counts, log_word)
+    parts = _parts(counts, form, lower, log_word)
     kept, values, seen = [entries.indices.T[:, :0]], [np.empty(0, np.float32)], [entries.values[:0]]
     for block in tracked(entries.blocks(), "weighing", total=-(-len(entries) // BLOCK)):
         pmi = _log_tuple(counts, block, normaliser) - np.log(shift)
@@ -196,21 +196,14 @@ def _of_tuples(counts: Counts) -> Lookup:
     return lookup
 
 
-def _of_words(log_word: NDArray[np.float64]) -> Lookup:
-    """Return a function that looks up the log probability of single words."""
-    return lambda rows: log_word[rows[:, 0]]
-
-
-def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
-    """Return the terms of total correlation: the negative log probability of each word of a tuple."""
-    return [(-1, (d,), _of_words(log_word)) for d in range(counts.entries.order)]
-
-
-def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
-    """Return the signed terms of interaction information, one for each proper subset of a tuple."""
+def _parts(counts: Counts, form: Form, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
+    """Return the signed terms of a tuple's PMI: one for each word, or if specific for each proper subset."""
     order = counts.entries.order
+    sign = (-1) ** (order - 1) if form == "specific" else -1
+    parts: Parts = [(sign, (d,), lambda rows: log_word[rows[:, 0]]) for d in range(order)]
+    if form == "total":
+        return parts
     by_order = {c.entries.order: c for c in lower}
-    parts: Parts = [((-1) ** (order - 1), (d,), _of_words(log_word)) for d in range(order)]
     if order > 2 and counts.settings.get("window") == "centred":
         raise InputError(
             "form 'specific' requires window 'span' or 'chunk', because a centred triple contains pairs that are not"

@@ -114,7 +114,12 @@ class AsymmetricCP(TensorModel):
         """
         self.check()
         check_listed(entries)
-        self._check_memory(entries)
+        copies = 4 * entries.order + 2 * self._threads + 6
+        check_memory(
+            4.0 * copies * max(entries.shape) * self.rank,
+            f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
+            SMALLER,
+        )
         rng = np.random.default_rng(self.seed)
         # the first factor is solved for first: it starts at zero, so that history begins with nothing explained
         start = [np.zeros((entries.shape[0], self.rank), np.float32)]
@@ -149,15 +154,6 @@ class AsymmetricCP(TensorModel):
         share = self.weights_ ** np.float32(1 / len(self.factors_))
         return [u * share for u in self.factors_]
 
-    def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if the factors, matrix products and normal equations do not fit into memory."""
-        copies = 4 * entries.order + 2 * self._threads + 6
-        check_memory(
-            4.0 * copies * max(entries.shape) * self.rank,
-            f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
-            SMALLER,
-        )
-
 
 def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
     """Return factor matrices with unit-length columns and the component weights, in decreasing order of weight."""
@@ -190,7 +186,18 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
     """
     term, strength = _least_squares(objective)
     check_int("orthogonal", orthogonal, low=0)
-    _check_start(start, term, orthogonal)
+    shape, rank = term.entries.shape, start[0].shape[-1] if start else 0
+    if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
+        raise InputError(
+            f"start must contain one factor for each mode, with row counts {shape}, equal ranks and equal dtypes; got"
+            f" {[(f.shape, str(f.dtype)) for f in start]}",
+            "start",
+        )
+    if orthogonal and rank > min(shape):
+        raise InputError(
+            f"a mode with {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal"
+            " to 0"
+        )
     product, squares = _data(term, start[0].dtype, objective.threads)
     ridge, last = strength / term.weight, len(start) - 1
 
@@ -212,7 +219,9 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
             H = np.prod(grams[:d] + grams[d + 1 :], axis=0)
             u[d] = _solved(u[d], M, H + ridge * np.eye(len(H)))
             u[d], grams[d] = _orthonormal(u[d]) if sweep <= orthogonal and d < last else (u[d], _gram(u[d]))
-        scales = _balance(grams)
+        lengths = np.sqrt([gram.diagonal() for gram in grams])
+        logs = np.log(np.where((lengths > 0).all(axis=0), lengths, 1.0))
+        scales = np.exp(logs.mean(axis=0) - logs)  # (order, R): equal lengths in all modes, whose product is kept
         grams = [gram * np.outer(s, s) for gram, s in zip(grams, scales, strict=True)]
         reached = value(u, M, grams)  # M and the last factor, neither yet scaled: their inner product stays the same
         u = [(f * s).astype(f.dtype) for f, s in zip(u, scales, strict=True)]
@@ -241,22 +250,6 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
     if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
         raise InputError(f"als requires L2 penalties of the same strength; got {', '.join(map(repr, penalties))}")
     return term, penalties[0].strength
-
-
-def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
-    shape = term.entries.shape
-    rank = start[0].shape[-1] if start else 0
-    if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
-        raise InputError(
-            f"start must contain one factor for each mode, with row counts {shape}, equal ranks and equal dtypes; got"
-            f" {[(f.shape, str(f.dtype)) for f in start]}",
-            "start",
-        )
-    if orthogonal and rank > min(shape):
-        raise InputError(
-            f"a mode with {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal"
-            " to 0"
-        )
 
 
 def _data(term: Term, dtype: np.dtype[Any], threads: int) -> tuple[Callable[[Factors, int], NDArray[Any]], float]:
@@ -305,14 +298,3 @@ def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
     before = u / d
     step = ((right - before @ scaled) @ vectors / values) @ vectors.T
     return ((before + step) * d).astype(u.dtype)
-
-
-def _balance(grams: Factors) -> NDArray[Any]:
-    """Return scales that equalize the column lengths of each component across modes, shape (order, R).
-
-    The product of the lengths is kept.
-    """
-    lengths = np.sqrt([gram.diagonal() for gram in grams])
-    alive = (lengths > 0).all(axis=0)
-    logs = np.log(np.where(alive, lengths, 1.0))
-    return np.exp(logs.mean(axis=0) - logs)

@@ -41,11 +41,16 @@ class WordModel(Model):
         counts : ndarray of int, optional
             Frequency of each word.
         """
-        return Embedding(words, self._rows(), counts=counts)
+        return Embedding(words, self._rows(), counts=counts, components=self._n_components)
 
     def _rows(self) -> NDArray[Any]:
         """Return the word vectors as a matrix with one row per word."""
         return self.vectors_
+
+    @property
+    def _n_components(self) -> int | None:
+        """Number of components among the columns, or None for all."""
+        return None
 
 
 class TensorModel(WordModel, ABC):
@@ -70,7 +75,7 @@ class TensorModel(WordModel, ABC):
         """Return the predicted association of each word tuple, given as a row of indices."""
 
 
-def check_listed(entries: Entries) -> None:
+def check_listed(entries: Entries, remedy: str = "lower the shift or min_count") -> None:
     """Raise InputError if there are no entries to factorize."""
     if not len(entries):
-        raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
+        raise InputError(f"there are no entries to factorize; {remedy}", "min_count")

@@ -89,17 +89,13 @@ def own_tests(
     *, pairs: Iterable[Path_] = (), groups: Iterable[Path_] = (), questions: Iterable[Path_] = ()
 ) -> dict[str, Test]:
     """Load the user's own test sets from files and folders and return a test function for each kind."""
-    sets: dict[str, dict[str, Any]] = {
-        "similarity": {name: datasets.read_pairs(file) for name, file in _named(pairs)},
-        "outliers": {name: datasets.read_outlier_groups(folder) for name, folder in _named(groups)},
-        "analogies": {name: datasets.read_questions(file) for name, file in _named(questions)},
+    kinds: dict[str, tuple[Callable[..., Iterator[Part]], Callable[[Path], Any], Iterable[Path_]]] = {
+        "similarity": (partial(_by_set, "similarity", _correlation), datasets.read_pairs, pairs),
+        "outliers": (_outliers, datasets.read_outlier_groups, groups),
+        "analogies": (partial(_by_set, "analogies", _answers), datasets.read_questions, questions),
     }
-    runners: dict[str, Callable[..., Iterator[Part]]] = {
-        "similarity": partial(_by_set, "similarity", _correlation),
-        "outliers": _outliers,
-        "analogies": partial(_by_set, "analogies", _answers),
-    }
-    return {kind: partial(runners[kind], sets=named) for kind, named in sets.items() if named}
+    sets = {kind: {name: read(file) for name, file in _named(files)} for kind, (_, read, files) in kinds.items()}
+    return {kind: partial(kinds[kind][0], sets=named) for kind, named in sets.items() if named}
 
 
 def _named(files: Iterable[Path_]) -> Iterator[tuple[str, Path]]:
@@ -170,13 +166,11 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple
     named = [{figure.name: figure for figure in figures} for figures, _ in each]
     left_out = {name: why for _, missing in reversed(each) for name, why in missing.items()}
     names = [name for name in named[0] if all(name in figures for figures in named)]
-    return [_row([figures[name] for figures in named]) for name in names], left_out
-
-
-def _row(figures: Sequence[Figure]) -> Row:
-    first = figures[0]
-    differences = tuple(difference(figure, first) for figure in figures[1:])
-    return Row(first.name, first.used, first.total, tuple(figure.value for figure in figures), differences)
+    rows = []
+    for first, *others in ([figures[name] for figures in named] for name in names):
+        values = tuple(figure.value for figure in (first, *others))
+        rows.append(Row(first.name, first.used, first.total, values, tuple(difference(b, first) for b in others)))
+    return rows, left_out
 
 
 def _only(embedding: Embedding, words: set[str]) -> Embedding:

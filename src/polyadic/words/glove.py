@@ -11,7 +11,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.words.base import SMALLER, WordModel
+from polyadic.words.base import SMALLER, WordModel, check_listed
 from polyadic.words.kernels import GloveCells, glove_arrange, glove_epoch
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ class GloVe(WordModel):
         Initial learning rate of Adagrad.
     epochs : int
         Maximum number of passes over the cells.
-    tol : float
-        Relative change of the loss at which the fit stops early. See :func:`~polyadic.core.solvers.run.run`.
 
     Attributes
     ----------
@@ -94,8 +92,23 @@ class GloVe(WordModel):
             If the entries are not counts of pairs, a setting is out of range, or the learning rate is too large.
         """
         self.check()
-        _refuse_other_than_counts(entries)
-        self._check_memory(entries)
+        if entries.order != 2 or not entries.symmetric:
+            raise InputError("GloVe requires symmetric co-occurrence counts of word pairs (order 2)", "order")
+        if entries.weights is not None:
+            raise InputError(
+                "GloVe applies its own weights; use raw co-occurrence counts, not weighted or PPMI entries"
+            )
+        check_listed(entries, "lower min_count")
+        if entries.values.min() <= 0:
+            raise InputError(
+                f"GloVe requires positive counts; the smallest is {entries.values.min()}: remove entries"
+                " that are not positive"
+            )
+        check_memory(
+            44.0 * len(entries) + 4.0 * 8 * entries.shape[0] * (self.rank + 1),
+            f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words",
+            SMALLER,
+        )
         rng = np.random.default_rng(self.seed)
         x = entries.values.astype(np.float32)
         f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))
@@ -106,28 +119,6 @@ class GloVe(WordModel):
         self.factors_, self.biases_ = [w, c], [b, d]
         self.vectors_ = w + c
         return self
-
-    def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if the co-occurrence counts and model parameters do not fit into memory."""
-        check_memory(
-            44.0 * len(entries) + 4.0 * 8 * entries.shape[0] * (self.rank + 1),
-            f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words",
-            SMALLER,
-        )
-
-
-def _refuse_other_than_counts(entries: Entries) -> None:
-    if entries.order != 2 or not entries.symmetric:
-        raise InputError("GloVe requires symmetric co-occurrence counts of word pairs (order 2)", "order")
-    if entries.weights is not None:
-        raise InputError("GloVe applies its own weights; use raw co-occurrence counts, not weighted or PPMI entries")
-    if not len(entries):
-        raise InputError("there are no entries to factorize; lower min_count", "min_count")
-    if entries.values.min() <= 0:
-        raise InputError(
-            f"GloVe requires positive counts; the smallest is {entries.values.min()}: remove entries"
-            " that are not positive"
-        )
 
 
 def _epochs(

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from polyadic.core.entries import Entries
     from polyadic.text.corpus import Corpus
-    from polyadic.text.counts import Counts
     from polyadic.text.vocabulary import Vocabulary
 
     Unseen = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
@@ -81,7 +80,16 @@ def gaps(
     check_int("size", size, low=1)
     rng = np.random.default_rng(seed)
     seen, other = count(train, order=order, width=width).entries, count(held, order=order, width=width)
-    associations = ppmi(_frequent(other, min_count))
+    x = other.entries
+    often = np.flatnonzero(x.values >= min_count)
+    if not len(often):
+        raise InputError(
+            f"no tuple of {order} words within a span of {width} occurs at least {min_count} times in the held-out"
+            " text; lower min_count or use more text",
+            "min_count",
+        )
+    kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
+    associations = ppmi(replace(other, entries=kept))
     place = np.array([train.vocabulary.index.get(word, -1) for word in held.vocabulary.words])
     tuples = place[associations.indices.astype(np.int64)]
     new = np.flatnonzero((tuples >= 0).all(axis=1))
@@ -96,33 +104,20 @@ def gaps(
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
     back = np.full(len(train.vocabulary), -1)
     back[place[place >= 0]] = np.flatnonzero(place >= 0)
-    unseen = partial(_unseen, seen, other.entries, back)
-    wrong = _wrong(train, rows, unseen, rng)
+    unseen = partial(_unseen, seen, x, back)
+    share = train.vocabulary.counts / train.vocabulary.counts.sum()
+    drawn = rng.choice(len(share), (len(rows), WRONG), p=share)
+    wrong = _first(drawn, unseen(rows[:, :-1], drawn))
     matched = _matched(train, rows, unseen, rng, width)
     words = train.vocabulary.words
     cases = [
-        Gap(tuple(words[w] for w in row[:-1]), words[row[-1]], words[a], words[b], float(x))
-        for row, a, b, x in zip(rows, wrong, matched, associations.values[new], strict=True)
+        Gap(tuple(words[w] for w in row[:-1]), words[row[-1]], words[a], words[b], float(value))
+        for row, a, b, value in zip(rows, wrong, matched, associations.values[new], strict=True)
         if a >= 0 and b >= 0
     ]
     if not cases:
         raise InputError(f"no wrong answer was found for any of {len(rows):,} tuples; use more text")
     return cases
-
-
-def _frequent(counts: Counts, min_count: int) -> Counts:
-    """Keep only tuples that occur at least ``min_count`` times."""
-    x = counts.entries
-    often = np.flatnonzero(x.values >= min_count)
-    if not len(often):
-        width = counts.settings["width"]
-        raise InputError(
-            f"no tuple of {x.order} words within a span of {width} occurs at least {min_count} times in the held-out"
-            " text; lower min_count or use more text",
-            "min_count",
-        )
-    kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
-    return replace(counts, entries=kept)
 
 
 def _unseen(
@@ -144,12 +139,6 @@ def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int6
     at = fits.argmax(axis=1)
     rows = np.arange(len(words))
     return np.where(fits[rows, at], words[rows, at], -1)
-
-
-def _wrong(train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.random.Generator) -> NDArray[np.int64]:
-    share = train.vocabulary.counts / train.vocabulary.counts.sum()
-    drawn = rng.choice(len(share), (len(rows), WRONG), p=share)
-    return _first(drawn, unseen(rows[:, :-1], drawn))
 
 
 def _matched(
@@ -215,18 +204,13 @@ def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, 
     own = {}
     for document, title in _titles(corpus, 2, known.index).items():
         ids = place[corpus.ids[edges[document] : edges[document + 1]]]
-        words = _characteristic(ids[ids >= 0], [known.index[w] for w in title], log_share)
+        words, n = np.unique(ids := ids[ids >= 0], return_counts=True)
+        score = n * (np.log(n / max(len(ids), 1)) - log_share[words])
+        fits = (n >= MIN_OWN_COUNT) & ~np.isin(words, [known.index[w] for w in title]) & (score > 0)
+        words = words[fits][np.argsort(-score[fits], kind="stable")[:MAX_OWN_WORDS]]
         if len(words) >= MIN_OWN_WORDS:
             own[title] = tuple(known.words[w] for w in words)
     return own
-
-
-def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray[np.float64]) -> NDArray[np.int64]:
-    words, n = np.unique(ids, return_counts=True)
-    fits = (n >= MIN_OWN_COUNT) & ~np.isin(words, title)
-    score = n * (np.log(n / max(len(ids), 1)) - log_share[words])
-    words, score = words[fits & (score > 0)], score[fits & (score > 0)]
-    return np.asarray(words[np.argsort(-score, kind="stable")[:MAX_OWN_WORDS]])
 
 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:

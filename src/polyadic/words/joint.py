@@ -17,7 +17,6 @@ from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
-from polyadic.embedding import Embedding
 from polyadic.words.base import TensorModel
 from polyadic.words.orders import (
     best_scale,
@@ -77,7 +76,7 @@ class JointCP(TensorModel):
     Attributes
     ----------
     factors_ : list of two ndarrays of shape (V, rank - n_nonnegative) and (V, n_nonnegative)
-        :math:`A` and :math:`C`.
+        :math:`A` and :math:`C`, which :meth:`embedding` concatenates.
     explained_ : list of Fit
         Explained share of each order: see :func:`~polyadic.core.objective.fit`.
 
@@ -188,17 +187,12 @@ class JointCP(TensorModel):
             return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=self._threads)
         return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.pair_scale), threads=self._threads)
 
-    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the word vectors, the concatenation of :math:`A` and :math:`C`, as an Embedding with words and counts.
+    def _rows(self) -> NDArray[Any]:
+        return np.hstack(self.factors_)
 
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
-        return Embedding(words, np.hstack(self.factors_), counts=counts, components=self.factors_[1].shape[1])
+    @property
+    def _n_components(self) -> int:
+        return int(self.factors_[1].shape[1])
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range; the number of components must be below the rank."""

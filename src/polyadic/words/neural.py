@@ -145,7 +145,6 @@ def _epochs(model: Any, corpus: Corpus, epochs: int, learning_rate: float) -> It
     rows = np.array([known.get(word, len(known)) for word in corpus.vocabulary.words])
 
     def vectors() -> NDArray[np.float32]:
-        """Return the word vectors in the order of the corpus vocabulary; words that do not occur have zero vectors."""
         return np.vstack([model.wv.vectors, np.zeros((1, model.vector_size), np.float32)])[rows]
 
     def train(piece: list[list[str]], first: float, last: float) -> float:

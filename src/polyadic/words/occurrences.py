@@ -182,7 +182,8 @@ class WordSenses:
             If the vectors and the corpus share too few words, or the cache is damaged.
         """
         if keep:
-            file = _kept(corpus, embedding, seed)
+            about = f"{__version__} {FORMAT} {seed} {embedding.words}".encode()
+            file = corpus.path / f"senses-{_digest(about, embedding.vectors.tobytes()).hex()}.safetensors"
             if file.is_file():
                 return cls(embedding, corpus, *_read(file))
             learned = cls.learn(embedding, corpus, seed=seed)
@@ -431,12 +432,6 @@ def _frequent(embedding: Embedding, corpus: Corpus) -> list[int]:
 
 def _digest(*parts: bytes) -> bytes:
     return hashlib.blake2b(b"".join(parts), digest_size=8).digest()
-
-
-def _kept(corpus: Corpus, embedding: Embedding, seed: int) -> Path:
-    """Return the path of the cached context map for the given word vectors."""
-    about = f"{__version__} {FORMAT} {seed} {embedding.words}".encode()
-    return corpus.path / f"senses-{_digest(about, embedding.vectors.tobytes()).hex()}.safetensors"
 
 
 def _write(file: Path, learned: WordSenses) -> None:

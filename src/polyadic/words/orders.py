@@ -104,7 +104,11 @@ def symmetric_terms(
     for x, size, weight in zip(lists, sizes, weights, strict=True):
         z = _zero_weight(x, loss) if zero_weight is None else zero_weight
         power = (ZERO_POWER if loss.zeros == "squares" else 0.0) if zero_power is None else zero_power
-        importance: dict[Slot, NDArray[Any]] = {0: _degrees_to(x, power)} if power and z else {}
+        importance: dict[Slot, NDArray[Any]] = {}
+        if power and z:
+            degrees = sum(np.bincount(column, minlength=x.shape[0]) for column in x.indices.T)
+            q = np.asarray(degrees, float) ** power
+            importance = {0: np.asarray(q / q.mean())}
         alpha = weight * sizes[-1] / size / math.factorial(x.order)
         terms.append(Term(x, CP(), loss, (0,) * x.order, alpha, z, importance))
     return terms
@@ -119,13 +123,6 @@ def _zero_weight(entries: Entries, loss: Loss) -> float:
     listed = float(len(entries) if entries.weights is None else entries.weights.sum(dtype=float))
     cells = entries.shape[0] ** entries.order / math.factorial(entries.order)
     return min(ZERO_MASS.get(entries.order, ZERO_MASS[3]) * listed / cells, 1.0)  # as in plain least squares at most
-
-
-def _degrees_to(entries: Entries, power: float) -> NDArray[np.float64]:
-    """Return the number of entries that contain each index, raised to a power and scaled to mean 1."""
-    degrees = sum(np.bincount(column, minlength=entries.shape[0]) for column in entries.indices.T)
-    q = np.asarray(degrees, float) ** power
-    return np.asarray(q / q.mean())
 
 
 def positive_start(size: int, rank: int, rng: np.random.Generator) -> NDArray[np.float32]:

@@ -76,7 +76,12 @@ class PPMISVD(WordModel):
         self.check()
         if entries.order != 2:
             raise InputError(f"PPMI-SVD requires a matrix, that is, entries of order 2; got order {entries.order}")
-        self._check_memory(entries)
+        itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
+        check_memory(
+            48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank,
+            f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
+            SMALLER,
+        )
         if entries.symmetric:
             X = symmetric_matrix(entries.indices, entries.values, entries.shape[0])
             w, U = truncated_eigh(X, self.rank, seed=self.seed)
@@ -86,12 +91,3 @@ class PPMISVD(WordModel):
         self.vectors_ = (U * s**self.power).astype(np.float32)
         self.singular_values_ = s
         return self
-
-    def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if the association matrix and the Lanczos basis do not fit into memory."""
-        itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
-        check_memory(
-            48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank,
-            f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
-            SMALLER,
-        )

@@ -54,10 +54,9 @@ def planned(
     rank: int = 300,
     max_iter: int = SWEEPS,
 ) -> list[StepCost]:
-    """Estimate the cost of the next processing step for text, a corpus or counts.
+    """Estimate the cost of the next step for text, a corpus (``order``, ``window``, ``width``) or counts (the rest).
 
-    ``mbit`` is the speed of the network of a machine in each direction; ``order``, ``window`` and ``width`` are
-    settings of counting, for a corpus, ``rank`` and ``max_iter`` of training, for counts.
+    ``mbit`` is the speed of the network of a machine in each direction.
     """
     check_int("workers", workers, low=1)
     speed = check_number("mbit", mbit, low=0, above=True) * 1e6 / 8

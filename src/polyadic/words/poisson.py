@@ -114,7 +114,13 @@ class PoissonCP(WordModel):
         self.check()
         if not entries.values.any():
             raise InputError("there are no counts to factorize; lower min_count", "min_count")
-        self._check_memory(entries)
+        rows, largest = sum(entries.shape), max(entries.shape)
+        copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
+        check_memory(
+            4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries),
+            f"a model of {len(entries):,} counts, {' x '.join(f'{n:,}' for n in entries.shape)}, and rank {self.rank}",
+            SMALLER,
+        )
         term = Term(entries, CP(), Poisson(), tuple(range(entries.order)), zero_weight=1.0)
         objective = Objective([term], [NonNegative()] * entries.order, threads=self.threads)
         start = _start(entries, self.rank, np.random.default_rng(self.seed))
@@ -180,16 +186,6 @@ class PoissonCP(WordModel):
             )
         return np.mean(chosen, axis=0, dtype=float)
 
-    def _check_memory(self, entries: Entries) -> None:
-        """Raise InputError if the factors and copies of the counts do not fit into memory."""
-        rows, largest = sum(entries.shape), max(entries.shape)
-        copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
-        check_memory(
-            4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries),
-            f"a model of {len(entries):,} counts, {' x '.join(f'{n:,}' for n in entries.shape)}, and rank {self.rank}",
-            SMALLER,
-        )
-
 
 def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
     """Initialize the factors with random components around the word frequencies, scaled to the total count.
@@ -238,9 +234,10 @@ def apr(
         moved = False
         for n in range(len(model.modes)):
             if n:  # the first mode was evaluated to measure the last sweep
-                model.weigh(n)
+                model.modes[n] *= model.weights.astype(model.U.dtype)
                 _, phi = model.explain(n)
-            model.lift(n, phi, kappa)
+            B, floor = model.modes[n], (kappa * model.weights).astype(model.U.dtype)
+            np.copyto(B, floor, where=(floor > B) & (phi > 1))  # raises what is stuck at zero
             moved |= model.multiply(n, phi, inner, inner_tol)
             model.weights = model.normalized(n)
         if not moved:
@@ -254,7 +251,10 @@ class _Model:
 
     def __init__(self, term: Term, start: Factors, threads: int) -> None:
         self.term, self.threads = term, threads
-        self.U, self.offsets = _stacked(term, start)
+        U, self.offsets = stacked(slot_factors([term], start), term.slots)
+        if not (U >= 0).all():
+            raise InputError(f"the initial factors for CP-APR must be non-negative; the smallest element is {U.min()}")
+        self.U = np.array(U, order="C")
         self.modes = np.split(self.U, self.offsets[1:])  # views: what is written there is written to U
         self.indices, self.values = _in_fibres(term.entries, self.U.dtype)
         self.constant = _of_counts_alone(term.entries)
@@ -269,10 +269,6 @@ class _Model:
         sums = u.sum(axis=0, dtype=float)
         u /= np.where(sums > 0, sums, 1).astype(u.dtype)
         return sums
-
-    def weigh(self, n: int) -> None:
-        """Multiply the columns of one factor matrix by the component weights, in place."""
-        self.modes[n] *= self.weights.astype(self.U.dtype)
 
     def explain(self, n: int, *, measured: bool = False) -> tuple[float, NDArray[Any]]:
         r"""Return the log-likelihood (if ``measured``) and the multiplicative update :math:`\Phi` of one mode."""
@@ -295,16 +291,10 @@ class _Model:
         """
         share = (self.weights ** (1 / len(self.modes))).astype(self.U.dtype)
         factors = [u * share for u in self.modes]
-        self.weigh(0)
+        self.modes[0] *= self.weights.astype(self.U.dtype)
         log_likelihood, phi = self.explain(0, measured=True)
         value = self.term.weight * (float(self.weights.sum()) - log_likelihood + self.constant)
         return Sweep([factors[self.term.slots.index(s)] for s in range(len(factors))], value), phi
-
-    def lift(self, n: int, phi: NDArray[Any], kappa: float) -> None:
-        """Raise elements that are stuck at zero to a small fraction of their column sum."""
-        B = self.modes[n]
-        floor = (kappa * self.weights).astype(B.dtype)
-        np.copyto(B, floor, where=(floor > B) & (phi > 1))
 
     def multiply(self, n: int, phi: NDArray[Any], inner: int, tol: float) -> bool:
         """Update one factor matrix multiplicatively up to ``inner`` times; return whether the matrix has changed."""
@@ -316,14 +306,6 @@ class _Model:
             if step + 1 < inner:
                 _, phi = self.explain(n)
         return True
-
-
-def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
-    """Stack the initial factors into one matrix; return the matrix and the first row of each mode."""
-    U, offsets = stacked(slot_factors([term], start), term.slots)
-    if not (U >= 0).all():
-        raise InputError(f"the initial factors for CP-APR must be non-negative; the smallest element is {U.min()}")
-    return np.array(U, order="C"), offsets
 
 
 def _checked(objective: Objective) -> Term:

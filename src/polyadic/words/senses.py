@@ -102,20 +102,16 @@ def induce(
     vectors = embedding.unit
     if rule == "product":
         vectors = unit_rows(vectors * unit_rows(embedding[word][None]))
-    sums = np.array([_weights(embedding, rows) @ vectors[rows] for rows in known]).reshape(len(known), embedding.rank)
+    weights = np.ones(len(embedding))
+    if embedding.counts is not None:
+        weights = COMMON / (COMMON + embedding.counts / embedding.counts.sum())
+    sums = np.array([weights[rows] @ vectors[rows] for rows in known]).reshape(len(known), embedding.rank)
     rows = unit_rows(sums.astype(np.float64))
     some = np.flatnonzero(rows.any(axis=1))
     labels = np.full(len(rows), -1)
     if len(some):
         labels[some] = _clusters(rows[some], min(number, len(np.unique(rows[some], axis=0))), seed)
     return labels
-
-
-def _weights(embedding: Embedding, rows: list[int]) -> NDArray[np.float64]:
-    if embedding.counts is None:
-        return np.ones(len(rows))
-    share = embedding.counts[rows] / embedding.counts.sum()
-    return np.asarray(COMMON / (COMMON + share))
 
 
 def _clusters(rows: NDArray[np.float64], number: int, seed: int) -> NDArray[np.int64]:

@@ -104,22 +104,17 @@ class NNSE(WordModel):
         check_int("rank", self.rank, low=1, high=size)
         kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank
         check_int("svd_rank", kept, low=1, high=size - 1)
-        self._check_memory(entries, kept)
+        check_memory(
+            4.0 * 4 * size * (self.rank + kept),
+            f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}",
+            "lower a rank or the size of the vocabulary",
+        )
         X = unit_rows(PPMISVD(kept, power=self.power, seed=self.seed).fit(entries).vectors_)
         solver = _sweeps(X, self.rank, self.l1, self._threads, np.random.default_rng(self.seed))
         sweeps = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.vectors_, self.dictionary_ = self._keep(sweeps)
         self.zeros_ = float((self.vectors_ == 0).mean())
         return self
-
-    def _check_memory(self, entries: Entries, kept: int) -> None:
-        """Raise InputError if the sparse codes and temporary arrays do not fit into memory."""
-        size = entries.shape[0]
-        check_memory(
-            4.0 * 4 * size * (self.rank + kept),
-            f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}",
-            "lower a rank or the size of the vocabulary",
-        )
 
 
 def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
@@ -130,17 +125,10 @@ def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.
         squares = np.sum((X - A @ D) ** 2, dtype=float)
         yield Sweep([A.copy(), D.copy()], 0.5 * float(squares) + l1 * float(A.sum(dtype=float)))
         kernels.nonnegative_lasso(D @ D.T, X @ D.T, A, l1=l1, threads=threads)
-        _improve_dictionary(X, A, D, rng)
-
-
-def _improve_dictionary(
-    X: NDArray[np.float32], A: NDArray[np.float32], D: NDArray[np.float32], rng: np.random.Generator
-) -> None:
-    """Update the rows of the dictionary in turn by block coordinate descent in the unit ball."""
-    S, P = A.T @ A, A.T @ X
-    for k in range(len(D)):
-        if S[k, k] > 0:
-            best = D[k] + (P[k] - S[k] @ D) / S[k, k]
-            D[k] = best / max(1.0, np.linalg.norm(best))
-        else:  # an unused row does not affect the objective, so it is replaced by another word
-            D[k] = X[rng.integers(len(X))]
+        S, P = A.T @ A, A.T @ X
+        for k in range(rank):  # block coordinate descent in the unit ball
+            if S[k, k] > 0:
+                best = D[k] + (P[k] - S[k] @ D) / S[k, k]
+                D[k] = best / max(1.0, np.linalg.norm(best))
+            else:  # an unused row does not affect the objective, so it is replaced by another word
+                D[k] = X[rng.integers(len(X))]

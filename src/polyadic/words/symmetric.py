@@ -66,9 +66,6 @@ class SymmetricCP(TensorModel):
         ``functools.partial(stochastic, ...)`` for tensors larger than memory.
     validation : float
         Fraction of the entries held out for early stopping. The vectors with the lowest held-out loss are kept.
-    callback : callable, optional
-        Function called with the Result so far after each sweep, such as a
-        :class:`~polyadic.words.checkpoint.Checkpoint`.
 
     Attributes
     ----------

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
     from polyadic.text.corpus import Corpus
     from polyadic.text.counts import Counts
-    from polyadic.words.evaluation import Row, Test
-    from polyadic.words.occurrences import SensesOfWord, WordSenses
+    from polyadic.words.evaluation import Test
+    from polyadic.words.occurrences import WordSenses
 
     Nearest = Callable[[str], list[tuple[str, float]]]
 
@@ -173,12 +173,9 @@ def train(
     check_replaceable(out, "embedding", overwrite=force)
     if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
         raise InputError(f"--keep {keep} is inside --out {out}, which is replaced as a whole; choose another folder")
-    settings = dict(given)
-    if "weights" in settings:
-        settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))
     steps = output.Steps()
     with errors.keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
-        vectors = training.train(source(sources), keep=keep, overwrite=force, steps=steps, **settings)
+        vectors = training.train(source(sources), keep=keep, overwrite=force, steps=steps, **settings_of(given))
         vectors.save(out, overwrite=force)
     interrupted = vectors.meta["trained"]["interrupted"]
     places = [Path(sources[0]), *([] if keep is None else [keep / "corpus"])]  # of counts, none is kept
@@ -191,6 +188,12 @@ def train(
     if interrupted:
         trained.kept = [f"the vectors of the last sweep in {out}"]
     return trained
+
+
+def settings_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of training, with the weights, such as ``log/100,0.75``, as a tuple."""
+    weights = tuple(map(entry_weights, str(given["weights"]).split("/"))) if "weights" in given else ()
+    return given | ({"weights": weights} if weights else {})
 
 
 def entry_weights(text: str) -> str | tuple[float, float]:
@@ -319,12 +322,12 @@ def components(
     return {"components": rows}
 
 
-def _print_written(result: dict[str, Any]) -> None:
+def print_written(result: dict[str, Any]) -> None:
     """Print the path of the written file or folder."""
     output.wrote(result["out"])
 
 
-@TASK.verb(example="polyadic convert vectors vectors.txt --to word2vec", show=_print_written)
+@TASK.verb(example="polyadic convert vectors vectors.txt --to word2vec", show=print_written)
 def convert(
     vectors: Vectors,
     out: Annotated[Path, Metavar("OUT")],
@@ -453,19 +456,15 @@ def senses(
         for k, sense in enumerate(each.senses, 1)
     }
     draw(embedding, shares, picture)
-    return {"senses": {word: _senses_of(space, each, lines) for word, each in answers.items()}, **answers.in_json}
-
-
-def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, Any]:
-    senses = [
-        {
-            "share": sense.share,
-            "words": list(sense.substitutes),
-            "lines": [*map(output.line, space.lines(sense, lines))],
-        }
-        for sense in found.senses
-    ]
-    return {"occurrences": found.occurrences, "agreement": found.agreement, "sure": found.sure, "senses": senses}
+    found: dict[str, Any] = {}
+    for word, each in answers.items():
+        senses = [
+            {"share": s.share, "words": list(s.substitutes), "lines": [*map(output.line, space.lines(s, lines))]}
+            for s in each.senses
+        ]
+        about = {"occurrences": each.occurrences, "agreement": each.agreement, "sure": each.sure}
+        found[word] = {**about, "senses": senses}
+    return {"senses": found, **answers.in_json}
 
 
 def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any]:
@@ -526,13 +525,17 @@ def phrase(
         only the vectors.
     """
     from polyadic.embedding import read_vectors
+    from polyadic.text.counts import Counts
 
     embedding = read_vectors(vectors)
     asked = {" ".join(each): each for each in phrases(words)}
     by_vectors = _by_vectors(embedding, asked, top)
     kept = _triples_of(embedding) if counts == "auto" else None
     if counts not in {"auto", "none"}:
-        nearest = output.Answers(asked, _by_triples(embedding, asked, _opened(Path(counts)), top))
+        counted = Counts.open(Path(counts))
+        if (order := counted.entries.order) != 3:
+            raise InputError(f"--counts must be counts of triples (order 3); {counts} contains counts of order {order}")
+        nearest = output.Answers(asked, _by_triples(embedding, asked, counted, top))
     elif kept is not None:
         if any(len(each) == 2 for each in asked.values()):
             errors.say(f"phrases of two words use the triples in {kept[0]}; --counts none uses vectors alone", "note")
@@ -604,17 +607,6 @@ def _triples_of(embedding: Embedding) -> tuple[Path, Counts] | None:
             if counts.entries.order == 3 and counts.settings.get("corpus") == embedding.meta["trained"].get("corpus"):
                 return place, counts
     return None
-
-
-def _opened(folder: Path) -> Counts:
-    from polyadic.text.counts import Counts
-
-    counted = Counts.open(folder)
-    if counted.entries.order != 3:
-        raise InputError(
-            f"--counts must be counts of triples (order 3); {folder} contains counts of order {counted.entries.order}"
-        )
-    return counted
 
 
 def phrases(words: list[str]) -> list[list[str]]:
@@ -745,11 +737,20 @@ def compare(
     if len(vectors) < 2:
         raise InputError(f"a comparison requires at least two embeddings; got {len(vectors)}")
     paths = [Path(each) for each in vectors]
-    names = _names(paths)
+    short = [path.name for path in paths]
+    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
+    if len(set(names)) < len(names):
+        raise InputError("each embedding must be given only once")
     tests = _tests(kind, data, made, pairs, groups, questions)
     models = {name: read_vectors(path) for name, path in zip(names, paths, strict=True)}
     rows, left_out = evaluation.compare(models, tests)
-    return {"models": names, "figures": [_as_dict(row, names) for row in rows], "left_out": left_out}
+    shown = []
+    for row in rows:
+        differences = [d._asdict() | {"certain": d.certain} for d in row.differences]
+        values = {"values": dict(zip(names, row.values, strict=True))}
+        minus = {f"minus {names[0]}": dict(zip(names[1:], differences, strict=True))}
+        shown.append({"name": row.name, "used": row.used, "total": row.total, **values, **minus})
+    return {"models": names, "figures": shown, "left_out": left_out}
 
 
 def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, questions: Questions) -> dict[str, Test]:
@@ -774,26 +775,6 @@ def _print_left_out(result: dict[str, Any]) -> None:
         typer.echo(f"left out: {name}: {why}", err=True)
     if not result["figures"]:
         raise InputError("no test could be run; the reasons are listed above")
-
-
-def _names(paths: list[Path]) -> list[str]:
-    """Return a display name for each path: the last part if unique, otherwise the full path."""
-    short = [path.name for path in paths]
-    named = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
-    if len(set(named)) < len(named):
-        raise InputError("each embedding must be given only once")
-    return named
-
-
-def _as_dict(row: Row, names: list[str]) -> dict[str, Any]:
-    differences = [d._asdict() | {"certain": d.certain} for d in row.differences]
-    return {
-        "name": row.name,
-        "used": row.used,
-        "total": row.total,
-        "values": dict(zip(names, row.values, strict=True)),
-        f"minus {names[0]}": dict(zip(names[1:], differences, strict=True)),
-    }
 
 
 # ---- counting

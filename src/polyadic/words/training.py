@@ -96,13 +96,20 @@ def train(
     folder = isinstance(source, str | Path) and (Path(source) / "meta.json").is_file()  # of a corpus or of counts
     opened = load(source, (Corpus, Counts)) if folder else source
     plan = TrainingPlan.of(opened, settings, keep=keep)
-    model = plan.model()
+    model = METHODS[plan.method].make(plan.options)
+    model.check()
     tell = steps or no_steps
     store = None if keep is None else StageCache(Path(keep), steps=tell, force=overwrite)
     with contextlib.nullcontext() if keep is None else made_folder(Path(keep)):
         data, vocabulary, made_of = _data(opened, plan, Builder(store, tell))
     if plan.start is not None:
-        model.start = _rows(plan.start, vocabulary.words)
+        if missing := [word for word in vocabulary.words if word not in plan.start.index]:
+            raise InputError(
+                f"start has no vectors for {len(missing):,} of {len(vocabulary):,} words of the vocabulary, such as"
+                f" {missing[0]!r}; train both models on the same corpus",
+                "start",
+            )
+        model.start = plan.start.lookup(vocabulary.words)
     elif "rank" not in plan.options:
         rank, n_nonnegative = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), max_rank=model.rank)
         if getattr(model, "n_nonnegative", 0) is None:
@@ -164,13 +171,11 @@ class TrainingPlan:
         if "seed" in chosen.options:
             options["seed"] = training.seed
         start = options.pop("start", None)
-        return cls(method, orders, training, by_order, options, _vectors(start))
-
-    def model(self) -> Any:
-        """Create the model and validate its settings."""
-        model = METHODS[self.method].make(self.options)
-        model.check()
-        return model
+        if isinstance(start, str | Path):
+            start = read_vectors(start)
+        elif not isinstance(start, Embedding | None):
+            raise InputError(f"start must be an Embedding or the path of word vectors; got {start!r:.60}", "start")
+        return cls(method, orders, training, by_order, options, start)
 
     def described(self, model: Any) -> Options:
         """Return all settings as JSON values, including those of the fitted model."""
@@ -252,7 +257,11 @@ def _data(source: Any, plan: TrainingPlan, builder: Builder) -> tuple[Any, Vocab
         if needs == "corpus":
             return corpus, corpus.vocabulary, about
         if _one_sided(plan.training):
-            return _contexts(corpus, plan, builder), corpus.vocabulary, about
+            with builder.steps("contexts") as facts:
+                (width,), side = plan.by_order["width"], plan.training.contexts
+                table = contexts(corpus, side=side, width=width, positional=plan.training.positional)
+                facts.update(entries=table.nnz, columns=table.shape[1])
+            return table, corpus.vocabulary, about
         counted = [_counts(corpus, plan, builder, k) for k in range(len(plan.orders))]
     else:
         about = {"corpus": source.settings.get("corpus")}
@@ -313,16 +322,6 @@ def counted(corpus: Corpus, *, steps: StepTimer = no_steps, **settings: Any) -> 
     return count(corpus, planned=planned, **settings)
 
 
-def _contexts(corpus: Corpus, plan: TrainingPlan, builder: Builder) -> Any:
-    """Count the co-occurrences of words and context words, on one side or per position."""
-    training = plan.training
-    with builder.steps("contexts") as facts:
-        (width,) = plan.by_order["width"]
-        table = contexts(corpus, side=training.contexts, width=width, positional=training.positional)
-        facts.update(entries=table.nnz, columns=table.shape[1])
-    return table
-
-
 def _made(model: Any, vocabulary: Vocabulary, facts: Options) -> Embedding:
     """Return the vectors of a fitted model as an Embedding, and report convergence statistics."""
     if hasattr(model, "n_iter_"):
@@ -336,26 +335,6 @@ def _made(model: Any, vocabulary: Vocabulary, facts: Options) -> Embedding:
     if vectors.sparsity:
         facts["zeros"] = round(vectors.sparsity, 4)
     return vectors
-
-
-def _vectors(start: Any) -> Embedding | None:
-    if start is None or isinstance(start, Embedding):
-        return start
-    if isinstance(start, str | Path):
-        return read_vectors(start)
-    raise InputError(f"start must be an Embedding or the path of word vectors; got {start!r:.60}", "start")
-
-
-def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
-    """Return the initial vectors in the order of the vocabulary; raise InputError if a word has no vector."""
-    missing = [word for word in words if word not in given.index]
-    if missing:
-        raise InputError(
-            f"start has no vectors for {len(missing):,} of {len(words):,} words of the vocabulary, such as"
-            f" {missing[0]!r}; train both models on the same corpus",
-            "start",
-        )
-    return given.lookup(words)
 
 
 def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:

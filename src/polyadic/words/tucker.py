@@ -141,8 +141,22 @@ class Tucker(TensorModel):
         self.check()
         check_listed(entries)
         slots = (0,) * entries.order if entries.symmetric else tuple(range(entries.order))
-        ranks = self._ranks(entries, slots)
-        self._check_memory(entries, ranks, slots)
+        number = max(slots) + 1
+        ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * number
+        if len(ranks) != number:
+            raise InputError(
+                f"rank must be a single number or one number for each of {number} factors; got {self.rank}", "rank"
+            )
+        for s, r in enumerate(ranks):
+            check_int("rank", r, low=1, high=entries.shape[slots.index(s)])
+        numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
+        size = math.prod(ranks[s] for s in slots)
+        fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
+        check_memory(
+            (40 + 12 * self._threads) * numbers + (32 + 8 * self._threads) * size + 8.0 * len(entries) + fibres,
+            f"a Tucker model of {max(entries.shape):,} rows and ranks {', '.join(str(ranks[s]) for s in slots)}",
+            'lower the rank or the size of the vocabulary, or use start="random"',
+        )
         rng = np.random.default_rng(self.seed)
         if self.start == "hosvd":
             start = hosvd(entries, ranks, rng=rng, threads=self.threads)
@@ -177,28 +191,6 @@ class Tucker(TensorModel):
         """
         check_int("mode", mode, low=0, high=len(self.vectors_) - 1)
         return Embedding(words, self.vectors_[mode], counts=counts)
-
-    def _ranks(self, entries: Entries, slots: tuple[int, ...]) -> list[int]:
-        """Return the rank of each factor matrix; raise InputError if a rank exceeds the mode size."""
-        factors = max(slots) + 1
-        ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * factors
-        if len(ranks) != factors:
-            raise InputError(
-                f"rank must be a single number or one number for each of {factors} factors; got {self.rank}", "rank"
-            )
-        return [check_int("rank", r, low=1, high=entries.shape[slots.index(s)]) for s, r in enumerate(ranks)]
-
-    def _check_memory(self, entries: Entries, ranks: list[int], slots: tuple[int, ...]) -> None:
-        """Raise InputError if the core tensor and temporary arrays do not fit into memory."""
-        threads = self._threads
-        numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
-        core = math.prod(ranks[s] for s in slots)
-        fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
-        check_memory(
-            (40 + 12 * threads) * numbers + (32 + 8 * threads) * core + 8.0 * len(entries) + fibres,
-            f"a Tucker model of {max(entries.shape):,} rows and ranks {', '.join(str(ranks[s]) for s in slots)}",
-            'lower the rank or the size of the vocabulary, or use start="random"',
-        )
 
 
 def _principal_axes(
@@ -254,20 +246,13 @@ def hooi(
         yield Sweep([*U, G], 0.5 * (tensor.norm - size))
 
 
-def hosvd(
-    entries: Entries,
-    ranks: Sequence[int],
-    *,
-    rng: np.random.Generator,
-    slots: Sequence[int] | None = None,
-    threads: int | None = None,
-) -> Factors:
+def hosvd(entries: Entries, ranks: Sequence[int], *, rng: np.random.Generator, threads: int | None = None) -> Factors:
     r"""Return approximate leading left singular vectors of each mode's unfolding, shape (size, rank).
 
     A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
-    the mode, ``x x'Q`` is added. A factor that modes share is computed from the first of them.
+    the mode, ``x x'Q`` is added. The factor of symmetric entries is computed from the first mode.
     """
-    tensor = _Tensor(entries, slots, threads)
+    tensor = _Tensor(entries, None, threads)
     factors = []
     for s, rank in enumerate(ranks):
         mode = tensor.slots.index(s)
@@ -301,7 +286,13 @@ class _Tensor:
             )
         if entries.symmetric and len(set(self.slots)) > 1:
             raise InputError(f"symmetric entries must share a single factor; got slots {self.slots}")
-        self.entries = entries if entries.symmetric else _sorted(entries)
+        if not entries.symmetric:
+            order = np.lexsort(entries.indices.T[::-1])
+            indices = entries.indices.T[:, order].T
+            if (indices[1:] == indices[:-1]).all(axis=1).any():
+                raise InputError("HOOI requires each cell to be listed only once; sum the values of duplicate cells")
+            entries = replace(entries, indices=indices, values=entries.values[order], weights=None)
+        self.entries = entries
         self.threads = (
             resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
         )
@@ -319,10 +310,9 @@ class _Tensor:
             symmetric += np.transpose(G, axes)
         return symmetric / math.factorial(G.ndim)
 
-    def gradient(self, U: Factors, G: NDArray[np.float64], s: int) -> NDArray[Any]:
-        r"""Return the gradient of :math:`\|G\|^2 / 2`, for the core tensor G, with respect to one factor matrix."""
-        indices, slots = self.entries.indices, self.slots
-        return tucker_pullback(indices, self._values, U, G, slots=slots, threads=self.threads)[s]
+    def gradients(self, U: Factors, G: NDArray[np.float64]) -> Factors:
+        r"""Return the gradients of :math:`\|G\|^2 / 2`, for the core tensor G."""
+        return tucker_pullback(self.entries.indices, self._values, U, G, slots=self.slots, threads=self.threads)
 
     def along(self, mode: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the entries sorted into fibres along a mode.
@@ -351,19 +341,9 @@ class _Tensor:
         return cells.T, values
 
 
-def _sorted(entries: Entries) -> Entries:
-    """Sort the entries of a sparse tensor lexicographically; raise InputError for duplicate cells."""
-    order = np.lexsort(entries.indices.T[::-1])
-    indices = entries.indices.T[:, order].T
-    if (indices[1:] == indices[:-1]).all(axis=1).any():
-        raise InputError("HOOI requires each cell to be listed only once; sum the values of duplicate cells")
-    weights = None if entries.weights is None else entries.weights[order]
-    return replace(entries, indices=indices, values=entries.values[order], weights=weights)
-
-
 def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
     """Update one factor matrix to increase the norm of the core tensor, unless no step increases the norm."""
-    size, P = _square(G), tensor.gradient(U, G, s)
+    size, P = _square(G), tensor.gradients(U, G)[s]
     unit = float(np.linalg.norm(U[s].T @ P, 2))
     shift = 0.0
     while shift <= LARGEST_SHIFT:

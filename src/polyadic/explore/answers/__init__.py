@@ -21,22 +21,8 @@ if TYPE_CHECKING:
 ANSWERS: dict[str, Callable[..., Answer]] = {
     each.__name__: each
     for each in (
-        overview,
-        words,
-        word,
-        senses,
-        ambiguous,
-        phrase,
-        lines,
-        document,
-        places,
-        component,
-        topics,
-        topic,
-        table,
-        keywords,
-        contrast,
-        ratios,
+        *(overview, words, word, senses, ambiguous, phrase, lines, document, places, component, topics, topic, table),
+        *(keywords, contrast, ratios),
     )
 }
 """Endpoints by name."""

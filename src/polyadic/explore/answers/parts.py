@@ -129,16 +129,9 @@ def contrast(
 
 
 def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> list[Answer]:
-    """Return the count and relative frequency of each sense of a word in two parts of the text.
-
-    Only occurrences that are assigned to a sense are counted.
-    """
-    counts = np.array(
-        [
-            [np.count_nonzero(part[workspace.occurrences.documents(sense.positions)]) for part in parts]
-            for sense in found.senses
-        ]
-    )
+    """Return the count and relative frequency of each sense among the occurrences of a word in two parts of a text."""
+    documents = [workspace.occurrences.documents(sense.positions) for sense in found.senses]
+    counts = np.array([[np.count_nonzero(part[where]) for part in parts] for where in documents])
     shares = counts / np.maximum(counts.sum(axis=0), 1)
     return [
         {"words": list(sense.substitutes), "shares": [short(each) for each in row], "counts": count}

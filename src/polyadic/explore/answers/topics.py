@@ -35,7 +35,9 @@ RELEVANCE = 0.6
 def topics(workspace: Workspace, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
     """Return the share of the text, the position on the map, and the most relevant words of each topic."""
     model, mixtures = _known(workspace)
-    phi, p = _shares(model)
+    weights = np.maximum(model.word_weights_, 0)
+    phi = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)  # probabilities of the words in a topic
+    p = np.maximum(model.background_ / model.background_.sum(), 1e-300)
     with np.errstate(divide="ignore"):
         scores = np.log(phi) - (1 - relevance) * np.log(p)
     lengths = workspace.occurrences.lengths()
@@ -69,13 +71,6 @@ def _known(workspace: Workspace) -> tuple[TextTopics, Any]:
     if workspace.topics is None:
         raise InputError("the text has too few documents for topics; use a folder of files or a table of documents")
     return workspace.topics, workspace.mixtures
-
-
-def _shares(model: TextTopics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the word probabilities of each topic and of the whole text."""
-    weights = np.maximum(model.word_weights_, 0)
-    p = model.background_ / model.background_.sum()
-    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300), np.maximum(p, 1e-300)
 
 
 def _placed(phi: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -40,8 +40,7 @@ SPAN = 10
 def words(workspace: Workspace, start: str, top: Top = 12) -> Answer:
     """Return the most frequent words that start with a prefix, for autocompletion."""
     begun = start.lower()
-    lowered = _lowered(workspace)
-    found = [at for at, word in enumerate(lowered) if word.startswith(begun)][:top]
+    found = [at for at, word in enumerate(_lowered(workspace)) if word.startswith(begun)][:top]
     vocabulary = workspace.corpus.vocabulary
     return {"words": [[vocabulary.words[at], int(vocabulary.counts[at])] for at in found]}
 
@@ -82,7 +81,10 @@ def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, mi
             for at in shown
         ],
         "looked_at": len(looked),
-        "components": _components(workspace, word),
+        "components": [
+            {"column": each.column, "words": [other for other, _ in each.words]}
+            for each in components_of(workspace.vectors, word, n_components=5, top=8)
+        ],
         "senses": n >= MIN_OCCURRENCES and workspace.senses is not None,
     }
 
@@ -128,7 +130,10 @@ def ambiguous(workspace: Workspace, top: Top = 12) -> Answer:
 
 def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natural = 10) -> Answer:
     """Return the words nearest to a phrase by the sum and the product of the word vectors, and by triple counts."""
-    numbers, words = _several(workspace, words)
+    known = dict(known_word(workspace, word)[::-1] for word in words)
+    if len(known) < 2:
+        raise InputError(f"a phrase must have at least two different words; got {' '.join(words)!r}")
+    numbers, words = [*known.values()], [*known]
     vectors = workspace.vectors
     positions = workspace.occurrences.together(numbers, SPAN)
     joined = unit_rows(sum(vectors.unit[vectors.index[word]].astype(np.float64) for word in words)[None])[0]
@@ -138,8 +143,8 @@ def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natu
         ways["product"] = product
     third, counts, weights = _third_words(workspace, numbers, positions)
     if len(third):
-        known = [vectors.index[workspace.corpus.vocabulary.words[at]] for at in third]
-        ways["triples"] = unit_rows((weights @ vectors.unit[known].astype(np.float64))[None])[0] + BLEND * joined
+        rows = [vectors.index[workspace.corpus.vocabulary.words[at]] for at in third]
+        ways["triples"] = unit_rows((weights @ vectors.unit[rows].astype(np.float64))[None])[0] + BLEND * joined
     nearest = {name: vectors.neighbours(vector, top=top, exclude=words) for name, vector in ways.items()}
     best = np.argsort(-counts * weights, kind="stable")[:top]
     return {
@@ -196,13 +201,6 @@ def senses_of(workspace: Workspace, word: str, top: int) -> SensesOfWord:
     return workspace.senses.senses(word, top=top)
 
 
-def _several(workspace: Workspace, words: list[str]) -> tuple[list[int], list[str]]:
-    known = dict(known_word(workspace, word)[::-1] for word in words)
-    if len(known) < 2:
-        raise InputError(f"a phrase must have at least two different words; got {' '.join(words)!r}")
-    return [*known.values()], [*known]
-
-
 def _triples(workspace: Workspace, word: str, positions: NDArray[np.int64], top: int) -> list[list[Any]]:
     r"""Return the word pairs that co-occur with given occurrences of a word far more often than by chance.
 
@@ -246,10 +244,3 @@ def _third_words(
     weights = np.log(counts / max(counts.sum(), 1) / share) if len(words) else np.zeros(0)
     kept = weights > 0
     return words[kept], counts[kept], weights[kept]
-
-
-def _components(workspace: Workspace, word: str) -> list[Answer]:
-    return [
-        {"column": each.column, "words": [word for word, _ in each.words]}
-        for each in components_of(workspace.vectors, word, n_components=5, top=8)
-    ]

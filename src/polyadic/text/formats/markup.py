@@ -61,23 +61,18 @@ def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict
         except ImportError:
             raise MissingExtraError("beautifulsoup4", "files", "reading HTML") from None
         page = UnicodeDammit(page, [encoding] if encoding else [], is_html=True).unicode_markup or ""
+    for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
+        at = page.rfind(closing) + 1  # what is not closed would slow down the parser
+        page = page[:at] + page[at:].replace(opening, f"&lt;{opening[1:]}")
     parser = _Page()
     try:
-        parser.feed(_closed(page))
+        parser.feed(NO_CHARACTER.sub("\ufffd", page))
         parser.close()
     except AssertionError as error:  # of a declaration that is none
         raise ValueError(str(error)) from None
     title = " ".join("".join(parser.title).split())
     rows = (" ".join(row.split()) for row in "".join(parser.text).split("\n"))
     return "".join(f"{row}\n" for row in rows if row), {"title": title} if title else {}
-
-
-def _closed(page: str) -> str:
-    """Escape unclosed HTML tags, comments and declarations, which would slow down the parser."""
-    for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
-        at = page.rfind(closing) + 1
-        page = page[:at] + page[at:].replace(opening, f"&lt;{opening[1:]}")
-    return NO_CHARACTER.sub("\ufffd", page)
 
 
 class _Page(HTMLParser):
