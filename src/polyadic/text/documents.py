@@ -32,7 +32,9 @@ def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: To
     known = []
     for text in texts:
         if not isinstance(text, str):
-            raise InputError(f"texts must be an iterable of strings; got an element of type {type(text).__name__}")
+            raise InputError(
+                f"texts must be an iterable of strings; got an element of type {type(text).__name__}", "texts"
+            )
         known.append([index[word] for word in chain.from_iterable(nested(tokenizer(text))) if word in index])
     starts = np.cumsum([0, *map(len, known)])
     return _counted(np.fromiter(chain.from_iterable(known), np.int64, starts[-1]), starts, len(index))
