@@ -89,11 +89,12 @@ class MatchboxFactorization(DistributionModel):
 
     Examples
     --------
-    >>> stars = np.array([[5, 4, 1, 1], [5, 5, 1, 2], [1, 2, 5, 4], [1, 1, 4, np.nan]])
-    >>> model = MatchboxFactorization(1, seed=0).fit(stars)
-    >>> model.predict_levels([3], [3]).shape
-    (1, 4)
-    >>> bool(model.predict([3], [3])[0] > 3)
+    >>> stars = np.kron([[5.0, 1.0], [1.0, 5.0]], np.ones((6, 6)))
+    >>> stars[0, 0] = np.nan
+    >>> model = MatchboxFactorization(1, trait_std=1.0, seed=0).fit(stars)
+    >>> model.predict_levels([0], [0]).shape
+    (1, 2)
+    >>> bool(model.predict([0], [0])[0] > 3)
     True
     """
 

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from polyadic.core.errors import InputError, unreadable
+from polyadic.core.errors import InputError, InputWarning, unreadable
 from polyadic.relations.formulas import (
     BARE,
     And,
@@ -61,6 +62,8 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
 
     Raises
     ------
+    InputWarning
+        If a variable of a conclusion does not occur in the premise.
     InputError
         If the file cannot be read or has no rules; or a rule is malformed or has an unknown predicate. The message has
         file, line and column.
@@ -70,7 +73,18 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from None
     read = (_Reader(line, str(path), number).whole() for number, line in enumerate(lines, 1))
-    return _known(path, [rule for rule in read if rule], predicates)
+    rules = _known(path, [rule for rule in read if rule], predicates)
+    for rule in rules:
+        bound = {name for atom in rule.binding for name in atom.arguments}
+        free = sorted({name for atom in rule.conclusions for name in atom.arguments} - bound)
+        if rule.binding and free:
+            warnings.warn(
+                f"{rule.place}: the variable {free[0]} of the conclusion does not occur in the premise, so the rule"
+                " concerns all entities",
+                InputWarning,
+                stacklevel=2,
+            )
+    return rules
 
 
 def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
