@@ -202,7 +202,7 @@ def _solvers(run: Run[Settings]) -> Stages:
     }
     for name, make in makes.items():
         stage = yield Stage(name, {**how, "gaps": solvers.GAPS}, make)
-        found |= {f"{name}: {what}": rows for what, rows in stage.items()}
+        found |= {f"{name}: {what}": rows for what, rows in stage.items() if isinstance(rows, list)}
     return found
 
 

@@ -38,6 +38,7 @@ def saga_epoch(
     l2: NDArray[Any],
     l1: NDArray[Any],
     sag: bool,
+    shorter: float = 1.0,
     rng: np.random.Generator,
     threads: int,
 ) -> NDArray[np.float64]:
@@ -47,9 +48,10 @@ def saga_epoch(
     its examples plus :math:`\sum_j \tfrac12 \lambda_j w_j^2 + \mu_j |w_j|`, with ``l2`` and ``l1`` of the shape of
     ``W``; models without examples become zero. ``kind`` is 0 for half the squared error, 1 for the logistic and 2 for
     the Huber loss. The gradient of an example is :math:`\alpha_e x_e`, so ``memory``, one scalar :math:`\alpha_e` for
-    each example, holds the gradient last seen of each. An epoch draws as many examples, with replacement, as the model
-    has. Steps are :math:`1/3L` for SAGA and :math:`1/L` for SAG, :math:`L` being the largest curvature of an example of
-    the model. Features that an example lacks are updated when they next occur. Results do not depend on ``threads``.
+    each example, holds the gradient last seen of each. An epoch draws as many examples, with replacement, as the
+    model has. Steps are :math:`1/3L` for SAGA and :math:`1/L`, divided by ``shorter``, for SAG, :math:`L` being the
+    largest curvature of an example of the model. Features that an example lacks are updated when they next occur.
+    Results do not depend on ``threads``.
     """
     models, starts = (frozen(array, np.int64) for array in examples[:2])
     columns = frozen(examples.columns, np.int32)
@@ -63,12 +65,14 @@ def saga_epoch(
     drawn = np.repeat(models[:-1], counts) + (rng.random(n) * np.repeat(counts, counts)).astype(np.int64)
     arrays = models, starts, columns, data, y, offsets, weights, drawn, frozen(l2, np.float64), frozen(l1, np.float64)
     average = np.zeros_like(W)
-    in_spans(lambda first, last: _saga(*arrays, kind, sag, first, last, W, memory, average), n_models, threads)
+    in_spans(lambda first, last: _saga(*arrays, kind, sag, shorter, first, last, W, memory, average), n_models, threads)
     return average
 
 
 @njit(cache=True, nogil=True)
-def _saga(models, starts, columns, data, y, offsets, weights, drawn, l2, l1, kind, sag, first, last, W, memory, mean):
+def _saga(
+    models, starts, columns, data, y, offsets, weights, drawn, l2, l1, kind, sag, shorter, first, last, W, memory, mean
+):
     """Numba kernel: an epoch of SAG or SAGA for a range of models."""
     behind = np.empty(W.shape[1], np.int64)
     for p in range(first, last):
@@ -87,7 +91,7 @@ def _saga(models, starts, columns, data, y, offsets, weights, drawn, l2, l1, kin
         L = (0.25 if kind == 1 else 1.0) * largest + ridge.max()
         if L == 0:
             continue
-        step = 1 / L if sag else 1 / (3 * L)
+        step = 1 / (shorter * L) if sag else 1 / (3 * L)
         behind[:] = 0
         for t in range(n):
             e = drawn[models[p] + t]
