@@ -200,7 +200,7 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
 
 
 def _check_values(name: str, relation: Relation, cells: RelationCells, *, added: bool) -> None:
-    """Raise InputError for invalid values or, unless they are ``added``, for values that tell nothing."""
+    """Raise InputError for invalid values and, unless they are ``added``, for weights of 0 or equal labels only."""
     x, w = cells.values, cells.weights
     if not np.isfinite(x).all():
         raise InputError(f"{name}: values must be finite; leave out unknown cells")
