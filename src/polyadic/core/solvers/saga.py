@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 KINDS = {Squared: 0, Logistic: 1, Huber: 2}
 """Losses that the kernel supports; Huber with the default width."""
 CAUTION = 16.0
-"""Divisor of SAG's step 1 / L for factorizations, as in its proof; with 1 / L or 1 / (6 L) the objective of MovieLens
-100K with squared loss rises and falls, because rows have few cells.
+"""Divisor of SAG's step 1 / L for factorizations with squared or Huber loss, as in its proof: with 1 / L or 1 / (6 L) the
+objective of MovieLens 100K rises and falls. With the logistic loss, whose L is a bound, 1 / L is stable and faster.
 """
 
 
@@ -93,7 +93,8 @@ def saga_factors(
     counts = [np.bincount(at, minlength=len(F)) for at, F in zip(index, factors, strict=True)]
     n, rank = len(values), factors[0].shape[1]
     columns, starts = np.tile(np.arange(rank, dtype=np.int32), n), rank * np.arange(n + 1)
-    how: dict[str, Any] = {"kind": KINDS[type(loss)], "sag": sag, "shorter": CAUTION, "rng": rng, "threads": threads}
+    how: dict[str, Any] = {"kind": KINDS[type(loss)], "sag": sag, "rng": rng, "threads": threads}
+    how["shorter"] = 1.0 if isinstance(loss, Logistic) else CAUTION
     memory = None
     while True:
         yield Sweep([F.copy() for F in factors], objective(*factors))
