@@ -150,7 +150,7 @@ def tag_surprise(
     for name, predictor in models.items():
         p = predictor.along(tests) if isinstance(predictor, NGrams) else predictor.next_probabilities(tests)
         facts = -np.log(p[np.arange(len(p)), came]), np.ones(len(p)), p.argmax(axis=1) == came
-        rows[name] = np.stack([np.bincount(strings, fact, len(test)) for fact in facts], axis=1)
+        rows[name] = np.array([np.bincount(strings, fact, len(test)) for fact in facts], np.float64).T
     return rows
 
 

@@ -15,7 +15,7 @@ Kim, Park (2011), Fast nonnegative matrix factorization: an active-set-like meth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
-
-    from polyadic.topics.plsa import Mixture
 
     Array = NDArray[np.float32]
 
@@ -242,9 +240,20 @@ class Divergence:
         return np.asarray(new * np.minimum(ratio, np.float32(MAX_RATIO)) ** np.float32(step))
 
 
-def descend(
-    rows: Squares | Divergence | Mixture, columns: Squares | Divergence | Mixture, start: list[Array], *, inner: int = 1
-) -> Iterator[Sweep]:
+class FactorUpdate(Protocol):
+    """Update of one factor given the other, as of :class:`Squares`, :class:`Divergence` and pLSA."""
+
+    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
+        """Update ``U`` in place, and return the loss before the update."""
+
+    def penalty(self, U: Array) -> float:
+        """Return the penalty of a factor."""
+
+    def beyond(self, new: Array, old: Array, step: float) -> Array:
+        """Extrapolate from ``old`` through ``new``."""
+
+
+def descend(rows: FactorUpdate, columns: FactorUpdate, start: list[Array], *, inner: int = 1) -> Iterator[Sweep]:
     """Iterate over alternating updates of two factors, W and H, with extrapolation; no sweep increases the objective.
 
     After each half-step the factor is extrapolated in the direction of its last change. If the objective is not lower
