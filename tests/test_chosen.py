@@ -15,6 +15,7 @@ from polyadic import (
     KnowledgeTensor,
     LogisticFactorization,
     LowRankTasks,
+    MatchboxFactorization,
     MatrixFactorization,
     PairwiseRanking,
     TextClassifier,
@@ -192,6 +193,7 @@ def letters():
 MARKS = marks()
 FAMILIES = {
     "ratings": (MatrixFactorization(seed=0, threads=1, max_iter=20), lambda: ratings(2, 0.5), {}),
+    "stars": (MatchboxFactorization(seed=0, max_iter=20), lambda: np.round(np.clip(ratings(2, 0.5), -2, 2)), {}),
     "counts": (ImplicitFactorization(seed=0, threads=1), crowds, {}),
     "strings": (HiddenMarkov(5, seed=0, max_iter=30), strings, {}),
     "pairs": (PairwiseRanking(seed=0, max_iter=20), crowds, {}),

@@ -10,6 +10,7 @@ The difference to a fit from scratch is that existing columns do not move; sweep
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
@@ -17,19 +18,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, columns_of_row, pairs
+from polyadic.completion.cells import cells_of, columns_of_row, pairs, split_cells
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.model import Model, Transformer
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import ObservedEntries, Prediction
-    from polyadic.core.selection import SearchSpace
 
 SWEEPS = 1
 """Default number of sweeps over both sides.
@@ -130,6 +131,20 @@ class SearchedModel(CompletionModel):
 
     @abstractmethod
     def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace: ...
+
+
+def search_by_error(cells: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
+    """Return a search space of hyperparameters, evaluated by the squared errors of held-out cells."""
+    kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
+    return SearchSpace(
+        values=values,
+        fit=lambda model: model.fit(kept),
+        last=lambda model: model.fit(cells),
+        losses=lambda model: (model.predict(out.rows, out.columns) - out.values) ** 2,
+        units="cells",
+        measure="RMSE",
+        figure=math.sqrt,
+    )
 
 
 class AlternatingModel(Transformer, SearchedModel):

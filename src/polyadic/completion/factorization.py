@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import AlternatingModel
-from polyadic.completion.cells import split_cells
+from polyadic.completion.base import AlternatingModel, search_by_error
 from polyadic.core.errors import InputError
 from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.kernels import RowEntries, lasso_rows, posterior_rows
 from polyadic.core.losses import Squared
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads
-from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.saga import saga_factors
 from polyadic.core.solvers.sgd import LearningRate, descend_cells
 
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.completion.cells import ObservedEntries
+    from polyadic.core.selection import SearchSpace
     from polyadic.core.solvers.run import Sweep
 
 
@@ -139,16 +138,7 @@ class MatrixFactorization(AlternatingModel):
         return np.asarray(self.mean_ + self.row_biases_[i] + self.column_biases_[j] + products)
 
     def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
-        kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
-        return SearchSpace(
-            values=VALUES,
-            fit=lambda model: model.fit(kept),
-            last=lambda model: model.fit(cells),
-            losses=lambda model: (model.predict(out.rows, out.columns) - out.values) ** 2,
-            units="cells",
-            measure="RMSE",
-            figure=math.sqrt,
-        )
+        return search_by_error(cells, VALUES, seed=seed)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, eye_array, hstack
 from scipy.special import log_ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import DistributionModel
+from polyadic.completion.base import DistributionModel, SearchedModel, search_by_error
 from polyadic.completion.cells import Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
 from polyadic.core.errors import InputError
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import ObservedEntries
+    from polyadic.core.selection import SearchSpace
 
     Array = NDArray[np.float64]
 
+VALUES = {"trait_std": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5), "rank": (0, 1, 2, 3, 5, 10, 20, 40)}
+"""Grids of the search on held-out cells."""
 MAX_LEVELS = 50
 """Maximum number of levels of ordinal values."""
 NODES = 32
@@ -35,7 +38,7 @@ BLOCK = 1 << 14
 """Number of cells predicted at a time."""
 
 
-class MatchboxFactorization(DistributionModel):
+class MatchboxFactorization(DistributionModel, SearchedModel):
     r"""Bayesian factorization of ordinal values, such as ratings, by expectation propagation (Matchbox).
 
     Feature vectors x of a row and y of a column are mapped to traits s and t. A latent value is compared with
@@ -180,6 +183,9 @@ class MatchboxFactorization(DistributionModel):
             V[1, :, :R] -= start
             start = np.zeros_like(start)
             yield Sweep([belief.copy() for belief in beliefs], -total)
+
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
+        return search_by_error(cells, VALUES, seed=seed)
 
     @property
     def _shape(self) -> tuple[int, int]:

@@ -97,7 +97,7 @@ class TableCompletion(Model):
         Use held-out cells to select the settings that are not given. Tables of less than 100 cells use the defaults of
         the method.
     budget : float, optional
-        Time limit in seconds for the selection of settings (methods als and implicit).
+        Time limit in seconds for the selection of settings (methods als, implicit and ordinal).
     hold_out : float
         Fraction of the cells to hold out for measuring the prediction error. The model is then fitted to all cells.
     hold_out_by : {"cells", "time"}
@@ -157,10 +157,8 @@ class TableCompletion(Model):
         """Raise InputError for settings that are out of range or that the method does not use."""
         super().check()
         refuse_unused(METHODS, self.method, self._given())
-        if self.budget != BUDGET and self.method not in ("als", "implicit"):
-            raise InputError(
-                f"budget is supported only by methods als and implicit; leave out budget for {self.method}", "budget"
-            )
+        if self.budget != BUDGET and self.method in ("bayesian", "trace-norm"):
+            raise InputError(f"budget is not supported by method {self.method}; leave out budget", "budget")
         if self.unknown == "mean" and self.method == "ordinal":
             raise InputError(
                 "unknown must be 'refuse' for method ordinal, which has no mean over known names", "unknown", "method"
@@ -554,7 +552,7 @@ class TableCompletion(Model):
     def _fitted(self, known: ObservedEntries) -> Any:
         """Fit the estimator of the method, selecting unset settings on held-out cells."""
         model = self._new()
-        if not self.choose or isinstance(model, DistributionModel) or len(known.values) < MIN_CELLS:
+        if not self.choose or self.method == "bayesian" or len(known.values) < MIN_CELLS:
             return model.fit(known)
         if self.method == "trace-norm":
             if self.ridge is None:
