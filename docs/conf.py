@@ -86,6 +86,8 @@ sphinx_gallery_conf = {
     "doc_module": ("polyadic",),
 }
 
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_theme = "pydata_sphinx_theme"
 html_title = "polyadic"
 html_theme_options = {"header_links_before_dropdown": 8, "navigation_with_keys": False}
