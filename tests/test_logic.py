@@ -246,7 +246,7 @@ def test_a_rule_and_its_contrapositive_are_one(text, contrapositive):
 
 
 def test_a_grounding_over_all_entities_may_be_too_large(monkeypatch):
-    """The number of groundings is told before any is made."""
+    """A grounding over all entities that does not fit in memory is refused, and the message states its size."""
     schema = some_schema(0, single="p").with_entities()
     monkeypatch.setattr("polyadic.core.resources.free_memory", lambda: 100.0)
     rule = parse_rule("a(x, z) => p(y)")

@@ -127,7 +127,7 @@ def _add_gradient(T: NDArray[Any], tuples: NDArray[Any], values: NDArray[Any]) -
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def adam_step(arrays: Any, step: int, rate: float, l1: float) -> None:
-    """Take a step of Adam for all elements of U, write V, and set G to zero; a negative L1 means no ReLU and no L1."""
+    """Take an Adam step for U, store max(U, 0) in V, and set G to zero; with a negative L1, V is U, without penalty."""
     U, V, G, M, S = arrays
     low, high = 1 - 0.9**step, 1 - 0.999**step
     for i in range(U.shape[0]):

@@ -118,7 +118,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         Parameters
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells, with at least two different values.
+            Observed cells, with 2 to 50 different values.
         row_features, column_features : array or sparse matrix of shape (rows, p) and (columns, q), optional
             Features of rows and columns.
 
@@ -137,7 +137,10 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         cells = cells_of(X, empty=empty)
         if not 2 <= (number := len(np.unique(cells.values))) <= MAX_LEVELS:
-            raise InputError(f"X must contain from 2 to {MAX_LEVELS} different values; got {number:,}")
+            raise InputError(
+                f"ordinal factorization requires from 2 to {MAX_LEVELS} different values; got {number:,}; use another"
+                " method"
+            )
         return cells
 
     def _fit(self, cells: ObservedEntries, features: list[csr_array]) -> Self:
