@@ -1,30 +1,24 @@
-"""Cells with named rows and columns, read from a file, a data frame or an iterable of tuples."""
+"""Cells with named rows and columns, read from a file, a data frame, a matrix or an iterable of tuples."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from polyadic.completion.cells import ObservedEntries
-from polyadic.core.errors import InputError, InputWarning
-from polyadic.core.frames import is_frame, rows_of
-from polyadic.text.formats.records import read_fields
+from polyadic.completion.cells import ObservedEntries, cells_of
+from polyadic.core.errors import InputError, InputWarning, meant
+from polyadic.text.tables import RATINGS, Numbers, Table, TableReading, is_missing, name_in, number_of, open_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-
-
-Decimal = Literal[".", ","]
-MARKS = "\t", ";", ","
-"""Field separators; the first of them that occurs in the first line is used."""
 
 
 class NamedCells(NamedTuple):
@@ -37,69 +31,202 @@ class NamedCells(NamedTuple):
     times: NDArray[np.float64] | None = None  # of the first line of each cell, if the table has times
 
 
+@dataclass(frozen=True)
+class CellReading(TableReading):
+    """Settings for reading the cells of a matrix from a table.
+
+    Parameters
+    ----------
+    layout : {"long", "wide"}, optional
+        Whether a row contains one value with its names (long), or all values of a row of the matrix after its name,
+        with the names of the columns in the headings (wide; default: detected).
+    missing : {"refuse", "ignore"}
+        Treatment of rows without a value, such as an empty cell or NA: raise an error, or leave them out.
+    duplicates : {"refuse", "first", "last", "mean", "sum"}
+        Treatment of several values of a cell: raise an error if they differ, or use one, the mean or the sum.
+    """
+
+    layout: Literal["long", "wide"] | None = None
+    missing: Literal["refuse", "ignore"] = "refuse"
+    duplicates: Literal["refuse", "first", "last", "mean", "sum"] = "refuse"
+
+
 class Line(NamedTuple):
-    """Line of a table file: line number, row name, column name and further fields."""
+    """Row of a long table: its number, row name, column name, value and time."""
 
     number: int
     row: Any
     column: Any
-    rest: list[Any]
+    value: float = 1.0
     time: Any = None
 
 
-def read_lines(
-    path: str | os.PathLike[str],
+def read_cells(
+    source: str | os.PathLike[str],
+    reading: CellReading | None = None,
     *,
-    fields: Sequence[str] | None = None,
-    decimal: Decimal = ".",
-    time: str | None = None,
-) -> Iterator[Line]:
-    """Iterate over the lines of a delimited file, each with a row name, a column name and optionally a value.
+    columns: Sequence[Any] | None = None,
+    time: Any = None,
+) -> NamedCells:
+    """Read the known cells of a table file; without values they are 1, and equal lines count once.
 
-    Fields are separated by commas, semicolons or tabs, and quoted as in CSV. ``fields`` are headings, or positions from
-    1, of the row, the column and the value. By default they are the first three, and the first line holds headings if
-    its third field is not a number. ``decimal`` is the decimal mark of the values, and ``time`` the heading or position
-    of a timestamp: a number, or an ISO 8601 date.
+    A long table has a row name, a column name and optionally a value on each line; a wide table has the names of the
+    columns in the first line and the name of a row at the beginning of each other line, and its empty cells are
+    unknown.
+
+    Parameters
+    ----------
+    source : path
+        File, URL, or ``"-"`` for standard input.
+    reading : CellReading, optional
+        How to read the table.
+    columns : sequence of str or int, optional
+        Names or positions from 1 of the columns with the row name, the column name and optionally the value; by default
+        columns with usual names, such as user, item and rating, or else the first columns.
+    time : str or int, optional
+        Name or position from 1 of the column with a timestamp: a number, or an ISO 8601 date.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read, a name is missing, or a cell has several values.
     """
-    places: list[int] | None = None
-    for number, line in read_fields(path, marks=MARKS):
-        if places is None:
-            places, heading = _places(path, line, fields, decimal)
-            when = None if time is None else _place(path, line, time)
-            if heading:
-                continue
-        if len(line) <= (last := max(places) if when is None else max(*places, when)):
-            raise InputError(f"{path}, line {number}: expected at least {last + 1} fields; got {len(line)}")
-        row, column, *rest = (line[place] for place in places)
-        rest = [_pointed(text, decimal) for text in rest]
-        yield Line(number, row, column, rest, None if when is None else line[when])
+    return named_cells(str(source), reading=reading, columns=columns, time=time)
+
+
+def named_cells(
+    source: Any,
+    values: Any = None,
+    *,
+    columns: Sequence[Any] | None = None,
+    times: Any = None,
+    time: Any = None,
+    reading: CellReading | None = None,
+) -> NamedCells:
+    """Convert a table to named cells.
+
+    ``source`` is a file, a data frame, an iterable of (row, column, value) or (row, column) tuples, records, or a
+    sparse, masked or NaN array, whose rows and columns are named by their indices. ``values`` are the values of the
+    rows, and ``times`` their timestamps.
+    """
+    if isinstance(source, NamedCells):
+        return source
+    if _is_matrix(source):
+        cells = cells_of(source)
+        return NamedCells(cells, [*range(cells.shape[0])], [*range(cells.shape[1])], valued=True)
+    how = CellReading() if reading is None else reading
+    table = open_table(source, how, columns=columns, roles=RATINGS)
+    if values is None and times is None and _is_wide(table, how.layout):
+        return _collected(table, _wide_lines(table), how, valued=True)
+    at = table.places(RATINGS if values is None else RATINGS[:2], also={} if time is None else {"time": time})
+    lines = _lines(table, at, how, values, times)
+    return _collected(table, lines, how, valued=values is not None or "value" in at)
+
+
+def _is_matrix(source: Any) -> bool:
+    """Return whether a numeric array is a matrix of cells, rather than rows of indices and values."""
+    if hasattr(source, "tocoo") or isinstance(source, np.ma.MaskedArray):
+        return True
+    array = isinstance(source, np.ndarray) and source.ndim == 2 and source.dtype.kind in "iufb"
+    return array and (source.shape[1] not in {2, 3} or bool(np.isnan(source.astype(float)).any()))
+
+
+def _is_wide(table: Table, layout: str | None) -> bool:
+    """Return whether a table has one row for each row of the matrix."""
+    if layout or table.columns is not None:
+        return layout == "wide"
+    if not table.headed or len(table.names) < 3 or len(table.roles_named(RATINGS)) > 1:
+        return False
+    names = [name for _, (name, *_) in table.sample]
+    values = [cell for _, (_, *cells) in table.sample for cell in cells if not is_missing(cell)]
+    if not table.index and (len({*map(str, names)}) < len(names) or len(names) < 2):
+        return False
+    if not values or not all(number_of(str(value).replace(",", ".")) is not None for value in values):
+        return False
+    if len(table.names) == 3 and not (table.index or table.names[0] == ""):
+        raise InputError(
+            f"{table.name} may contain a row name, a column name and a value in each row, or the values of two columns;"
+            " set layout='long' or layout='wide'",
+            "layout",
+        )
+    return True
+
+
+def _wide_lines(table: Table) -> Iterator[Line]:
+    """Yield the cells of a wide table that are not empty."""
+    columns = [at for at, name in enumerate(table.names) if at and not is_missing(name)]
+    numbers = Numbers(table, columns)
+    table.note(f"one row of the matrix in each {table.unit}; {len(columns):,} columns")
+    for number, cells in table:
+        row = name_in(table, number, cells[0], "row name")
+        for at in columns:
+            if at < len(cells) and not is_missing(cells[at]):
+                if (value := numbers(cells[at])) is None:
+                    raise InputError(
+                        f"{table.where(number)}: {table.names[at]!r} must be a number; got {cells[at]!r:.40}"
+                    )
+                yield Line(number, row, table.names[at], value)
+
+
+def _lines(table: Table, at: dict[str, int], how: CellReading, values: Any = None, times: Any = None) -> Iterator[Line]:
+    """Yield the rows of a long table."""
+    last, place = max(at.values()), at.get("value")
+    numbers = None if place is None else Numbers(table, [place])
+    given = [None if each is None else [*each] for each in (values, times)]
+    for number, cells in table:
+        if len(cells) <= last:
+            table.skip(number, f"expected at least {last + 1} cells; got {len(cells)}")
+            continue
+        row, column = (name_in(table, number, cells[at[side]], f"{side} name") for side in ("row", "column"))
+        cell = 1.0
+        for what, each in zip(("values", "times"), given, strict=True):
+            if each is not None and len(each) < number:
+                raise InputError(f"{what} must have one element for each row; got {len(each):,}", what)
+        if given[0] is not None:
+            cell = given[0][number - 1]
+        elif place is not None:
+            cell = cells[place]
+        if is_missing(cell):
+            if how.missing == "refuse":
+                raise InputError(
+                    f"{table.where(number)}: the row has no value; set missing='ignore' to leave out such rows",
+                    "missing",
+                )
+            continue
+        value = number_of(cell) if numbers is None else numbers(cell)
+        if value is None or not math.isfinite(value):
+            table.skip(number, f"the value must be a finite number; got {cell!r:.40}")
+            continue
+        when = given[1][number - 1] if given[1] is not None else cells[at["time"]] if "time" in at else None
+        yield Line(number, row, column, value, when)
 
 
 def read_pairs(
     path: str | os.PathLike[str],
     rows: Sequence[Any],
     columns: Sequence[Any],
+    reading: TableReading | None = None,
     *,
-    fields: Sequence[str] | None = None,
+    fields: Sequence[Any] | None = None,
     known_only: bool = True,
 ) -> list[Line]:
     """Read the pairs of row and column names to predict; a first line without known names is a header."""
     known = {"row": {*rows}, "column": {*columns}}
-    lines = list(read_lines(path, fields=fields))
-    every = list(read_lines(path, fields=["1", "2"])) if fields is None else []
-    if any(line.row in known["row"] or line.column in known["column"] for line in every[:1]):
-        lines = every  # the first line holds known names, so it is no heading whatever follows them
+    table = open_table(str(path), reading, columns=fields, roles=RATINGS)
+    if table.headed and table.reading.header is None and any(map(known["row"].__contains__, table.names)):
+        table = open_table(str(path), replace(table.reading, header=False), columns=fields)  # whatever follows them
+    lines = [*_lines(table, table.places(RATINGS[:2]), CellReading())]
     if not lines:
         raise InputError(f"{path} must contain at least one line with a row and a column")
     if not known_only:
         return lines
     first = lines[0]
-    if len(lines) > 1 and first.number == 1 and first.row not in known["row"] and first.column not in known["column"]:
+    if not table.headed and len(lines) > 1 and first.row not in known["row"] and first.column not in known["column"]:
         warnings.warn(
             InputWarning(
                 f"{path}: the first line is read as headings, because the model knows neither {first.row!r} nor"
-                f" {first.column!r}; set columns to avoid this warning",
-                "columns",
+                f" {first.column!r}; set header=True or header=False",
+                "header",
             ),
             stacklevel=2,
         )
@@ -108,103 +235,18 @@ def read_pairs(
         for line in lines:
             if (name := getattr(line, what)) not in names:
                 raise InputError(
-                    f"{path}, line {line.number}: the model has no {what} {name!r}; set unknown='mean' to predict cells"
-                    " with unknown names",
+                    f"{table.where(line.number)}: the model has no {what} {name!r}{meant(str(name), map(str, names))};"
+                    " set unknown='mean' to predict cells with unknown names",
                     "unknown",
                 )
     return lines
 
 
-def _places(
-    path: str | os.PathLike[str], first: list[str], fields: Sequence[str] | None, decimal: Decimal = "."
-) -> tuple[list[int], bool]:
-    """Return the position of each field, and whether the first line contains headings."""
-    if len(first) < 2:
-        raise InputError(
-            f"{path}: each line must contain a row, a column and a value, separated by commas, semicolons or tabs; got"
-            f" {first[0]!r:.40} on line 1"
-        )
-    if fields is None:
-        third = len(first) > 2
-        return list(range(2 + third)), third and number_of(_pointed(first[2], decimal)) is None
-    fields = [name.strip() for name in fields]
-    if not 2 <= len(fields) <= 3:
-        raise InputError(
-            "columns must specify the row field, the column field and optionally the value field; got"
-            f" {len(fields)} fields",
-            "columns",
-        )
-    names = first
-    if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
-        places = [int(name) - 1 for name in fields]
-        return places, len(places) > 2 and number_of(_pointed(first[places[2]], decimal)) is None
-    return [_place(path, names, name) for name in fields], True
-
-
-def _place(path: str | os.PathLike[str], headings: list[str], name: str) -> int:
-    """Return the position of a field, given its heading or its 1-based position."""
-    if name in headings:
-        return headings.index(name)
-    if name.isdecimal() and 1 <= int(name) <= len(headings):
-        return int(name) - 1
-    raise InputError(f"{path}: column {name!r} is missing; existing columns are {', '.join(map(repr, headings))}")
-
-
-def read_cells(
-    path: str | os.PathLike[str],
-    *,
-    fields: Sequence[str] | None = None,
-    decimal: Decimal = ".",
-    time: str | None = None,
-) -> NamedCells:
-    """Read the known cells of a file (:func:`read_lines`); without values they are 1, and equal lines count once."""
-    table = _collected(read_lines(path, fields=fields, decimal=decimal, time=time), str(path))
-    alone = all((side == 0).sum() == 1 for side in (table.cells.rows, table.cells.columns))
-    if fields is None and not table.valued and alone and len(table.cells.values) > 1:
-        warnings.warn(
-            InputWarning(
-                f"{path}: the first line is read as row {table.rows[0]!r} and column {table.columns[0]!r}; if these are"
-                " headings, set columns to the headings",
-                "columns",
-            ),
-            stacklevel=2,
-        )
-    return table
-
-
-def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
-    """Convert a data frame or an iterable of (row, column, value) or (row, column) tuples to named cells."""
-    if isinstance(table, NamedCells):
-        return table
-    rows = _rows(table)
-    if values is not None:
-        names, numbers = [*rows], np.asarray(values, float).tolist()
-        if len(names) != len(numbers):
-            raise InputError(
-                f"values must have one element for each pair of names; got {len(numbers):,} values for"
-                f" {len(names):,} pairs",
-                "values",
-            )
-        rows = ([*name[:2], number] for name, number in zip(names, numbers, strict=True))
-    when = repeat(None) if times is None else list(times)
-    lines = (
-        Line(number, row, column, rest[:1], time)
-        for number, ((row, column, *rest), time) in enumerate(zip(rows, when, strict=times is not None), 1)
-    )
-    return _collected(lines, "the table")
-
-
 def named_pairs(table: Any) -> tuple[list[Any], list[Any]]:
     """Return the row names and the column names in a data frame or an iterable of tuples."""
-    names = [(row, column) for row, column, *_ in _rows(table)]
-    return [row for row, _ in names], [column for _, column in names]
-
-
-def _rows(table: Any) -> Iterable[Sequence[Any]]:
-    """Return the rows of a data frame, an array or an iterable, with NumPy scalars converted to Python objects."""
-    if is_frame(table):
-        return rows_of(table)[1]
-    return table.tolist() if isinstance(table, np.ndarray) else table
+    opened = open_table(table, roles=RATINGS)
+    lines = [*_lines(opened, opened.places(RATINGS[:2]), CellReading())]
+    return [line.row for line in lines], [line.column for line in lines]
 
 
 def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> NamedCells:
@@ -227,37 +269,50 @@ def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> Named
     return NamedCells(cells, names[0], names[1], before.valued)
 
 
-def _collected(lines: Iterable[Line], source: str) -> NamedCells:
+def _collected(table: Table, lines: Iterator[Line], how: CellReading, *, valued: bool) -> NamedCells:
+    """Collect lines to cells; a cell with several values is treated as ``duplicates`` says."""
     rows: dict[Any, int] = {}
     columns: dict[Any, int] = {}
     seen: dict[tuple[int, int], tuple[float, int]] = {}
+    number_of_values: dict[tuple[int, int], int] = {}
     times: list[float] = []
-    valued = False
+    rule = how.duplicates
     for line in lines:
-        where = f"{source}, line {line.number}"
-        if seen and valued != bool(line.rest):
-            raise InputError(f"{where}: values must be given on all lines or on none")
-        valued = bool(line.rest)
-        value = number_of(line.rest[0]) if valued else 1.0
-        if value is None or not math.isfinite(value):
-            comma = number_of(_pointed(line.rest[0], ",")) is not None
-            hint = "; for numbers such as 3,5 set decimal to ','" if comma else ""
-            message = f"{where}: a value must be a finite number; got {line.rest[0]!r:.40}{hint}"
-            raise InputError(message, *(["decimal"] if comma and "decimal" not in f"{where}{line.rest[0]}" else []))
         cell = rows.setdefault(line.row, len(rows)), columns.setdefault(line.column, len(columns))
-        if line.time is not None and cell not in seen:
-            times.append(_time(line.time, where))
-        before, first = seen.setdefault(cell, (value, line.number))
-        if before != value:
+        if cell not in seen:
+            seen[cell] = line.value, line.number
+            if line.time is not None:
+                times.append(_time(line.time, table.where(line.number)))
+            continue
+        before, first = seen[cell]
+        if rule in {"sum", "mean"}:
+            seen[cell] = before + line.value, first
+            number_of_values[cell] = number_of_values.get(cell, 1) + 1
+        elif rule == "last":
+            seen[cell] = line.value, first
+        elif rule == "refuse" and before != line.value:
             raise InputError(
-                f"{where}: each cell must have a single value; got {value:g} for row {line.row!r} and column"
-                f" {line.column!r}, but {before:g} on line {first}"
+                f"{table.where(line.number)}: each cell must have a single value; got {line.value:g} for row"
+                f" {line.row!r} and column {line.column!r}, but {before:g} in {table.unit} {first}; set"
+                " duplicates='mean', or 'sum', 'first' or 'last', to allow several",
+                "duplicates",
             )
     if not seen:
-        raise InputError(f"{source} must contain at least one line with a row, a column and a value")
+        raise InputError(f"{table.name} must contain at least one row with a row name, a column name and a value")
     indices = np.array([*seen], np.int64)
     order = np.lexsort(indices.T[::-1])
-    values = np.array([value for value, _ in seen.values()])
+    divisor = number_of_values if rule == "mean" else {}
+    values = np.array([value / divisor.get(cell, 1) for cell, (value, _) in seen.items()])
+    alone = all((side == 0).sum() == 1 for side in indices.T)
+    if alone and len(seen) > 1 and not (valued or table.headed) and table.reading.header is None:
+        warnings.warn(
+            InputWarning(
+                f"{table.name}: the first line is read as row {next(iter(rows))!r} and column {next(iter(columns))!r};"
+                " if these are headings, set header=True",
+                "header",
+            ),
+            stacklevel=2,
+        )
     i, j = indices[order].T
     cells = ObservedEntries(i, j, values[order], (len(rows), len(columns)))
     return NamedCells(cells, [*rows], [*columns], valued, np.array(times)[order] if times else None)
@@ -272,16 +327,3 @@ def _time(text: Any, where: str) -> float:
     except ValueError:
         raise InputError(f"{where}: a time must be a number or a date such as 2026-11-25; got {text!r:.40}") from None
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-
-
-def _pointed(text: Any, decimal: Decimal) -> Any:
-    """Replace a decimal comma by a decimal point if ``decimal`` is a comma."""
-    return text.replace(",", ".") if decimal == "," and isinstance(text, str) and "." not in text else text
-
-
-def number_of(text: Any) -> float | None:
-    """Return the number that a text or another object stands for, or None."""
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return None

@@ -165,15 +165,21 @@ class TableCompletion(Model):
             )
         self._new().check()
 
-    def fit(self, table: Any, y: Any = None) -> Self:
+    def fit(self, table: Any, y: Any = None, *, columns: Sequence[Any] | None = None, time: Any = None) -> Self:
         """Fit the model to the known cells of a table.
 
         Parameters
         ----------
-        table : NamedCells, data frame, or iterable of (row, column, value) or of (row, column)
-            See :func:`~polyadic.completion.named_cells.read_cells` for files.
+        table : path, data frame, iterable of (row, column, value) or of (row, column), records, or matrix
+            A data frame or a file may be long, with names and a value in each row, or wide, with a row of the matrix in
+            each row. In sparse, masked and NaN arrays, rows and columns are named by their indices. See
+            :func:`~polyadic.completion.named_cells.read_cells` for how files are read.
         y : sequence of float, optional
             Values, if the table has names alone, as in cross-validation with scikit-learn.
+        columns : sequence of str or int, optional
+            Names or positions from 1 of the columns with row names, column names and values.
+        time : str or int, optional
+            Name or position from 1 of the column with timestamps, for ``hold_out_by="time"``.
 
         Raises
         ------
@@ -182,7 +188,7 @@ class TableCompletion(Model):
             is out of range.
         """
         self.check()
-        known, rows, columns, valued, times = named_cells(table, y)
+        known, rows, names, valued, times = named_cells(table, y, columns=columns, time=time)
         if not valued and self.method != "implicit":
             raise InputError(
                 f"the table must have values for method {self.method}; use method implicit for tables without values"
@@ -200,7 +206,7 @@ class TableCompletion(Model):
             self._hold_out(*split_cells(known, self.hold_out, seed=self.seed, times=by_time))
         self.model_ = self._fitted(known)
         self.selection_: Selection | None = getattr(self.model_, "selection_", None)
-        self.known_, self.rows_, self.columns_, self.valued_ = known, rows, columns, valued
+        self.known_, self.rows_, self.columns_, self.valued_ = known, rows, names, valued
         self.updated_: dict[str, Any] = {}
         self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
         _warn_of_parts(self.parts_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import Count, File, Natural, Out, Share
+from polyadic.core.settings import Count, File, Natural, Out, Share, Table
 from polyadic.interface.run import Saved, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from polyadic.completion.named_cells import CellReading
     from polyadic.completion.table_completion import TableCompletion
+    from polyadic.text.tables import TableReading
 
 MODEL = "polyadic.completion.table_completion:TableCompletion"
 TASK = Task("complete", "Predict the missing cells of a table, such as ratings.", model=MODEL)
-Decimal = Literal[".", ","]
+READING = "polyadic.completion.named_cells:CellReading"
+"""Settings for reading tables of values."""
 
 
 def _print_training(result: dict[str, Any]) -> None:
@@ -32,18 +35,18 @@ def _print_training(result: dict[str, Any]) -> None:
 
 @TASK.verb(
     example="polyadic complete train ratings.csv --out completed --hold-out 0.1",
-    settings={"model": MODEL},
+    settings={"model": MODEL, "reading": READING},
     show=_print_training,
-    options=("columns", "decimal", "time", "method", "rank", "ridge", "hold_out"),
+    options=("columns", "time", "sep", "method", "rank", "ridge", "hold_out"),
     distributed=True,
 )
 def train(
-    table: File,
+    table: Table,
     model: TableCompletion,
+    reading: CellReading,
     *,
     out: Out,
     columns: list[str] | None = None,
-    decimal: Decimal = ".",
     time: str | None = None,
     force: bool = False,
 ) -> Saved:
@@ -56,15 +59,11 @@ def train(
 
     Parameters
     ----------
-    table
-        CSV or TSV file with a row name, a column name and a value on each line.
     columns
-        Headings or positions (from 1) of the file columns that contain row names, column names and values (default: the
-        first three columns).
-    decimal
-        Decimal separator of the values.
+        Names or positions (from 1) of the columns of the table that contain row names, column names and values
+        (default: columns with usual names such as user, item and rating, or the first three).
     time
-        Heading or position of the file column with timestamps; if given, --hold-out holds out the latest cells.
+        Name or position of the column with timestamps; if given, --hold-out holds out the latest cells.
     """
     from polyadic.completion.named_cells import read_cells
 
@@ -76,7 +75,7 @@ def train(
         model.hold_out_by = "time"
     saved = run(
         model,
-        lambda: read_cells(table, fields=columns, decimal=decimal, time=time),
+        lambda: read_cells(table, reading, columns=columns, time=time),
         out,
         force=force,
         summary=lambda fitted: fitted.facts(),
@@ -85,10 +84,15 @@ def train(
     return saved
 
 
-@TASK.verb(example="polyadic complete predict completed new.csv")
+@TASK.verb(
+    example="polyadic complete predict completed new.csv",
+    settings={"reading": "polyadic.text.tables:TableReading"},
+    options=("columns", "interval", "unknown"),
+)
 def predict(
     model: TableCompletion,
-    pairs: File,
+    pairs: Table,
+    reading: TableReading,
     *,
     columns: list[str] | None = None,
     interval: Share | None = None,
@@ -99,10 +103,10 @@ def predict(
     Parameters
     ----------
     pairs
-        CSV or TSV file with a row name and a column name on each line.
+        Table with a row name and a column name on each line.
     columns
-        Headings or positions (from 1) of the file columns that contain row names and column names (default: the first
-        two columns).
+        Names or positions (from 1) of the columns of the table that contain row names and column names (default:
+        columns with usual names, or the first two).
     interval
         Coverage of the prediction intervals, such as 0.9; requires a model trained with --hold-out.
     unknown
@@ -113,7 +117,8 @@ def predict(
     from polyadic.completion.named_cells import read_pairs
 
     model.set_params(unknown=unknown)
-    lines = read_pairs(pairs, model.rows_, model.columns_, fields=columns, known_only=unknown == "refuse")
+    known_only = unknown == "refuse"
+    lines = read_pairs(pairs, model.rows_, model.columns_, reading, fields=columns, known_only=known_only)
     cells = [line.row for line in lines], [line.column for line in lines]
     mean, std = model.predict_distribution(*cells)
     values = {"value": mean} | ({"std": std} if np.isfinite(std).any() else {})
@@ -254,14 +259,18 @@ def components(model: TableCompletion, *, top: Count = 10, number: Count | None 
     }
 
 
-@TASK.verb(example="polyadic complete add completed new-ratings.csv --out completed --force")
+@TASK.verb(
+    example="polyadic complete add completed new-ratings.csv --out completed --force",
+    settings={"reading": READING},
+    options=("columns", "sweeps", "sums", "refit"),
+)
 def add(
     model: TableCompletion,
-    table: File,
+    table: Table,
+    reading: CellReading,
     *,
     out: Out,
     columns: list[str] | None = None,
-    decimal: Decimal = ".",
     sweeps: Natural | None = None,
     sums: bool = False,
     refit: bool = False,
@@ -276,12 +285,10 @@ def add(
     Parameters
     ----------
     table
-        CSV or TSV file of new cells, with a row name, a column name and a value on each line.
+        Table of new cells, with a row name, a column name and a value on each line.
     columns
-        Headings or positions (from 1) of the file columns that contain row names, column names and values (default: the
-        first three columns).
-    decimal
-        Decimal separator of the values.
+        Names or positions (from 1) of the columns of the table that contain row names, column names and values
+        (default: columns with usual names, or the first three).
     sweeps
         Number of passes over all rows and columns after the new rows and columns are fitted (default: 1; bayesian 0).
     sums
@@ -295,7 +302,7 @@ def add(
     from polyadic.core.serialization import KIND
 
     check_replaceable(out, KIND, overwrite=force)
-    news = read_cells(table, fields=columns, decimal=decimal)
+    news = read_cells(table, reading, columns=columns)
     model.update(news, sweeps=sweeps, sums=sums, refit=refit)
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
     saved.next = "complete", "recommend", out, news.rows[0]

@@ -58,8 +58,23 @@ def is_frame(table: Any) -> bool:
     return any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
 
 
-def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return the column names of a data frame from any library, and an iterator over its rows."""
+def columns_of(table: Any) -> tuple[list[Any], list[list[Any]], bool]:
+    """Return the names and the values of the columns of a data frame, and whether the first is an unnamed index.
+
+    The index of a pandas frame comes first, unless it only numbers the rows; names of several levels are joined.
+    """
+    if hasattr(table, "iloc"):
+        table = table.to_frame() if table.ndim == 1 else table
+        names = [" ".join(map(str, name)) if isinstance(name, tuple) else name for name in table.columns]
+        columns = [table.iloc[:, at].tolist() for at in range(len(names))]
+        index = table.index
+        if not hasattr(index, "start"):  # not a RangeIndex
+            named = index.names != [None]
+            levels = [index.get_level_values(at).tolist() for at in range(index.nlevels)]
+            if named or index.dtype.kind not in "iu":  # numbers without a name remain when rows are selected
+                names = [*("" if name is None else name for name in index.names), *names]
+                return names, [*levels, *columns], not named
+        return names, columns, False
     try:
         import narwhals as nw
     except ImportError:
@@ -68,7 +83,7 @@ def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         frame = nw.from_native(table, eager_only=True)
     except TypeError as error:
         raise InputError(f"the table is not a data frame: {error}") from None
-    return frame.columns, zip(*(frame[name].to_list() for name in frame.columns), strict=True)
+    return list(frame.columns), [frame[name].to_list() for name in frame.columns], False
 
 
 def records(answer: Any) -> Iterator[Record]:

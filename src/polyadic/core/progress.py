@@ -1,8 +1,9 @@
-"""Progress bars that are shown only on a terminal."""
+"""Progress bars that are shown only on a terminal, and notes on how input is understood."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -10,6 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Item = TypeVar("Item")
+
+
+LOG = logging.getLogger("polyadic")
+"""Logger of notes; the command line prints its messages of level INFO."""
+
+
+def note(message: str) -> None:
+    """Log how input is understood, for example which columns of a table are read."""
+    LOG.info("%s", message)
 
 
 class Advance(Protocol):

@@ -78,6 +78,15 @@ class Repeated:
 
 
 File = Annotated[Path, Metavar("FILE")]
+Table = Annotated[
+    str,
+    Metavar("TABLE"),
+    Help(
+        "Table: text with any separator (also .gz .bz2 .xz .zst .zip), Excel, Parquet or JSON lines; a URL, or - for"
+        " standard input."
+    ),
+]
+Columns = Annotated[list[str], Help("Names or positions (from 1) of the columns of the table (default: recognised).")]
 Folder = Annotated[Path, Metavar("DIR")]
 Out = Annotated[Folder, Help("Folder to write to.")]
 Picture = Annotated[File, Help("Image file to write: .png, .svg or .pdf.")] | None

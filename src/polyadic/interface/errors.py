@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import json
+import logging
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import locked
+from polyadic.core.progress import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -129,9 +131,8 @@ def with_option(message: str, name: str, flag: str = "", *, off: str = "") -> st
             return off
         return flag if value in (None, "True") else f"{flag} {value}"
 
-    return re.sub(
-        rf"(?<![\w./'\"-])(?<!whole )(?<!finite ){name}(?![\w/'\"-]|\.\w)(='?([\w.-]*\w)'?)?", written, message
-    )
+    pattern = rf"(?<![\w./'\"-])(?<!whole )(?<!finite ){name}(?![\w/'\"-]|\.\w)(='?([\w.-]*\w)'?)?"
+    return re.sub(pattern, written, message).replace("set --set", "use --set")
 
 
 def in_json() -> bool:
@@ -139,10 +140,30 @@ def in_json() -> bool:
     return _JSON.get()
 
 
+class _NoteHandler(logging.Handler):
+    """Handler that prints the messages of the library's logger as notes."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage(), "note")
+
+
+@contextlib.contextmanager
+def _printed_notes() -> Iterator[None]:
+    """Print notes on standard error in the ``with`` block."""
+    handler, level = _NoteHandler(), LOG.level
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        LOG.setLevel(level)
+
+
 @contextlib.contextmanager
 def in_one_sentence() -> Iterator[None]:
-    """Context manager that prints warnings and input errors as one line; other exceptions keep the traceback."""
-    with warnings.catch_warnings():
+    """Context manager that prints notes, warnings and errors as one line; unexpected exceptions keep the traceback."""
+    with warnings.catch_warnings(), _printed_notes():
         warnings.showwarning = lambda message, *_, **__: say(str(message), "warning")
         try:
             yield

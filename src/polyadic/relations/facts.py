@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice, meant
-from polyadic.text.formats.records import read_fields
+from polyadic.text.tables import FACTS, TableReading, name_in, open_table
 
 if TYPE_CHECKING:
     import os
@@ -175,24 +175,30 @@ def facts_of(
 
 def read_facts(
     path: str | os.PathLike[str],
+    reading: TableReading | None = None,
     *,
+    columns: Sequence[Any] | None = None,
     entities: Sequence[str] | None = None,
     relations: Sequence[str] | None = None,
     unknown: Unknown = "error",
 ) -> Facts:
-    r"""Read triples from a tab-separated file with subject, relation and object on each line.
+    r"""Read triples from a table file with the columns subject, relation and object, or from an RDF file.
 
     Parameters
     ----------
     path : path
-        UTF-8 file; blank lines after the first line are skipped.
+        File, URL, or ``"-"`` for standard input.
+    reading : TableReading, optional
+        How to read the table; see :class:`~polyadic.text.tables.TableReading`.
+    columns : sequence of str or int, optional
+        Names or positions from 1 of the columns with the subject, the relation and the object.
     entities, relations, unknown
         Known names and handling of unknown ones; see :func:`facts_of`.
 
     Raises
     ------
     InputError
-        If the file cannot be read, a line does not have three non-empty fields, or a name is unknown.
+        If the file cannot be read, a name is missing, or a name is unknown.
 
     Examples
     --------
@@ -203,18 +209,25 @@ def read_facts(
     >>> read_facts(path, entities=["ann", "bob"], relations=known.relations, unknown="skip").skipped
     1
     """
-    return _numbered([*named_facts(path)], entities, relations, unknown)
+    return _numbered([*named_facts(str(path), reading, columns=columns)], entities, relations, unknown)
 
 
-def named_facts(path: str | os.PathLike[str]) -> Iterator[tuple[str, Named]]:
-    """Yield each triple of a file with its location, ``"FILE, line N"``."""
-    for line, fields in read_fields(path, marks="\t", quotes=False):
-        if len(fields) != 3 or not all(fields):
-            text = "\t".join(fields)
-            raise InputError(
-                f"{path}, line {line}: expected subject, relation and object separated by tabs; got {text!r:.200}"
-            )
-        yield f"{path}, line {line}", (fields[0], fields[1], fields[2])
+def named_facts(
+    source: Any, reading: TableReading | None = None, *, columns: Sequence[Any] | None = None
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each row of a table of facts, as subject, relation and object, with its location, ``"FILE, line N"``."""
+    table = open_table(source, reading, columns=columns, roles=FACTS, quotes=False)
+    if not table.headed and table.columns is None and len(table.names) > 3:
+        raise InputError(
+            f"{table.name} has {len(table.names)} columns; set columns to those of subject, relation and object",
+            "columns",
+        )
+    at = table.places(FACTS)
+    for number, cells in table:
+        if len(cells) <= max(at.values()):
+            table.skip(number, f"expected {' and '.join(at)}; got {', '.join(cells)!r:.80}")
+            continue
+        yield table.where(number), tuple(str(name_in(table, number, cells[k], role)) for role, k in at.items())
 
 
 def _numbered(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError
-from polyadic.text.formats.records import read_fields
+from polyadic.text.tables import FACTS, TableReading, name_in, open_table
 
 if TYPE_CHECKING:
     import os
@@ -217,21 +217,27 @@ def schema_of(triples: Iterable[Fact], *, predicates: Sequence[str] | None = Non
     return Schema(list(rows), names, _ones(np.array(cells, np.int64).reshape(-1, 2), (len(rows), len(names))))
 
 
-def read_schema(path: str | os.PathLike[str]) -> Schema:
-    r"""Read a schema from a tab-separated file with subject, object and predicate on each line.
+def read_schema(
+    path: str | os.PathLike[str], reading: TableReading | None = None, *, columns: Sequence[Any] | None = None
+) -> Schema:
+    r"""Read a schema from a table file with the columns subject, object and predicate.
 
-    A line of two fields is a fact about one entity: the entity and the predicate. Quotation marks have no special
-    meaning.
+    A line of two cells is a fact about one entity: the entity and the predicate. In a file separated by tabs, quotation
+    marks have no special meaning.
 
     Parameters
     ----------
     path : path
-        UTF-8 file.
+        File, URL, or ``"-"`` for standard input.
+    reading : TableReading, optional
+        How to read the table; see :class:`~polyadic.text.tables.TableReading`.
+    columns : sequence of str or int, optional
+        Names or positions from 1 of the columns with the subject, the object and the predicate.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or a line does not have two or three non-empty fields.
+        If the file cannot be read, or a name is missing.
 
     Examples
     --------
@@ -243,18 +249,31 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     >>> schema.predicates, schema.pairs[2]
     (['leads', '" said', 'person'], ('Bob',))
     """
-    return schema_of(_triples(path))
+    return schema_of(_triples(str(path), reading, columns))
 
 
-def _triples(path: str | os.PathLike[str]) -> Iterator[Fact]:
-    for line, fields in read_fields(path, marks="\t", quotes=False):
-        if len(fields) not in {2, 3} or not all(fields):
-            text = "\t".join(fields)
-            raise InputError(
-                f"{path}, line {line}: expected subject, object and predicate, or entity and predicate, separated by"
-                f" tabs; got {text!r:.200}"
+def _triples(source: Any, reading: TableReading | None, columns: Sequence[Any] | None) -> Iterator[Fact]:
+    """Yield the facts of a table; rows of two cells are facts about one entity."""
+    subject, relation, obj = FACTS
+    table = open_table(source, reading, columns=columns, roles=FACTS, quotes=False)
+    if len(table.names) == 2:
+        at = table.places((subject, relation))
+    elif table.headed or table.columns is not None:
+        at = table.places((subject, obj, relation))
+    else:
+        at = dict.fromkeys(("subject", "object", "predicate"), 1)
+        table.note("subject, object and predicate are columns 1, 2 and 3, or entity and predicate columns 1 and 2")
+    named = table.headed or table.columns is not None
+    for number, cells in table:
+        chosen = [cells[k] for k in at.values() if k < len(cells)] if named else cells
+        if len(chosen) not in ({len(at)} if named else {2, 3}):
+            table.skip(
+                number,
+                "expected subject, object and predicate, or entity and predicate; got"
+                f" {', '.join(map(str, cells))!r:.80}",
             )
-        yield tuple(fields)
+            continue
+        yield tuple(str(name_in(table, number, cell, what)) for cell, what in zip(chosen, at, strict=False))
 
 
 def _ones(indices: NDArray[np.int64], shape: tuple[int, int]) -> csr_array:

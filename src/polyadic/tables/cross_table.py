@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,14 +12,11 @@ from scipy.sparse import csr_array
 from polyadic.core.errors import InputError, check_int
 from polyadic.tables.correspondence import CorrespondenceAnalysis
 from polyadic.text.corpus import Corpus
-from polyadic.text.formats.records import ROWS, filled, named, names_of
-from polyadic.text.pieces import File, Reading
-from polyadic.text.readers import format_of
-from polyadic.text.streams import open_bytes
+from polyadic.text.formats.records import named
+from polyadic.text.tables import Numbers, Table, TableReading, is_missing, name_in, open_table, text_of
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -61,22 +58,20 @@ class CrossTable(NamedTuple):
 
 
 def cross_table(
-    source: str | os.PathLike[str] | Corpus,
+    source: Any,
     *,
     rows: str | None = None,
     columns: str | None = None,
     counts: str | None = None,
     words: int | None = None,
-    format: str | None = None,  # noqa: A002 # as in Reading
-    encoding: str | None = None,
-    errors: str | None = None,
+    reading: TableReading | None = None,
 ) -> CrossTable:
-    r"""Read a contingency table from a file, or compute one from records or a corpus.
+    r"""Read a contingency table from a file or a data frame, or compute one from records or a corpus.
 
     Parameters
     ----------
-    source : path or Corpus
-        A CSV, Excel or Parquet file, a corpus, or a corpus folder.
+    source : path, data frame, list of records, or Corpus
+        A table file or a table in memory (:func:`~polyadic.text.tables.open_table`), a corpus, or a corpus folder.
     rows, columns : str, optional
         Columns of the file, or document fields of the corpus, to cross-tabulate. If both are omitted, the file must be
         a table of counts with row labels in its first column. A corpus needs ``rows``; without ``columns`` its words
@@ -85,8 +80,8 @@ def cross_table(
         Column of the file with the count of each record. By default each record counts once.
     words : int, optional
         Number of most frequent words of the corpus used as columns. 500 by default.
-    format, encoding, errors : str, optional
-        How to read the file; see :class:`~polyadic.text.pieces.Reading`.
+    reading : TableReading, optional
+        How to read the table; see :class:`~polyadic.text.tables.TableReading`.
 
     Raises
     ------
@@ -102,71 +97,61 @@ def cross_table(
     >>> table.rows, table.columns, table.counts.toarray().tolist()
     (('blue', 'dark'), ('fair', 'black'), [[2.0, 1.0], [0.0, 1.0]])
     """
-    given = {"format": format, "encoding": encoding, "errors": errors}
-    reading: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if isinstance(source, Corpus) or (Path(source) / "meta.json").is_file():
+    if isinstance(source, Corpus) or (isinstance(source, (str, Path)) and (Path(source) / "meta.json").is_file()):
         corpus = source if isinstance(source, Corpus) else Corpus.open(source)
-        idle = next(iter(reading if counts is None else ["counts"]), None)
+        idle = "counts" if counts is not None else None if reading in {None, TableReading()} else "reading"
         if idle is not None:
             raise InputError(f"{idle} is supported only for files; leave it out for the corpus {corpus.path}", idle)
         if words is not None and columns is not None:
             raise InputError("words and columns are mutually exclusive; leave one of them out", "words", "columns")
         return _of_corpus(corpus, rows, columns, check_int("words", WORDS if words is None else words, low=2))
     if words is not None:
-        raise InputError(f"the setting words is supported only for a corpus, but {source} is a file", "words")
+        raise InputError("the setting words is supported only for a corpus, but the source is a table", "words")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
-        raise InputError("rows and columns must be set together, each to the name of a file column", "rows", "columns")
-    path = str(source)
-    with open_bytes(path, None) as stream:
-        file = File(path, stream, Reading(**reading))
-        kind = format_of(file, table=True)
-        if kind not in ROWS:
-            raise InputError(
-                f"{file.name} seems to be a file of type {kind}, but a table must be {', '.join(ROWS)}; if the file is"
-                " CSV, set format='csv'",
-                "format",
-            )
-        body = ROWS[kind](file)
-        names = names_of(file, body)
-        if rows is None or columns is None:
-            return _of_counts(file, names, filled(file, names, body))
-        return _of_records(file, names, filled(file, names, body), (rows, columns, counts))
+        raise InputError("rows and columns must be set together, each to the name of a column", "rows", "columns")
+    how = TableReading() if reading is None else reading
+    if rows is None or columns is None:
+        return _of_counts(open_table(source, how if how.header is not None else replace(how, header=True)))
+    return _of_records(open_table(source, how, columns=[rows, columns]), (rows, columns, counts))
 
 
-def _of_counts(file: File, names: list[str], body: Iterator[tuple[int, Sequence[Any]]]) -> CrossTable:
+def _of_counts(table: Table) -> CrossTable:
     """Parse a table of counts with labelled rows and columns."""
-    columns, values = tuple(names[1:]), []
+    columns, values = tuple(str(name) for name in table.names[1:]), []
+    if "" in columns:
+        raise InputError(f"{table.name}: column {columns.index('') + 2} of counts has no name in the first row")
     labels: dict[str, int] = {}
-    for number, (label, *cells) in body:
-        text = "" if label is None else str(label).strip()
-        if text in labels:
+    places = [*range(1, len(table.names))]
+    numbers = Numbers(table, places)
+    for number, cells in table:
+        label = str(name_in(table, number, cells[0], "label of the row"))
+        if label in labels:
             raise InputError(
-                f"{file.name}, row {number}: row labels must be unique; {text!r} is also in row {labels[text]}"
+                f"{table.where(number)}: row labels must be unique; {label!r} is also in {table.unit} {labels[label]}"
             )
-        labels[text] = number
-        values.append([_number(file, number, name, cell) for name, cell in zip_longest(columns, cells)])
+        labels[label] = number
+        values.append([_count(table, number, at, cells, numbers) for at in places])
     if not values or not columns:
         raise InputError(
-            f"{file.name} contains no counts; a table must have labels in the first row and in the first column"
+            f"{table.name} contains no counts; a table must have labels in the first row and in the first column"
         )
     return CrossTable(csr_array(np.array(values, float)), tuple(labels), columns)
 
 
-def _of_records(
-    file: File, names: list[str], body: Iterator[tuple[int, Sequence[Any]]], chosen: tuple[str, str, str | None]
-) -> CrossTable:
-    """Cross-tabulate two columns of a file."""
-    unknown = next((name for name in chosen if name is not None and name not in names), None)
-    if unknown is not None:
-        raise InputError(f"{file.name} has no column {unknown!r}; its columns are {named(names)}")
-    row, column, weight = chosen
-    first, second, numbers = [], [], []
-    for number, cells in body:
-        record = dict(zip_longest(names, cells))
-        first.append(record[row])
-        second.append(record[column])
-        numbers.append(1.0 if weight is None else _number(file, number, weight, record[weight]))
-    return _crossed(first, second, np.array(numbers, float))
+def _of_records(table: Table, chosen: tuple[str, str, str | None]) -> CrossTable:
+    """Cross-tabulate two columns of a table."""
+    row, column = (table.place(name, what) for name, what in zip(chosen, ("rows", "columns"), strict=False))
+    weight = None if chosen[2] is None else table.place(chosen[2], "counts")
+    numbers = None if weight is None else Numbers(table, [weight])
+    first, second, counts = [], [], []
+    for number, cells in table:
+        if len(cells) <= max(row, column, weight or 0):
+            table.skip(number, f"expected {len(table.names)} cells; got {len(cells)}")
+            continue
+        first.append(cells[row])
+        second.append(cells[column])
+        counts.append(1.0 if weight is None or numbers is None else _count(table, number, weight, cells, numbers))
+    return _crossed(first, second, np.array(counts, float))
 
 
 def _of_corpus(corpus: Corpus, rows: str | None, columns: str | None, words: int) -> CrossTable:
@@ -202,23 +187,18 @@ def _crossed(first: list[Any], second: list[Any], weights: NDArray[np.float64]) 
 
 def _numbered(values: list[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return the distinct values in order of first occurrence, and the index of each value (-1 if missing)."""
-    texts = ["" if value is None else str(value).strip() for value in values]
+    texts = [text_of(value) for value in values]
     index = {text: k for k, text in enumerate(dict.fromkeys(text for text in texts if text))}
     return tuple(index), np.array([index.get(text, -1) for text in texts], np.int64)
 
 
-def _number(file: File, row: int, name: str, cell: Any) -> float:
+def _count(table: Table, number: int, at: int, cells: Sequence[Any], numbers: Numbers) -> float:
     """Parse a count from a table cell; empty cells are 0."""
-    cell = cell.strip() if isinstance(cell, str) else cell
-    if cell is None or cell == "":
-        return 0.0
-    try:
-        value = -1.0 if "_" in str(cell) else float(cell)  # Python accepts underscores in numbers
-    except (TypeError, ValueError):
-        value = -1.0
-    if not 0 <= value < np.inf:
+    cell = cells[at] if at < len(cells) else None
+    value = 0.0 if is_missing(cell) else numbers(cell)
+    if value is None or not 0 <= value < np.inf:
         raise InputError(
-            f"{file.name}, row {row}: {name!r} must contain non-negative counts; got {cell!r:.60}; to"
+            f"{table.where(number)}: {str(table.names[at])!r} must contain non-negative counts; got {cell!r:.60}; to"
             " cross-tabulate two columns instead, set rows='NAME' and columns='NAME'",
             "columns",
             "rows",

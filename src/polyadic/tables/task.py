@@ -13,6 +13,7 @@ from polyadic.interface.task import Task
 if TYPE_CHECKING:
     from polyadic.tables.correspondence import CorrespondenceAnalysis
     from polyadic.tables.cross_table import CrossTable
+    from polyadic.text.tables import TableReading
 
 TASK = Task("table", "Show which rows and columns of a table go together, by correspondence analysis.")
 CROWDED, LABELLED = 50, 40
@@ -45,19 +46,18 @@ def _print_analysis(result: Analysed) -> None:
 
 @TASK.verb(
     example="polyadic table eyes.csv --picture eyes.png",
+    settings={"reading": "polyadic.text.tables:TableReading"},
     options=("rows", "columns", "top", "why", "picture", "csv", "page", "out"),
     show=_print_analysis,
 )
 def table(
-    source: Annotated[Path, Metavar("SOURCE")],
+    source: Annotated[str, Metavar("SOURCE")],
+    reading: TableReading,
     *,
     rows: Name | None = None,
     columns: Name | None = None,
     counts: Name | None = None,
     words: Annotated[int, Within(2)] | None = None,
-    format: str | None = None,  # noqa: A002 # the option of other commands that read files
-    encoding: str | None = None,
-    errors: Literal["strict", "replace", "ignore"] | None = None,
     n_components: Count | None = None,
     top: Count = 10,
     why: Annotated[tuple[str, str], Metavar("ROW COLUMN")] | None = None,
@@ -75,7 +75,7 @@ def table(
     Parameters
     ----------
     source
-        CSV, Excel or Parquet file, or corpus folder.
+        Table file (text with any separator, also compressed, Excel, Parquet or JSON lines), or corpus folder.
     rows
         Column of the file, or field of the documents, whose values become the rows of the table of counts (default: the
         file is a table of counts with row labels in its first column).
@@ -86,13 +86,6 @@ def table(
         Column of the file that contains the count of each record (default: 1 for each).
     words
         Number of most frequent words of a corpus to count (default: 500).
-    format
-        Format of the file: csv, xlsx or parquet (default: detected).
-    encoding
-        Character encoding of the file (default: utf-8).
-    errors
-        Treatment of bytes that cannot be decoded: raise an error (strict), replace or ignore the bytes (default:
-        strict).
     n_components
         Number of principal axes (default: 5, or all if there are fewer).
     top
@@ -117,9 +110,7 @@ def table(
     output.check_file(page, force=force)
     if out is not None:
         check_replaceable(out, KIND, overwrite=force)
-    read = cross_table(
-        source, rows=rows, columns=columns, counts=counts, words=words, format=format, encoding=encoding, errors=errors
-    )
+    read = cross_table(source, rows=rows, columns=columns, counts=counts, words=words, reading=reading)
     model = read.analyse(n_components=n_components)
     points = list(records(model))
     cell = {} if why is None else {"why": _cell(read, model, *why, top=top)}
@@ -129,7 +120,7 @@ def table(
         from polyadic.explore.export import table_page
 
         sides = (rows or "rows", columns or ("words" if rows else "columns"))
-        output.write_lines([table_page(read, source.name, *sides)], page)
+        output.write_lines([table_page(read, Path(source).name, *sides)], page)
     if out is not None:
         model.save(out, overwrite=force)
     if picture is not None:  # last, so that the other files are there if drawing fails

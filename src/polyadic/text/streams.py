@@ -9,6 +9,7 @@ import gzip
 import io
 import lzma
 import sys
+import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 BLOCK = 1 << 20  # bytes read at once
 MAX_LINE_LENGTH = 1 << 27
 """Maximum number of characters of a line."""
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
+SAMPLE, TELLING = 1 << 22, 1 << 15
+"""Bytes of a file from which its encoding is detected; and of its lines that are not ASCII."""
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst", ".zip")
 
 
 def name_of(path: str) -> str:
@@ -33,7 +36,7 @@ def name_of(path: str) -> str:
 def open_bytes(
     path: str, advance: Callable[[float], None] | None = None, span: tuple[int, int] | None = None
 ) -> Iterator[io.BufferedReader]:
-    """Open a file, URL or standard input (``"-"``) and decompress it according to its suffix.
+    """Open a file, URL or standard input (``"-"``) and decompress it according to its suffix; a zip must hold one file.
 
     ``advance`` is called with the number of (compressed) bytes of each read; ``span`` is a range of an uncompressed
     file.
@@ -51,8 +54,8 @@ def open_bytes(
                 if span is not None:
                     file.seek(span[0])
             raw = stack.enter_context(_detached(_Watched(file, advance, span and span[1] - span[0])))
-            yield stack.enter_context(_detached(_decompressed(raw, suffix)))
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+            yield stack.enter_context(_detached(_decompressed(raw, suffix, name_of(path))))
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise InputError(_broken(path, suffix, error)) from None
     except OSError as error:
         if error.errno is None:  # bz2 reports broken data so
@@ -98,6 +101,48 @@ def blocks(
             yield text
 
 
+def decoded(stream: BinaryIO, path: str, encoding: str | None = None) -> tuple[Iterator[str], str]:
+    """Return the decoded blocks of a stream and the encoding, which is detected by :func:`encoding_of` by default."""
+    sample = stream.read(SAMPLE)
+    found = encoding or encoding_of(sample)
+    known = encoding is not None or found != "utf-8"
+    return blocks(_Prefixed(sample, stream), path, encoding=found if known else None), found  # type: ignore[arg-type]
+
+
+def encoding_of(sample: bytes) -> str:
+    """Detect the encoding of the beginning of a text: by its byte order mark, as UTF-8 or UTF-16, or by chardet.
+
+    Bytes that are UTF-8 but for a few are reported as UTF-8, so that reading them fails and names the place.
+    """
+    marks = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
+    marks |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+    if mark := next((mark for mark in marks if sample.startswith(mark)), None):
+        return marks[mark]
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(sample)
+    bad = text.count("\ufffd")
+    if sample.count(b"\0") * 4 > len(sample):  # every other byte of Latin letters
+        return "utf-16-le" if sample[1::2].count(b"\0") > sample[::2].count(b"\0") else "utf-16-be"
+    if bad * 10 <= sum(char > "\x7f" for char in text) - bad or b"\0" in sample:
+        return "utf-8"
+    import chardet
+
+    telling = b"\n".join(line for line in sample.splitlines() if not line.isascii())
+    found = chardet.detect(telling[:TELLING])["encoding"] or "utf-8"
+    western = telling.decode("cp1252", "replace") == telling.decode(found, "replace")
+    return "cp1252" if western else found.lower()
+
+
+class _Prefixed:
+    """Stream that returns bytes already read before the rest."""
+
+    def __init__(self, data: bytes, stream: BinaryIO) -> None:
+        self._data, self._stream = data, stream
+
+    def read(self, size: int) -> bytes:
+        data, self._data = self._data, b""
+        return data or self._stream.read(size)
+
+
 def lines(texts: Iterable[str]) -> Iterator[str]:
     r"""Split consecutive blocks of text into lines without ``\n``."""
     unfinished: list[str] = []
@@ -132,10 +177,11 @@ def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
     try:
         yield buffered
     finally:
-        buffered.detach()
+        with contextlib.suppress(ValueError):  # a reader that was not exhausted is closed after its file
+            buffered.detach()
 
 
-def _decompressed(raw: io.BufferedReader, suffix: str) -> Any:
+def _decompressed(raw: io.BufferedReader, suffix: str, name: str) -> Any:
     if suffix == ".gz":
         return gzip.GzipFile(fileobj=raw)
     if suffix == ".bz2":
@@ -144,6 +190,14 @@ def _decompressed(raw: io.BufferedReader, suffix: str) -> Any:
         return lzma.LZMAFile(raw)
     if suffix == ".zst":
         return _Zstandard(raw)
+    if suffix == ".zip":
+        archive = zipfile.ZipFile(io.BytesIO(raw.read()))
+        files = [each for each in archive.namelist() if not each.endswith("/") and not each.startswith("__MACOSX/")]
+        if len(files) != 1:
+            raise InputError(
+                f"{name} contains {len(files):,} files, not one; unpack it and use the files or the folder"
+            )
+        return archive.open(files[0])
     return _Watched(raw, None)
 
 

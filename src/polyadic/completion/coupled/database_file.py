@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -12,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 from polyadic.completion.coupled.database import Database, Relation
 from polyadic.core.errors import InputError, unreadable
 from polyadic.core.files import read_names
-from polyadic.text.formats.records import Fields, read_fields
+from polyadic.text.tables import Numbers, name_in, open_table
 
 if TYPE_CHECKING:
     import os
 
-MARKS = "\t", ";", "|", ","
-"""Possible field separators; the first one found in the first line is used."""
 LINE = 4000
 """Maximum number of characters of a line, since the parsing time of names with many dots grows superlinearly."""
 
@@ -87,42 +84,25 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
 
 
 def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: list[str]) -> dict[str, list[Any]]:
-    """Read columns of a table delimited by commas, semicolons, tabs or vertical bars, with quotes as in CSV.
-
-    Columns are headings, or 1-based positions if all are integers; then the first line is data. ``numbers`` lists the
-    numeric ones.
-    """
+    """Read columns of a table file, given their names or positions from 1; ``numbers`` lists the numeric ones."""
     columns = list(dict.fromkeys(columns))
-    lines = read_fields(path, marks=MARKS)
-    places = [int(column) - 1 for column in columns if column.isdecimal()]
-    if len(places) < len(columns):
-        headings = next(lines, Fields(1, [])).fields
-        if absent := [column for column in columns if column not in headings]:
-            raise InputError(
-                f"{path}: column {absent[0]!r} is missing; existing columns are {_listed(headings) or 'none'}"
-            )
-        places = [headings.index(column) for column in columns]
-    if min(places) < 0:
-        raise InputError(f"{path}: column positions start at 1; got 0")
-    table: dict[str, list[Any]] = {column: [] for column in columns}
-    for line, fields_ in lines:
-        if len(fields_) <= max(places):
-            raise InputError(f"{path}, line {line}: expected at least {max(places) + 1} fields; got {len(fields_)}")
-        for column, place in zip(columns, places, strict=True):
-            field = fields_[place]
-            table[column].append(_number(path, line, field) if column in numbers else field)
-    return table
-
-
-def _number(path: Any, line: int, field: str) -> float:
-    try:
-        number = float(field)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        hint = "; use a decimal point" if re.fullmatch(r"-?\d+,\d+", field) else ""
-        raise InputError(f"{path}, line {line}: a value must be a finite number; got {field!r:.40}{hint}")
-    return number
+    table = open_table(str(path), columns=columns)
+    at = {column: table.place(column) for column in columns}
+    parsers = {column: Numbers(table, [at[column]]) for column in numbers}
+    read: dict[str, list[Any]] = {column: [] for column in columns}
+    for number, cells in table:
+        if len(cells) <= max(at.values()):
+            table.skip(number, f"expected at least {max(at.values()) + 1} cells; got {len(cells)}")
+            continue
+        row = {column: cells[k] for column, k in at.items()}
+        values = {column: parse(row[column]) for column, parse in parsers.items()}
+        if (
+            odd := next((c for c, value in values.items() if value is None or not math.isfinite(value)), None)
+        ) is not None:
+            raise InputError(f"{table.where(number)}: {odd} must be a finite number; got {row[odd]!r:.40}")
+        for column in columns:
+            read[column].append(values[column] if column in values else name_in(table, number, row[column], column))
+    return read
 
 
 def _names(file: Path, entity: str, where: Any) -> list[str]:

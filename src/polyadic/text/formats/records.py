@@ -6,18 +6,15 @@ load the whole table.
 
 from __future__ import annotations
 
-import csv
 import json
 from itertools import chain, islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, MissingExtraError, error_text, unreadable
-from polyadic.text.pieces import File, Piece, Reading, checked
-from polyadic.text.streams import MAX_LINE_LENGTH, lines, open_bytes
+from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.text.pieces import File, Piece, checked
+from polyadic.text.streams import lines
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Row = tuple[int, "Sequence[Any]"]
@@ -25,7 +22,6 @@ Row = tuple[int, "Sequence[Any]"]
 
 SAMPLE_SIZE = 50
 """Number of rows examined to suggest the text column."""
-SEPARATORS = ",;\t|"
 LAST_ROW = 1 << 20
 """Number of rows of an Excel sheet; openpyxl generates missing rows, so a row far beyond would take very long."""
 MAX_LISTED = 100
@@ -56,30 +52,34 @@ def read_jsonl(file: File) -> Iterator[Piece]:
 
 def csv_rows(file: File) -> Iterator[Row]:
     """Yield the non-empty rows of a CSV file or another delimited text file."""
-    texts = file.texts()
-    first = next(texts, "")
-    heading = first.split("\n", 1)[0]
-    separator = max(SEPARATORS, key=heading.count)  # the first of them where there is none
-    csv.field_size_limit(MAX_LINE_LENGTH)
-    rows = csv.reader((line + "\n" for line in lines(chain([first], texts))), delimiter=separator, strict=True)
-    try:
-        for row in rows:
-            if row:
-                yield rows.line_num, row
-    except csv.Error as error:
-        raise InputError(f"{file.name}, line {rows.line_num}, is not a valid table row: {error}") from None
+    from polyadic.text.tables import Table, TableReading, records, separator
+
+    numbered = enumerate(lines(file.texts()), 1)
+    sample = [*islice(numbered, SAMPLE_SIZE)]
+    reading = TableReading(errors="strict" if file.reading.errors == "strict" else "skip")
+    table = Table(file.name, [], True, (), reading)
+    mark = separator([line for _, line in sample if line.strip()], blanks=False)
+    table.rows = records(table, chain(sample, numbered), mark)
+    return iter(table)
 
 
-def xlsx_rows(file: File) -> Iterator[Row]:
-    """Yield the non-empty rows of the first sheet of an Excel file."""
+def xlsx_rows(file: File, sheet: str | None = None) -> Iterator[Row]:
+    """Yield the non-empty rows of a sheet of an Excel file; by default the only one."""
     try:
         from openpyxl import load_workbook
     except ImportError:
         raise MissingExtraError("openpyxl", "files", "reading Excel files") from None
     try:
         book = load_workbook(file.archive(), read_only=True, data_only=True)
-        sheet = book.worksheets[0].iter_rows(values_only=True, max_row=LAST_ROW) if book.worksheets else ()
-        yield from ((n, row) for n, row in enumerate(sheet, 1) if any(value is not None for value in row))
+        names = [each.title for each in book.worksheets]
+        at = names.index(sheet) if sheet in names else int(sheet) - 1 if (sheet or "").isdecimal() else 0
+        if (sheet is None and len(names) > 1) or not 0 <= at < max(len(names), 1) or (sheet and not names):
+            got = "" if sheet is None else f"; got {sheet!r}"
+            raise InputError(  # noqa: TRY301 # passed on below
+                f"sheet must name one of the {len(names)} sheets of {file.name}, {named(names)}{got}", "sheet"
+            )
+        rows = book.worksheets[at].iter_rows(values_only=True, max_row=LAST_ROW) if names else ()
+        yield from ((n, row) for n, row in enumerate(rows, 1) if any(value is not None for value in row))
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
@@ -189,45 +189,3 @@ def named(names: Iterable[str]) -> str:
     names = list(names)
     more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
     return (", ".join(f"{name!r:.80}" for name in names[:MAX_LISTED]) or "none") + more
-
-
-BINARY = dict.fromkeys((".parquet", ".arrow", ".feather"), parquet_rows) | {".xlsx": xlsx_rows, ".xlsm": xlsx_rows}
-"""Readers of binary tables by suffix."""
-
-
-class Fields(NamedTuple):
-    """Table row: the line number, starting at 1, and the fields without surrounding spaces."""
-
-    line: int
-    fields: list[str]
-
-
-def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: bool = True) -> Iterator[Fields]:
-    """Yield the fields of each non-blank line of a delimited text file, or of each row of a Parquet or Excel file.
-
-    Fields are separated by the first of ``marks`` that occurs in the first line, else by the last; ``quotes`` enclose
-    fields, as in CSV, or are ordinary characters.
-    """
-    if (rows := BINARY.get(Path(path).suffix.lower())) is not None:
-        with open_bytes(str(path)) as stream:
-            for number, cells in rows(File(str(path), stream, Reading())):
-                yield Fields(number + 1, ["" if cell is None else str(cell).strip() for cell in cells])
-        return
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            if not first.strip():
-                raise InputError(f"{path} is empty" if not first else f"{path}, line 1 is empty")
-            mark = next((mark for mark in marks if mark in first), marks[-1])
-            file.seek(0)
-            lines = csv.reader(
-                file, delimiter=mark, strict=True, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-            )
-            for cells in lines:
-                fields = [field.strip() for field in cells]
-                if any(fields):
-                    yield Fields(lines.line_num, fields)
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
-    except csv.Error as error:
-        raise InputError(f"{path} is not a valid table: {error}") from None

@@ -1,0 +1,718 @@
+"""Read tables of ratings, facts, counts or labels from files, data frames and records, in one way for all tasks.
+
+A text file is decoded (UTF-8, a byte order mark, or a detected encoding), its separator is the one that divides most
+lines into the same number of cells, and its first line contains headings if :func:`is_heading` says so. Columns are
+chosen by name or position, by usual names such as *user*, *item* and *rating*, or by their order.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import warnings
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from polyadic.core.errors import InputError, InputWarning, MissingExtraError, error_text, meant
+from polyadic.core.frames import columns_of, is_frame
+from polyadic.core.progress import note
+from polyadic.core.settings import check_settings
+from polyadic.core.urls import suffix_of, without_query
+from polyadic.text.pieces import File, Reading
+from polyadic.text.streams import COMPRESSIONS, MAX_LINE_LENGTH, decoded, lines, name_of, open_bytes
+
+SAMPLE = 200
+"""Rows examined to detect the separator, the headings and the decimal mark."""
+SEPARATORS = {
+    "\t": "tabs",
+    ";": "semicolons",
+    "::": "double colons",
+    "|": "vertical bars",
+    ",": "commas",
+    " ": "blanks",
+}
+"""Separators that are detected, the more telling ones first."""
+MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>"}
+"""Texts that stand for a missing value, in lower case."""
+LEAST = 0.6
+"""Share of lines that a separator must divide into the same number of cells."""
+MAX_SHOWN = 3
+"""Skipped rows shown in a warning."""
+MAX_OPEN = 100
+"""Lines that a quoted cell may contain; a quotation mark that is not closed by then is a stray one."""
+
+Decimal = Literal[".", ","]
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """Settings for reading a table.
+
+    Parameters
+    ----------
+    header : bool, optional
+        Whether the first line contains the names of the columns (default: detected).
+    sep : str, optional
+        Separator of the columns: one or more characters, tab, or blanks for any number of blanks (default: detected).
+    decimal : {".", ","}, optional
+        Decimal mark of the values (default: detected).
+    thousands : str, optional
+        Mark between groups of three digits in the values (default: detected if the values also have decimals).
+    encoding : str, optional
+        Encoding of a text file (default: detected).
+    sheet : str, optional
+        Name of the sheet of an Excel file, or its position from 1 (default: the only sheet).
+    errors : {"skip", "strict"}
+        Treatment of rows that cannot be read: skip leaves them out and shows them in a warning, strict raises an error.
+    """
+
+    header: bool | None = None
+    sep: str | None = None
+    decimal: Decimal | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    errors: Literal["skip", "strict"] = "skip"
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.sep == "":
+            raise InputError("sep must be at least one character", "sep")
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except (LookupError, UnicodeError):
+                raise InputError(
+                    f"encoding must be a known name, such as 'utf-8' or 'cp1252'; got {self.encoding!r}", "encoding"
+                ) from None
+
+
+class Role(NamedTuple):
+    """Purpose of a column: its name, the usual headings in lower case, and whether a table must have such a column."""
+
+    name: str
+    usual: frozenset[str]
+    required: bool = True
+
+
+def _role(name: str, usual: str, *, required: bool = True) -> Role:
+    return Role(name, frozenset([name, *usual.split()]), required)
+
+
+RATINGS = (
+    _role("row", "user username reader customer client person viewer member reviewer rater judge participant u"),
+    _role("column", "item movie film book isbn asin product song track artist article game title question business i"),
+    _role("value", "rating star stars score vote count plays listens frequency freq weight points grade n r",
+          required=False),
+)  # fmt: skip
+"""Columns of a table of ratings."""
+TIME = _role("time", "timestamp date datetime", required=False)
+FACTS = (
+    _role("subject", "head source from s h"),
+    _role("relation", "predicate property rel verb r p"),
+    _role("object", "tail target to o t"),
+)
+"""Columns of a table of facts."""
+
+
+@dataclass
+class Table:
+    """Rows of a table with the names of the columns; rows are read when they are iterated over."""
+
+    name: str
+    names: list[Any]
+    headed: bool
+    rows: Iterable[tuple[int, Sequence[Any]]]
+    reading: TableReading
+    about: list[str] = field(default_factory=list)
+    sample: list[tuple[int, Sequence[Any]]] = field(default_factory=list)
+    index: bool = False  # whether the first column is the unnamed index of a data frame
+    unit: str = "line"
+    columns: Sequence[Any] | None = None  # that the user named
+    quotes: bool = True  # whether quotation marks enclose cells that are separated by tabs
+    skipped: dict[int, str] = field(default_factory=dict)
+    mended: int = 0
+    count: int = 0
+
+    def __iter__(self) -> Iterator[tuple[int, Sequence[Any]]]:
+        """Yield the number and the cells of each row; afterwards, warn about skipped rows."""
+        for number, cells in self.rows:
+            self.count += 1
+            yield number, cells
+        self.warn_skipped()
+
+    def where(self, number: int) -> str:
+        """Return the position of a row for messages."""
+        return f"{self.name}, {self.unit} {number}"
+
+    def skip(self, number: int, reason: str) -> None:
+        """Leave out a row that cannot be read, or raise InputError if ``errors`` is "strict"."""
+        if self.reading.errors == "strict":
+            raise InputError(f"{self.where(number)}: {reason}")
+        self.skipped[number] = reason
+
+    def warn_skipped(self) -> None:
+        """Warn about skipped and repaired rows; raise InputError if more rows were skipped than read."""
+        if not (n := len(self.skipped)) and not self.mended:
+            return
+        shown = [f"{self.unit} {at}: {reason}" for at, reason in islice(self.skipped.items(), MAX_SHOWN)]
+        if n > (self.count - n):
+            raise InputError(
+                f"{n:,} of {self.count:,} rows of {self.name} cannot be read; {shown[0]}; check the settings sep and"
+                " columns",
+                "sep",
+                "columns",
+            )
+        more = [f"and {n - MAX_SHOWN:,} more"] if n > MAX_SHOWN else []
+        parts = [f"skipped {n:,} of {self.count:,} rows ({'; '.join(shown + more)})"] if n else []
+        if self.mended:
+            parts.append(f"{self.mended:,} row{'s' if self.mended > 1 else ''} with stray quotation marks read as text")
+        warnings.warn(InputWarning(f"{self.name}: {', and '.join(parts)}"), stacklevel=2)
+
+    def place(self, wanted: Any, setting: str = "columns") -> int:
+        """Return the index of a column, given its name or its position from 1."""
+        if wanted in self.names:
+            if self.names.count(wanted) > 1:
+                raise InputError(f"{self.name} has several columns named {wanted!r}; give the position", setting)
+            return self.names.index(wanted)
+        texts = [str(name) for name in self.names]
+        if str(wanted) in texts:
+            return texts.index(str(wanted))
+        if str(wanted).isdecimal() and 1 <= int(str(wanted)) <= len(self.names):
+            return int(str(wanted)) - 1
+        known = ", ".join(map(repr, texts)) if self.headed else f"numbered from 1 to {len(texts)}"
+        raise InputError(
+            f"{self.name} has no column {str(wanted)!r}; its columns are {known}{meant(str(wanted), texts)}", setting
+        )
+
+    def places(self, roles: Sequence[Role], *, also: Mapping[str, Any] | None = None) -> dict[str, int]:
+        """Choose a column for each role: as ``columns`` says, by usual names, or by order; note the choice.
+
+        ``also`` gives further columns that the user named, by role.
+        """
+        least = sum(role.required for role in roles)
+        given = self.columns
+        extra = {name: self.place(wanted, name) for name, wanted in (also or {}).items()}
+        if given is not None:
+            if not least <= len(given) <= len(roles):
+                wanted = " and ".join(role.name for role in roles[:least])
+                most = "" if least == len(roles) else f", and at most {len(roles)} columns in all"
+                raise InputError(f"columns must name the columns for {wanted}{most}; got {len(given)}", "columns")
+            found = {role.name: self.place(name) for role, name in zip(roles, given, strict=False)}
+        else:
+            found = self._by_names(roles) or self._by_order(roles, set(extra.values()))
+        found |= extra
+        names = [str(name) or "unnamed" for name in self.names]
+        parts = [f"{role}s: {names[at] if self.headed else f'column {at + 1}'}" for role, at in found.items()]
+        left = [name if self.headed else str(at + 1) for at, name in enumerate(names) if at not in found.values()]
+        parts += [f"not used: {', '.join(left[:10])}{' and more' if len(left) > 10 else ''}"] if left else []
+        self.note("; ".join([", ".join(parts[: len(found)]), *parts[len(found) :]]))
+        return found
+
+    def note(self, text: str) -> None:
+        """Note how the table is understood."""
+        note(f"{self.name}: {', '.join([*self.about, *([] if self.headed else ['no headings'])])}; {text}")
+
+    def roles_named(self, roles: Sequence[Role]) -> dict[str, int]:
+        """Return the columns with usual names by role; a role that fits several columns is left out."""
+        found: dict[str, int] = {}
+        if not self.headed:
+            return found
+        for role in roles:
+            exact = [at for at, name in enumerate(self.names) if _plain(name) in role.usual]
+            last = [at for at, name in enumerate(self.names) if _last_word(name) in role.usual]
+            fitting = [at for at in exact or last if at not in found.values()]
+            if len(fitting) == 1:
+                found[role.name] = fitting[0]
+        return found
+
+    def _by_names(self, roles: Sequence[Role]) -> dict[str, int] | None:
+        """Return the columns with usual names, if each required role has exactly one."""
+        found = self.roles_named(roles)
+        if any(role.required and role.name not in found for role in roles):
+            return None
+        rest = [at for at in range(len(self.names)) if at not in found.values() and not self._is_index(at)]
+        optional = [role.name for role in roles if role.name not in found]
+        if len(optional) == 1 and len(rest) == 1 and _last_word(self.names[rest[0]]) not in TIME.usual:
+            found[optional[0]] = rest[0]
+        return found
+
+    def _by_order(self, roles: Sequence[Role], taken: set[int]) -> dict[str, int]:
+        """Return the first columns, apart from an unnamed index and columns that are used otherwise."""
+        free = [at for at in range(len(self.names)) if at not in taken and not self._is_index(at)]
+        least = sum(role.required for role in roles)
+        if len(free) < least:
+            wanted = ", ".join(role.name for role in roles[:least])
+            first = next(iter(self.sample), (1, [""]))
+            raise InputError(
+                f"{self.name} must have columns for {wanted}; {self.unit} {first[0]} has only"
+                f" {len(free)} ({', '.join(map(str, first[1]))!r:.60}); if the cells are separated otherwise, set sep",
+                "sep",
+            )
+        return {role.name: at for role, at in zip(roles, free, strict=False)}
+
+    def _is_index(self, at: int) -> bool:
+        return at == 0 and self.headed and (self.index or str(self.names[0]).strip().lower() in {"", "unnamed: 0"})
+
+
+def open_table(
+    source: Any,
+    reading: TableReading | None = None,
+    *,
+    columns: Sequence[Any] | None = None,
+    roles: Sequence[Role] = (),
+    quotes: bool = True,
+) -> Table:
+    """Open a table: a path, URL, ``"-"`` (standard input), data frame, iterable of rows or records, or columns.
+
+    Parameters
+    ----------
+    source : path, data frame, iterable or dict
+        Table; rows in memory are tuples or dicts (records), and a dict has a list of values for each column.
+    reading : TableReading, optional
+        How to read a file.
+    columns : sequence of str or int, optional
+        Names or positions from 1 of the columns to read, in the order of the roles.
+    roles : sequence of Role
+        Purposes of the columns, whose usual names help to recognise headings.
+    quotes : bool
+        Whether quotation marks enclose cells that are separated by tabs, as they do with other separators.
+    """
+    reading = TableReading() if reading is None else reading
+    columns = [columns] if isinstance(columns, (str, int)) else columns
+    if hasattr(source, "__fspath__") or isinstance(source, str):
+        return _of_file(str(source), reading, roles, columns=columns, quotes=quotes)
+    table = _of_memory(source, reading)
+    table.columns = columns
+    return table
+
+
+def _of_memory(source: Any, reading: TableReading) -> Table:
+    """Open a table in memory."""
+    if is_frame(source):
+        names, columns, index = columns_of(source)
+        return _in_memory(names, zip(*columns, strict=True), reading, index=index)
+    if isinstance(source, Mapping):
+        lengths = {
+            len(each) if hasattr(each, "__len__") and not isinstance(each, str) else -1 for each in source.values()
+        }
+        if len(lengths) != 1 or -1 in lengths:
+            raise InputError(
+                "a table given as a dict must have a list of values, all of the same length, for each name of a column"
+            )
+        return _in_memory([*source], zip(*source.values(), strict=True), reading)
+    rows = source.tolist() if hasattr(source, "tolist") else source
+    if not isinstance(rows, Iterable):
+        raise InputError(f"a table must be a file, a data frame or a list of rows; got {type(source).__name__}")
+    rows = iter(rows)
+    first = next(rows, None)
+    if isinstance(first, Mapping):
+        records = [first, *rows]
+        names = [*dict.fromkeys(name for record in records for name in record)]
+        return _in_memory(names, ([record.get(name) for name in names] for record in records), reading)
+    every = rows if first is None else chain([first], rows)
+    if first is not None and (isinstance(first, str) or not isinstance(first, Iterable)):
+        raise InputError(f"each row of a table must be a tuple or a list of cells; row 1 is {first!r:.60}")
+    table = _in_memory([str(at) for at in range(1, len(first or ()) + 1)], every, reading)
+    table.headed = False
+    return table
+
+
+def _in_memory(names: list[Any], rows: Iterable[Any], reading: TableReading, *, index: bool = False) -> Table:
+    table = Table("the table", names, True, (), replace(reading, errors="strict"), index=index, unit="row")
+    numbered = enumerate(rows, 1)
+    table.sample = [*islice(numbered, SAMPLE)]
+    table.rows = chain(table.sample, numbered)
+    return table
+
+
+def _of_file(path: str, reading: TableReading, roles: Sequence[Role], **how: Any) -> Table:
+    """Open a table file; the format is that of the suffix, or else delimited text."""
+    name = Path(without_query(path))
+    suffix = (name.with_suffix("") if suffix_of(path) in COMPRESSIONS else name).suffix.lower()
+    if suffix in REFUSED:
+        raise InputError(f"{path} is in a format that is not supported; {REFUSED[suffix]}")
+    if suffix not in EXCEL and reading.sheet is not None:
+        raise InputError(f"sheet is supported only for Excel files, but {path} is not one", "sheet")
+    table = Table(name_of(path), [], True, (), reading, **how)
+    if suffix not in EXCEL | ARROW:
+        table.rows = _text_rows(table, path, suffix, roles)
+        return table
+    table.unit = "row"
+    rows = _binary_rows(table, path, suffix)
+    first = next(rows, None)
+    if first is None:
+        raise InputError(f"{table.name} is empty")
+    table.sample = [*islice(rows, SAMPLE)]
+    _take_heading(table, first, roles, sure=suffix in ARROW)
+    table.rows = chain(table.sample, rows)
+    return table
+
+
+def _take_heading(table: Table, first: tuple[int, Sequence[Any]], roles: Sequence[Role], *, sure: bool = False) -> None:
+    """Use the first row as headings, or put it back in front of the sample."""
+    cells, rest = [text_of(cell) for cell in first[1]], [row for _, row in table.sample]
+    widths = Counter(len(row) for row in rest)
+    width = max(widths, key=lambda w: (widths[w], w), default=len(cells))
+    headed = sure or table.reading.header
+    if headed is None:
+        headed = _asks_for_names(table, cells) or is_heading(cells, rest, roles)
+    if headed:
+        if width == len(cells) + 1 and rest:  # names of rows without a heading, or a separator at the end of each line
+            empty_ends = all(not text_of(row[-1]) for row in rest if len(row) == width)
+            cells = [*cells, ""] if empty_ends else ["", *cells]
+        names = [cell.lstrip("\ufeff") for cell in cells]
+        while len(names) > 1 and not names[-1] and all(not text_of(c) for row in rest for c in row[len(names) - 1 :]):
+            names.pop()
+        table.names, table.headed = names, True
+    else:
+        table.sample.insert(0, first)
+        table.names, table.headed = [str(at) for at in range(1, max(width, 1) + 1)], False
+
+
+def _asks_for_names(table: Table, cells: Sequence[str]) -> bool:
+    """Return whether the user named a column by a cell of the first line that is not the position of a column."""
+    return any(str(name) in cells and not str(name).isdecimal() for name in table.columns or ())
+
+
+def is_heading(first: Sequence[str], rows: Sequence[Sequence[Any]], roles: Sequence[Role] = ()) -> bool:
+    """Return whether the cells of the first line of a table are the names of its columns.
+
+    Names are different texts that are not numbers (the first may be empty). They are headings if the cells below one of
+    them are all numbers, or if at least two are usual names for the ``roles`` of columns.
+
+    >>> is_heading(["who", "what", "stars"], [["ann", "Emma", "4"], ["bob", "Emma", "2"]])
+    True
+    >>> is_heading(["head", "relation", "tail"], [["Oslo", "in", "Norway"]], FACTS)
+    True
+    >>> is_heading(["Oslo", "in", "Norway"], [["Rome", "in", "Italy"]], FACTS)
+    False
+    """
+    names = [cell for cell in first if cell]
+    if not names or len({*names}) < len(names) or any(number_of(cell) is not None for cell in names):
+        return False
+    if any(not cell for cell in first[1:-1]):
+        return False
+    for at in range(len(first)):
+        below = [text_of(row[at]) for row in rows if at < len(row) and not is_missing(row[at])]
+        if first[at] and below and all(map(_numeric, below)):
+            return True
+    matched = {role.name for role in roles for name in names if {_plain(name), _last_word(name)} & role.usual}
+    return len(matched) >= 2
+
+
+def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> Iterator[tuple[int, Sequence[Any]]]:
+    """Return the rows of a text file, after the separator, the headings and the encoding are detected."""
+    stream = _decoded_lines(table, path)
+    numbered = enumerate(stream, 1)
+    head = [*islice(((n, line) for n, line in numbered if line.strip()), SAMPLE)]
+    if not head:
+        raise InputError(f"{table.name} is empty")
+    start = head[0][1].lstrip()
+    if suffix in {".json", ".jsonl", ".ndjson"} or start[:1] in "[{":
+        return _json_rows(table, chain(head, numbered))
+    if suffix in RDF or re.match(r"<\S+> <\S+> .+\.\s*$", start):
+        return _rdf_rows(table, path, RDF.get(suffix, "nt"))
+    sep = {"tab": "\t", "\\t": "\t", "blanks": " "}.get(str(table.reading.sep), table.reading.sep)
+    if sep is None and (marked := re.fullmatch(r"sep=(.)\s*", head[0][1], re.IGNORECASE)):  # as Excel writes it
+        sep, head = marked[1], head[1:]
+    while len(head) > 1 and head[0][1].startswith("#") and not head[-1][1].startswith("#"):
+        head = head[1:]
+    if sep is None:
+        sep = separator([line for _, line in head])
+    table.about += [f"separated by {SEPARATORS.get(sep, repr(sep))}"] if sep else ["one column"]
+    rows = records(table, chain(head, numbered), sep)
+    first = next(rows)
+    table.sample = [*islice(rows, SAMPLE)]
+    _take_heading(table, first, roles)
+    return (row for row in _fitted(table, chain(table.sample, rows)))
+
+
+def _fitted(table: Table, rows: Iterable[tuple[int, Sequence[Any]]]) -> Iterator[tuple[int, Sequence[Any]]]:
+    """Drop empty cells at the end of rows, and skip rows that are too long."""
+    width = len(table.names)
+    for number, cells in rows:
+        if len(cells) > width:
+            if any(text_of(cell) for cell in cells[width:]):
+                table.count += 1
+                table.skip(number, f"expected {width} cells; got {len(cells)}")
+                continue
+            cells = cells[:width]  # noqa: PLW2901
+        yield number, cells
+
+
+def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
+    """Return the separator that divides most lines into the same number of cells, or None for a single column.
+
+    >>> separator(["a;b;c", "Emma;1,5;x", "Kim, a novel;2,5;y"]), separator(["Hello, world", "Bye"])
+    (';', None)
+    """
+    shares: dict[str, float] = {}
+    for rank, sep in enumerate(SEPARATORS):
+        widths = Counter(len(_cells(line, sep) or ()) for line in sample if blanks or sep != " ") or Counter([1])
+        width = max(widths, key=lambda w: (widths[w], w), default=1)
+        share = max(widths[width] / len(sample), LEAST if min(widths) > 1 else 0)
+        if width > 1 and share >= LEAST:
+            shares[sep] = share - 0.02 * rank
+    return max(shares, key=shares.__getitem__, default=None)
+
+
+def _cells(line: str, sep: str | None, *, quotes: bool = True) -> list[str] | None:
+    """Split a line into cells, or return None if a quoted cell goes on in the next line or is not valid."""
+    if sep is None:
+        return [line.strip().strip('"')]
+    if '"' not in line or len(sep) > 1 or (sep == "\t" and not quotes):
+        return line.split() if sep == " " else [cell.strip() for cell in line.split(sep)]
+    try:
+        text = line.strip() if sep == " " else line
+        return [cell.strip() for cell in next(csv.reader([text], delimiter=sep, skipinitialspace=True, strict=True))]
+    except csv.Error:
+        return None
+
+
+def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield the number of the first line, and the cells, of each row that is not empty."""
+    csv.field_size_limit(MAX_LINE_LENGTH)
+    source, back = iter(numbered), deque[tuple[int, str]]()
+    while (item := back.popleft() if back else next(source, None)) is not None:
+        number, text = item
+        if not text.strip():
+            continue
+        cells, more = _cells(text, sep, quotes=table.quotes), []
+        while cells is None and len(more) < MAX_OPEN and _is_open(text, str(sep)):
+            following = back.popleft() if back else next(source, None)
+            if following is None:
+                break
+            more.append(following)
+            text += "\n" + following[1]
+            cells = _cells(text, sep)
+        if cells is None:  # a stray quotation mark: read the first line as it is
+            back.extendleft(reversed(more))
+            cells = [cell.strip() for cell in item[1].split(sep)]
+            whole = [cell[1:-1] if cell[:1] == cell[-1:] == '"' and len(cell) > 1 else cell for cell in cells]
+            if any(cell[:1] == '"' for cell in whole):
+                table.count += 1
+                table.skip(number, f"a quotation mark is not closed ({item[1].strip()!r:.60})")
+                continue
+            table.mended += 1
+            cells = whole
+        if any(cells):
+            yield number, cells
+
+
+def _is_open(text: str, sep: str) -> bool:
+    """Return whether text ends within a quoted cell."""
+    try:
+        next(csv.reader([text], delimiter=sep, skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        return "unexpected end of data" in str(error)
+    return False
+
+
+def _decoded_lines(table: Table, path: str) -> Iterator[str]:
+    """Yield the lines of a text file without line ends, and note an encoding other than UTF-8."""
+    with open_bytes(path) as stream:
+        texts, encoding = decoded(stream, path, table.reading.encoding)
+        if encoding != "utf-8":
+            table.about.append(f"encoded as {encoding}")
+        yield from lines(texts)
+
+
+def _json_rows(table: Table, numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Sequence[Any]]]:
+    """Return the rows of a JSON array of objects, or of JSON lines."""
+    every = [*numbered]
+    text = "\n".join(line for _, line in every)
+    try:
+        if text.lstrip().startswith("["):
+            records = [*enumerate(json.loads(text), 1)]
+            table.unit = "object"
+        else:
+            records = [(number, json.loads(line)) for number, line in every if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{table.name} is not valid JSON: {error}") from None
+    odd = next((number for number, record in records if not isinstance(record, dict)), None)
+    if odd is not None or not records:
+        raise InputError(f"{table.where(odd or 1)} must be a JSON object with the cells of a row")
+    table.about.append("JSON")
+    table.names = [*dict.fromkeys(name for _, record in records for name in record)]
+    rows = [(number, [record.get(name) for name in table.names]) for number, record in records]
+    table.sample = rows[:SAMPLE]
+    return iter(rows)
+
+
+def _rdf_rows(table: Table, path: str, kind: str) -> Iterator[tuple[int, Sequence[str]]]:
+    """Return the triples of an RDF file (N-Triples, N-Quads, Turtle), with IRIs and literals as text."""
+    try:
+        import pyoxigraph as ox
+    except ImportError:
+        raise MissingExtraError("pyoxigraph", "rdf", "reading RDF files") from None
+    formats = {"nt": ox.RdfFormat.N_TRIPLES, "nq": ox.RdfFormat.N_QUADS, "ttl": ox.RdfFormat.TURTLE}
+    table.names, table.headed, table.unit = ["subject", "predicate", "object"], True, "triple"
+    table.about.append("RDF")
+
+    def rows() -> Iterator[tuple[int, Sequence[str]]]:
+        with open_bytes(path) as stream:
+            try:
+                for number, each in enumerate(ox.parse(stream, formats[kind]), 1):
+                    yield (
+                        number,
+                        [getattr(term, "value", str(term)) for term in (each.subject, each.predicate, each.object)],
+                    )
+            except SyntaxError as error:
+                raise InputError(f"{table.name} is not valid RDF: {error_text(error)}") from None
+
+    every = rows()
+    table.sample = [*islice(every, SAMPLE)]
+    return chain(table.sample, every)
+
+
+RDF = {".nt": "nt", ".nq": "nq", ".ttl": "ttl"}
+
+
+def _binary_rows(table: Table, path: str, suffix: str) -> Iterator[tuple[int, Sequence[Any]]]:
+    """Yield the rows of an Excel, Parquet or Arrow file."""
+    from polyadic.text.formats.records import parquet_rows, xlsx_rows
+
+    with open_bytes(path) as stream:
+        file = File(path, stream, Reading())
+        yield from xlsx_rows(file, table.reading.sheet) if suffix in EXCEL else parquet_rows(file)
+
+
+EXCEL, ARROW = {".xlsx", ".xlsm"}, {".parquet", ".arrow", ".feather"}
+REFUSED = {
+    **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx or as .csv"),
+    **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".rds", ".rdata"), "export it as .csv"),
+    **dict.fromkeys((".pkl", ".pickle"), "save the data frame as .parquet or .csv"),
+    **dict.fromkeys((".sqlite", ".db"), "export the table as .csv"),
+}
+"""Suffixes of files that are not read, with advice."""
+
+
+def _plain(name: Any) -> str:
+    """Return a heading in lower case without punctuation and without a final "id".
+
+    >>> [_plain(name) for name in ("userId", "User-ID", "MOVIE ID", "id")]
+    ['user', 'user', 'movie', 'id']
+    """
+    text = re.sub(r"[\W_]+", "", str(name)).lower()
+    return text.removesuffix("id") if text not in {"id", "uid", "iid"} else text
+
+
+def _last_word(name: Any) -> str:
+    """Return the last word of a heading, other than "id", in lower case.
+
+    >>> [_last_word(name) for name in ("Book-Rating", "unixReviewTime", "movie_id")]
+    ['rating', 'time', 'movie']
+    """
+    words = re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)))
+    words = [word.lower() for word in words if word.lower() not in {"id", "name"}]
+    return words[-1] if words else ""
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell has no value: None, NaN, NA or NaT, or a text such as "NA" or an empty one."""
+    if isinstance(cell, str):
+        return cell.strip().lower() in MISSING
+    return (
+        cell is None or type(cell).__name__ in {"NAType", "NaTType"} or (isinstance(cell, float) and math.isnan(cell))
+    )
+
+
+def text_of(cell: Any) -> str:
+    """Return a cell as text; missing cells are empty, and whole numbers have no decimals."""
+    if isinstance(cell, str):
+        return cell.strip()
+    if is_missing(cell):
+        return ""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def name_in(table: Table, number: int, cell: Any, what: str) -> Any:
+    """Return a cell as a name: text from files, and the object itself from data in memory; refuse a missing name."""
+    text = text_of(cell)
+    if not text:
+        raise InputError(f"{table.where(number)}: the {what} is missing; give it a name or remove the {table.unit}")
+    return cell if table.name == "the table" and not isinstance(cell, str) else text
+
+
+def number_of(cell: Any) -> float | None:
+    """Return the number that a text or another object stands for, or None."""
+    try:
+        return None if isinstance(cell, str) and "_" in cell else float(cell)
+    except (TypeError, ValueError):
+        return None
+
+
+_NUMBER = re.compile(r"[-+]?(\d{1,3}([., '\u00a0\u202f]\d{3})+|\d+)?([.,]\d+)?([eE][-+]?\d+)?%?")
+
+
+def _numeric(text: str) -> bool:
+    """Return whether text looks like a number, with any decimal and thousands marks."""
+    return bool(text) and any(map(str.isdigit, text)) and _NUMBER.fullmatch(text) is not None
+
+
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")
+
+
+def _other(mark: str) -> Decimal:
+    return "." if mark == "," else ","
+
+
+class Numbers:
+    """Parser of the numbers in a column, with the decimal and thousands marks that are set or detected."""
+
+    def __init__(self, table: Table, places: Sequence[int]) -> None:
+        how = table.reading
+        cells = [row[place] for _, row in table.sample for place in places if place < len(row)]
+        texts = [cell.strip() for cell in cells if isinstance(cell, str) and not is_missing(cell)]
+        self.decimal: Decimal | None = how.decimal
+        self.thousands = how.thousands
+        self._detect(table, texts)
+        if self.decimal == self.thousands:
+            raise InputError("decimal and thousands must be different characters", "decimal", "thousands")
+        if (self.decimal, self.thousands) != (".", None) and (how.decimal, how.thousands) == (None, None):
+            shown = "" if not self.thousands else f" and {self.thousands!r} between thousands"
+            table.about.append(f"numbers with decimal {'comma' if self.decimal == ',' else 'point'}{shown}")
+
+    def _detect(self, table: Table, texts: list[str]) -> None:
+        """Choose the marks from a sample of numbers; marks that may mean either are refused."""
+        marked = {mark: [text for text in texts if mark in text] for mark in ",."}
+        both = [text for text in texts if "," in text and "." in text]
+        twice = next((mark for mark in ",." if any(text.count(mark) > 1 for text in texts)), None)
+        alone = next((mark for mark in ",." if len(marked[mark]) and not marked[_other(mark)]), None)
+        decimal = self.decimal
+        if decimal is None and both:
+            decimal = max(",.", key=both[0].rfind)  # type: ignore[assignment]
+        elif decimal is None and (self.thousands or twice) in {",", "."}:
+            decimal = _other(str(self.thousands or twice))
+        elif (
+            decimal is None
+            and alone
+            and all(map(_GROUPED.fullmatch, marked[alone]))
+            and (alone == "," or len(marked[alone]) < len(texts))
+        ):
+            raise InputError(
+                f"{table.name}: the {'comma' if alone == ',' else 'point'} in numbers such as {marked[alone][0]!r} may"
+                f" be a decimal mark or separate thousands; set decimal to '.' or ','",
+                "decimal",
+            )
+        elif decimal is None:
+            decimal = "," if alone == "," else "."
+        self.decimal = decimal
+        if self.thousands is None and marked[_other(str(decimal))]:
+            self.thousands = _other(str(decimal))
+
+    def __call__(self, cell: Any) -> float | None:
+        """Return a number, or None if the cell contains none."""
+        if isinstance(cell, str):
+            if self.thousands:
+                cell = cell.replace(self.thousands, "")
+            if self.decimal == ",":
+                cell = None if "." in cell else cell.replace(",", ".")
+        return number_of(cell)
