@@ -76,13 +76,13 @@ def test_strength_and_rank_are_chosen(tmp_path):
     families = [(f"{k}-{i}", "sibling", f"{k}-{j}") for k in range(12) for i in range(4) for j in range(4) if i != j]
     facts = written(tmp_path / "facts.tsv", families)
     valid = written(tmp_path / "valid.tsv", [("0-0", "sibling", "1-0")])
-    quick = (facts, "--max-iter", 3, "--rank", 4, "--json", "--out")
-    choice = json.loads(run("train", *quick, tmp_path / "own"))["choice"]
+    quick = (facts, "--max-iter", 3, "--rank", 4, "--out")
+    choice = as_json("train", *quick, tmp_path / "own")["choice"]
     assert (choice["held_out"], choice["units"], [*choice["settings"]]) == (14, "facts", ["strength"])
-    given = json.loads(run("train", *quick, tmp_path / "given", "--validation", valid))["choice"]
+    given = as_json("train", *quick, tmp_path / "given", "--validation", valid)["choice"]
     assert given["held_out"] == 1
-    assert "choice" not in json.loads(run("train", *quick, tmp_path / "plain", "--set", "choose=no"))
-    assert "choice" not in json.loads(run("train", *quick, tmp_path / "all", "--strength", 0.1))
+    assert "choice" not in as_json("train", *quick, tmp_path / "plain", "--set", "choose=no")
+    assert "choice" not in as_json("train", *quick, tmp_path / "all", "--strength", 0.1)
     told = run("train", facts, "--max-iter", 2, "--set", "budget=0", "--out", tmp_path / "told")
     assert "selected strength " in told
     assert "next: polyadic relations predict" in told
@@ -97,8 +97,10 @@ def test_bad_triples(triples):
     assert "exists" in refused("train", train, "--out", out, *quick)
     run("train", train, "--out", out, "--force", *quick)
     broken = triples / "broken.tsv"
-    broken.write_text("a\tb\tc\nd\te\n")
-    assert "line 2: expected subject, relation and object" in refused("train", broken, "--out", triples / "other")
+    broken.write_text("a\tb\tc\nd\te\nf\tg\n")
+    assert "line 2: expected subject and relation and object; got d, e" in refused(
+        "train", broken, "--out", triples / "other"
+    )
     other = written(triples / "other.tsv", [("town0", "lies_in", "nowhere"), ("town1", "lies_in", "land1")])
     assert "line 1: there is no entity 'nowhere'" in refused("evaluate", out, other)
     done = invoke("relations", "evaluate", str(out), str(other), "--unknown", "skip", "--json")
@@ -209,7 +211,7 @@ def test_rules(schema):
     added = ["--add", "owns, also", "--add", "employs"]
     tried = as_json("rules", "check", rules, "--facts", facts, *added)["rules"]
     assert (tried[0]["line"], tried[0]["premises"], tried[0]["right"]) == (2, 29, 0)
-    mined = run("rules", "mine", facts, "--confidence", 0.9)
+    mined = invoke("relations", "rules", "mine", facts, "--confidence", 0.9).stdout
     assert '", head of"(x, y) => "works for"(x, y)' in mined
     found = schema / "mined.txt"
     found.write_text(mined)

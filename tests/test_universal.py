@@ -80,8 +80,8 @@ def test_cells_can_be_chosen(triples, random):
 def test_schemas_refuse_what_does_not_fit(tmp_path):
     """A wrong line is named by file and number; names that are not there are named."""
     path = tmp_path / "facts.tsv"
-    path.write_text("a\tb\tlikes\na\tb\tc\td\n", encoding="utf-8")
-    refuses(r"facts\.tsv, line 2: expected subject", read_schema, path)
+    path.write_text("a\tb\tlikes\na\tb\tc\td\nb\t\tc\td\n", encoding="utf-8")
+    refuses(r"2 of 3 rows of .*facts\.tsv cannot be read; line 2: expected subject", read_schema, path)
     refuses(r"at least one triple", schema_of, [])
     schema = schema_of([("a", "b", "p")])
     for lookup in (lambda: schema.row("b", "a"), lambda: schema.column("q"), lambda: schema.only([3])):

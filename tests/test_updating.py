@@ -22,7 +22,7 @@ from polyadic import (
     load,
 )
 from polyadic.completion.cells import ObservedEntries, cells_of
-from polyadic.completion.named_cells import joined, named_cells, read_cells
+from polyadic.completion.named_cells import CellReading, joined, named_cells, read_cells
 from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
 from polyadic.relations.facts import facts_of
@@ -333,21 +333,20 @@ def test_frames_are_tables(tmp_path):
     frame.to_csv(tmp_path / "t2.csv", index=False, sep=";", decimal=",")
     tables = [named_cells(frame), named_cells(arrow), named_cells(frame[["who", "what"]], frame["stars"])]
     tables += [read_cells(tmp_path / f"t.{suffix}") for suffix in ("parquet", "feather", "xlsx", "csv", "tsv")]
-    tables += [read_cells(tmp_path / "t2.csv", decimal=",")]
+    tables += [read_cells(tmp_path / "t2.csv"), read_cells(tmp_path / "t2.csv", CellReading(decimal=","))]
     for table in tables:
         assert table[1:] == expected[1:]
         np.testing.assert_array_equal(table.cells.values, expected.cells.values)
-    refuses(r"got '5,0'; for numbers such as 3,5 set decimal to ','", read_cells, tmp_path / "t2.csv")
     (tmp_path / "b.parquet").write_text("no")
     refuses("cannot be read as a Parquet or Arrow file", read_cells, tmp_path / "b.parquet")
 
 
 def test_a_heading_that_might_be_a_pair_is_told(tmp_path):
     """Of two fields nothing tells a heading from a pair but that neither is named again."""
-    (tmp_path / "t.csv").write_text("user,item\na,x\nb,x\n")
-    with pytest.warns(UserWarning, match="the first line is read as row 'user' and column 'item'"):
+    (tmp_path / "t.csv").write_text("one,other\na,x\nb,x\n")
+    with pytest.warns(UserWarning, match="the first line is read as row 'one' and column 'other'"):
         assert len(read_cells(tmp_path / "t.csv").cells.values) == 3
-    assert len(read_cells(tmp_path / "t.csv", fields=["user", "item"]).cells.values) == 2
+    assert len(read_cells(tmp_path / "t.csv", columns=["one", "other"]).cells.values) == 2
     (tmp_path / "t.csv").write_text("a,y\na,x\nb,x\n")
     assert len(read_cells(tmp_path / "t.csv").cells.values) == 3
 
@@ -376,7 +375,7 @@ def test_lines_that_do_not_fit():
     """Each has its sentence."""
     model = TableCompletion(rank=0, choose=False).fit([("a", "x", 1), ("a", "y", 2)])
     refuses("rows and columns must have the same number of names; got 2 and 1", model.predict, ["a", "a"], ["x"])
-    refuses("pair of names; got 2 values for 1 pairs", named_cells, [("a", "x")], [1, 2])
+    refuses("pair of names; got 2 for 1 pairs", named_cells, [("a", "x")], [1, 2])
     with pytest.raises(InputError, match="leave out sweeps"):
         TableCompletion("trace-norm", ridge=1.0).fit([("a", "x", 1), ("a", "y", 2)]).update([("b", "x", 1)], sweeps=1)
     refuses("sweeps must be", model.update, [("b", "x", 1)], sweeps=-1)
@@ -406,7 +405,7 @@ def test_the_latest_are_held_out(tmp_path):
     refuses("requires timestamps", TableCompletion(hold_out=0.3, hold_out_by="time").fit, lines)
     (tmp_path / "t.csv").write_text("r,c,v,day\na,b,1,soon\n")
     refuses("line 2: a time must be a number or a date such as", read_cells, tmp_path / "t.csv", time="day")
-    refuses("column 'when' is missing", read_cells, tmp_path / "t.csv", time="when")
+    refuses("has no column 'when'", read_cells, tmp_path / "t.csv", time="when")
 
 
 def test_average_precision_by_hand():

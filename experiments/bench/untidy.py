@@ -13,13 +13,10 @@ import io
 import json
 import lzma
 import math
-import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from experiments.bench.common import command
 
 
 class Untidy(NamedTuple):
@@ -161,40 +158,80 @@ def untidy() -> list[Untidy]:
         Untidy("thousands-dot.csv", lines([NAMES, *big], ";").encode(), NAMES, big),
         Untidy("thousands-comma.csv", quoted([NAMES, *grouped]).encode(), NAMES, grouped),
         Untidy("index.csv", lines([["", *NAMES], *with_index(RATINGS)]).encode(), ["", *NAMES], with_index(RATINGS)),
-        Untidy("write-table.txt", (lines([NAMES], " ") + quoted(with_index(RATINGS, 1), " ")).encode(),
-               ["", *NAMES], with_index(RATINGS, 1)),
+        Untidy(
+            "write-table.txt",
+            (lines([NAMES], " ") + quoted(with_index(RATINGS, 1), " ")).encode(),
+            ["", *NAMES],
+            with_index(RATINGS, 1),
+        ),
         Untidy("empty-lines.csv", text.replace("\nbob", "\n\nbob", 1).encode() + b"\n\n  \n", NAMES, RATINGS),
         Untidy("trailing-commas.csv", lines([[*row, ""] for row in [NAMES, *RATINGS]]).encode(), NAMES, RATINGS),
-        Untidy("only-rows-have-trailing-commas.csv", lines([NAMES, *([*row, ""] for row in RATINGS)]).encode(),
-               NAMES, RATINGS),
+        Untidy(
+            "only-rows-have-trailing-commas.csv",
+            lines([NAMES, *([*row, ""] for row in RATINGS)]).encode(),
+            NAMES,
+            RATINGS,
+        ),
         Untidy("too-short.csv", text.replace("\nbob,", "\noops\nbob,", 1).encode(), NAMES, RATINGS),
         Untidy("too-long.csv", text.replace("\nbob,", "\nzoe,Rome, open city,5\nbob,", 1).encode(), NAMES, RATINGS),
         Untidy("quotes.csv", quoted([["id", "title", "stars"], *titles]).encode(), ["id", "title", "stars"], titles),
-        Untidy("stray-quote.csv", (lines([["id", "title", "stars"]]) + '1,The 5" screen,2\n2,"An "odd" title",4\n'
-               + '3,Emma,5\n').encode(), ["id", "title", "stars"],
-               [["1", 'The 5" screen', "2"], ["2", 'An "odd" title', "4"], ["3", "Emma", "5"]]),
-        Untidy("unclosed-quote.csv", (text + '"zoe,Emma,4\n' + lines([["pat", "Emma", "1"]])).encode(), NAMES,
-               [*RATINGS, ["pat", "Emma", "1"]]),
+        Untidy(
+            "stray-quote.csv",
+            (lines([["id", "title", "stars"]]) + '1,The 5" screen,2\n2,"An "odd" title",4\n' + "3,Emma,5\n").encode(),
+            ["id", "title", "stars"],
+            [["1", 'The 5" screen', "2"], ["2", 'An "odd" title', "4"], ["3", "Emma", "5"]],
+        ),
+        Untidy(
+            "unclosed-quote.csv",
+            (text + '"zoe,Emma,4\n' + lines([["pat", "Emma", "1"]])).encode(),
+            NAMES,
+            [*RATINGS, ["pat", "Emma", "1"]],
+        ),
         Untidy("comments.csv", ("# exported 2026-11-01\n# ratings of a film club\n" + text).encode(), NAMES, RATINGS),
-        Untidy("value-first.csv", lines([["Book-Rating", "User-ID", "ISBN"], *([c, a, b] for a, b, c in PLAIN)]).encode(),
-               ["Book-Rating", "User-ID", "ISBN"], [[c, a, b] for a, b, c in PLAIN]),
-        Untidy("missing-values.csv", text.encode() + b"zoe,Emma,NA\nzoe,Alien,\nzoe,Brazil,NULL\n", NAMES,
-               [*RATINGS, ["zoe", "Emma", "NA"], ["zoe", "Alien", ""], ["zoe", "Brazil", "NULL"]]),
+        Untidy(
+            "value-first.csv",
+            lines([["Book-Rating", "User-ID", "ISBN"], *([c, a, b] for a, b, c in PLAIN)]).encode(),
+            ["Book-Rating", "User-ID", "ISBN"],
+            [[c, a, b] for a, b, c in PLAIN],
+        ),
+        Untidy(
+            "missing-values.csv",
+            text.encode() + b"zoe,Emma,NA\nzoe,Alien,\nzoe,Brazil,NULL\n",
+            NAMES,
+            [*RATINGS, ["zoe", "Emma", "NA"], ["zoe", "Alien", ""], ["zoe", "Brazil", "NULL"]],
+        ),
         Untidy("facts.tsv", lines(FACTS, "\t").encode(), None, FACTS),
-        Untidy("facts-with-headings.tsv", lines([["head", "relation", "tail"], *FACTS], "\t").encode(),
-               ["head", "relation", "tail"], FACTS),
-        Untidy("facts-with-headings.csv", lines([["subject", "predicate", "object"], *FACTS]).encode(),
-               ["subject", "predicate", "object"], FACTS),
+        Untidy(
+            "facts-with-headings.tsv",
+            lines([["head", "relation", "tail"], *FACTS], "\t").encode(),
+            ["head", "relation", "tail"],
+            FACTS,
+        ),
+        Untidy(
+            "facts-with-headings.csv",
+            lines([["subject", "predicate", "object"], *FACTS]).encode(),
+            ["subject", "predicate", "object"],
+            FACTS,
+        ),
         Untidy("facts.nt", triples.encode(), ["subject", "predicate", "object"], iris),
         Untidy("counts.csv", lines([HAIR, *EYES]).encode(), HAIR, EYES),
         Untidy("counts-corner-empty.tsv", lines([["", *HAIR[1:]], *EYES], "\t").encode(), ["", *HAIR[1:]], EYES),
-        Untidy("reviews.csv", b'text\nHello, world\nGood morning, everyone, and welcome\nBye\n', ["text"],
-               [["Hello, world"], ["Good morning, everyone, and welcome"], ["Bye"]]),
+        Untidy(
+            "reviews.csv",
+            b"text\nHello, world\nGood morning, everyone, and welcome\nBye\n",
+            ["text"],
+            [["Hello, world"], ["Good morning, everyone, and welcome"], ["Bye"]],
+        ),
         Untidy("objects.jsonl", "".join(json.dumps(each) + "\n" for each in objects).encode(), NAMES, RATINGS),
         Untidy("objects.json", json.dumps(objects, indent=1).encode(), NAMES, RATINGS),
         Untidy("one-sheet.xlsx", workbook(ratings=[NAMES, *RATINGS]), NAMES, RATINGS),
-        Untidy("two-sheets.xlsx", workbook(read_me=[["Ratings of a film club"]], ratings=[NAMES, *RATINGS]), NAMES,
-               RATINGS, {"sheet": "ratings"}),
+        Untidy(
+            "two-sheets.xlsx",
+            workbook(read_me=[["Ratings of a film club"]], ratings=[NAMES, *RATINGS]),
+            NAMES,
+            RATINGS,
+            {"sheet": "ratings"},
+        ),
         Untidy("table.parquet", parquet(NAMES, RATINGS), NAMES, RATINGS),
         Untidy("packed.csv.gz", gzip.compress(text.encode()), NAMES, RATINGS),
         Untidy("packed.csv.bz2", bz2.compress(text.encode()), NAMES, RATINGS),

@@ -179,9 +179,8 @@ def _lines(table: Table, at: dict[str, int], how: CellReading, values: Any = Non
             continue
         row, column = (name_in(table, number, cells[at[side]], f"{side} name") for side in ("row", "column"))
         cell = 1.0
-        for what, each in zip(("values", "times"), given, strict=True):
-            if each is not None and len(each) < number:
-                raise InputError(f"{what} must have one element for each row; got {len(each):,}", what)
+        if any(each is not None and len(each) < number for each in given):
+            continue  # reported below
         if given[0] is not None:
             cell = given[0][number - 1]
         elif place is not None:
@@ -199,6 +198,12 @@ def _lines(table: Table, at: dict[str, int], how: CellReading, values: Any = Non
             continue
         when = given[1][number - 1] if given[1] is not None else cells[at["time"]] if "time" in at else None
         yield Line(number, row, column, value, when)
+    for what, each in zip(("values", "times"), given, strict=True):
+        if each is not None and len(each) != table.count:
+            raise InputError(
+                f"{what} must have one element for each pair of names; got {len(each):,} for {table.count:,} pairs",
+                what,
+            )
 
 
 def read_pairs(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,7 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.tables.correspondence import CorrespondenceAnalysis
 from polyadic.text.corpus import Corpus
 from polyadic.text.formats.records import named
-from polyadic.text.tables import Numbers, Table, TableReading, is_missing, name_in, open_table, text_of
+from polyadic.text.tables import Numbers, Table, TableReading, name_in, open_table, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,9 +98,11 @@ def cross_table(
     >>> table.rows, table.columns, table.counts.toarray().tolist()
     (('blue', 'dark'), ('fair', 'black'), [[2.0, 1.0], [0.0, 1.0]])
     """
+    how = TableReading() if reading is None else reading
     if isinstance(source, Corpus) or (isinstance(source, (str, Path)) and (Path(source) / "meta.json").is_file()):
         corpus = source if isinstance(source, Corpus) else Corpus.open(source)
-        idle = "counts" if counts is not None else None if reading in {None, TableReading()} else "reading"
+        changed = (f.name for f in fields(how) if getattr(how, f.name) != f.default)
+        idle = "counts" if counts is not None else next(changed, None)
         if idle is not None:
             raise InputError(f"{idle} is supported only for files; leave it out for the corpus {corpus.path}", idle)
         if words is not None and columns is not None:
@@ -109,7 +112,6 @@ def cross_table(
         raise InputError("the setting words is supported only for a corpus, but the source is a table", "words")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
         raise InputError("rows and columns must be set together, each to the name of a column", "rows", "columns")
-    how = TableReading() if reading is None else reading
     if rows is None or columns is None:
         return _of_counts(open_table(source, how if how.header is not None else replace(how, header=True)))
     return _of_records(open_table(source, how, columns=[rows, columns]), (rows, columns, counts))
@@ -118,10 +120,13 @@ def cross_table(
 def _of_counts(table: Table) -> CrossTable:
     """Parse a table of counts with labelled rows and columns."""
     columns, values = tuple(str(name) for name in table.names[1:]), []
+    if twice := next((name for name, n in Counter(table.names).items() if n > 1 and name), None):
+        raise InputError(f"{table.name} has two columns named {twice!r}; rename one of them")
     if "" in columns:
         raise InputError(f"{table.name}: column {columns.index('') + 2} of counts has no name in the first row")
     labels: dict[str, int] = {}
     places = [*range(1, len(table.names))]
+    table.note(f"counts with row labels in the first column and {len(columns):,} column{'s' * (len(columns) > 1)}")
     numbers = Numbers(table, places)
     for number, cells in table:
         label = str(name_in(table, number, cells[0], "label of the row"))
@@ -195,7 +200,7 @@ def _numbered(values: list[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 def _count(table: Table, number: int, at: int, cells: Sequence[Any], numbers: Numbers) -> float:
     """Parse a count from a table cell; empty cells are 0."""
     cell = cells[at] if at < len(cells) else None
-    value = 0.0 if is_missing(cell) else numbers(cell)
+    value = numbers(cell) if text_of(cell) else 0.0
     if value is None or not 0 <= value < np.inf:
         raise InputError(
             f"{table.where(number)}: {str(table.names[at])!r} must contain non-negative counts; got {cell!r:.60}; to"

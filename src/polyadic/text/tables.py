@@ -40,7 +40,7 @@ SEPARATORS = {
 """Separators that are detected, the more telling ones first."""
 MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>"}
 """Texts that stand for a missing value, in lower case."""
-LEAST = 0.6
+LEAST = 0.5
 """Share of lines that a separator must divide into the same number of cells."""
 MAX_SHOWN = 3
 """Skipped rows shown in a warning."""
@@ -177,6 +177,7 @@ class Table:
 
     def place(self, wanted: Any, setting: str = "columns") -> int:
         """Return the index of a column, given its name or its position from 1."""
+        wanted = wanted.strip() if isinstance(wanted, str) else wanted
         if wanted in self.names:
             if self.names.count(wanted) > 1:
                 raise InputError(f"{self.name} has several columns named {wanted!r}; give the position", setting)
@@ -319,9 +320,18 @@ def _of_memory(source: Any, reading: TableReading) -> Table:
     every = rows if first is None else chain([first], rows)
     if first is not None and (isinstance(first, str) or not isinstance(first, Iterable)):
         raise InputError(f"each row of a table must be a tuple or a list of cells; row 1 is {first!r:.60}")
-    table = _in_memory([str(at) for at in range(1, len(first or ()) + 1)], every, reading)
+    table = _in_memory([str(at) for at in range(1, len(first or ()) + 1)], _same_width(every), reading)
     table.headed = False
     return table
+
+
+def _same_width(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """Yield rows; raise InputError if one has more or fewer cells than the first."""
+    width = None
+    for number, row in enumerate(rows, 1):
+        if len(row) != (width := len(row) if width is None else width):
+            raise InputError(f"the table, row {number}: expected {width} cells, as in row 1; got {len(row)}")
+        yield row
 
 
 def _in_memory(names: list[Any], rows: Iterable[Any], reading: TableReading, *, index: bool = False) -> Table:
@@ -415,6 +425,8 @@ def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> I
     if not head:
         raise InputError(f"{table.name} is empty")
     start = head[0][1].lstrip()
+    if start[:14].lower().startswith(("<!doctype", "<html", "<?xml")):
+        raise InputError(f"{table.name} is a web page or XML, not a table; save the table as .csv or .xlsx")
     if suffix in {".json", ".jsonl", ".ndjson"} or start[:1] in "[{":
         return _json_rows(table, chain(head, numbered))
     if suffix in RDF or re.match(r"<\S+> <\S+> .+\.\s*$", start):
@@ -428,7 +440,9 @@ def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> I
         sep = separator([line for _, line in head])
     table.about += [f"separated by {SEPARATORS.get(sep, repr(sep))}"] if sep else ["one column"]
     rows = records(table, chain(head, numbered), sep)
-    first = next(rows)
+    if (first := next(rows, None)) is None:
+        table.warn_skipped()
+        raise InputError(f"{table.name} contains no rows")
     table.sample = [*islice(rows, SAMPLE)]
     _take_heading(table, first, roles)
     return (row for row in _fitted(table, chain(table.sample, rows)))
@@ -450,17 +464,21 @@ def _fitted(table: Table, rows: Iterable[tuple[int, Sequence[Any]]]) -> Iterator
 def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
     """Return the separator that divides most lines into the same number of cells, or None for a single column.
 
-    >>> separator(["a;b;c", "Emma;1,5;x", "Kim, a novel;2,5;y"]), separator(["Hello, world", "Bye"])
+    >>> separator(["a;b;c", "Emma;1,5;x", "Kim, a novel;2,5;y"]), separator(["text", "Hello, world", "Bye"])
     (';', None)
     """
     shares: dict[str, float] = {}
-    for rank, sep in enumerate(SEPARATORS):
-        widths = Counter(len(_cells(line, sep) or ()) for line in sample if blanks or sep != " ") or Counter([1])
+    for rank, sep in enumerate(each for each in SEPARATORS if each != " "):
+        widths = Counter(len(_cells(line, sep) or ()) for line in sample)
         width = max(widths, key=lambda w: (widths[w], w), default=1)
         share = max(widths[width] / len(sample), LEAST if min(widths) > 1 else 0)
         if width > 1 and share >= LEAST:
             shares[sep] = share - 0.02 * rank
-    return max(shares, key=shares.__getitem__, default=None)
+    if shares:
+        return max(shares, key=shares.__getitem__)
+    if blanks and len({len(line.split()) for line in sample}) == 1 and len(sample[0].split()) > 1:
+        return " "
+    return next((sep for sep in SEPARATORS if sep != " " and sep in sample[0]), None) if sample else None
 
 
 def _cells(line: str, sep: str | None, *, quotes: bool = True) -> list[str] | None:
@@ -678,7 +696,7 @@ class Numbers:
             raise InputError("decimal and thousands must be different characters", "decimal", "thousands")
         if (self.decimal, self.thousands) != (".", None) and (how.decimal, how.thousands) == (None, None):
             shown = "" if not self.thousands else f" and {self.thousands!r} between thousands"
-            table.about.append(f"numbers with decimal {'comma' if self.decimal == ',' else 'point'}{shown}")
+            note(f"{table.name}: numbers with decimal {'comma' if self.decimal == ',' else 'point'}{shown}")
 
     def _detect(self, table: Table, texts: list[str]) -> None:
         """Choose the marks from a sample of numbers; marks that may mean either are refused."""
