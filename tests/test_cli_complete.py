@@ -435,7 +435,7 @@ def test_decimal_commas_are_recognised(file, tmp_path):
     assert "numbers with decimal comma" in said.replace("\n", " ")
     other = file("who;what;mark\na;x;1,500\nb;x;2,500\na;y;3\n")
     assert (
-        "such as '1,500' may be a decimal mark or separate thousands; use --set decimal"
+        "such as '1,500' may separate decimals or thousands; use --set decimal='.'"
         in run("train", other, "--out", tmp_path / "n").output
     )
     assert (

@@ -188,7 +188,7 @@ def test_settings_without_effect_are_refused(fisher, tmp_path):
     (tmp_path / "old.csv").write_bytes("eye,caf\xe9,th\xe9\nx,1,2\ny,3,1\n".encode("latin-1"))
     done = invoke("table", tmp_path / "old.csv")
     assert (done.exit_code, "encoded as cp1252" in done.stderr, "café" in done.stdout) == (0, True, True)
-    assert "encoding must be a known name" in invoke("table", tmp_path / "old.csv", "--set", "encoding=latin").stderr
+    assert "encoding must be a known name" in invoke("table", tmp_path / "old.csv", "--set", "encoding=nonsense").stderr
 
 
 def test_a_table_of_two_columns_is_drawn_on_a_line(tmp_path):
@@ -231,7 +231,7 @@ def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
 def test_the_verb_takes_a_cell_apart(fisher):
     """Once, what the axes add, and what axes that are not kept do, make what was counted by what was expected."""
     result = invoke("table", fisher, "--set", "n_components=1", "--why", "dark", "black", "--json")
-    cell = json.loads(result.output)["why"]
+    cell = json.loads(result.stdout)["why"]
     N = np.array(FISHER)
     assert cell["times"] == pytest.approx(85 * N.sum() / N[3].sum() / N[:, 4].sum(), abs=1e-6)
     assert cell["count"] == pytest.approx(cell["times"] * cell["expected"], rel=1e-5)

@@ -118,7 +118,7 @@ def test_long_files_are_one_document(tmp_path, monkeypatch):
     (tmp_path / "b.txt").write_text("")
     (tmp_path / "c.txt").write_text("Word1 again.")
     whole = Corpus.build(read(tmp_path), min_count=1)
-    monkeypatch.setattr("polyadic.text.streams.BLOCK", 1000)
+    monkeypatch.setattr("polyadic.core.streams.BLOCK", 1000)
     monkeypatch.setattr(encoder, "CHUNK", 3000)
     parts = Corpus.build(tmp_path, min_count=1, jobs=1)
     assert parts.digest == whole.digest

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.core.errors import InputError
+from polyadic.core.streams import blocks, lines
 from polyadic.text import readers, streams
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.pieces import PIECE, Piece, Reading
 from polyadic.text.readers import Account, Files, pieces, read
-from polyadic.text.streams import blocks, lines
 
 zstandard = pytest.importorskip("zstandard")
 

@@ -14,8 +14,9 @@ import json
 import lzma
 import math
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -26,7 +27,7 @@ class Untidy(NamedTuple):
     content: bytes
     names: list[str] | None
     rows: list[list[Any]]
-    options: dict[str, Any] = {}
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 PEOPLE = ["ann", "bob", "eve", "dan", "kim", "lee"]
@@ -287,28 +288,28 @@ def by_duckdb(path: Path) -> tuple[list[Any], list[list[Any]]]:
 
 def by_polars(path: Path) -> tuple[list[Any], list[list[Any]]]:
     """Read with polars, which detects types but no separator."""
-    import polars
+    import polars as pl
 
-    readers = {".json": polars.read_json, ".jsonl": polars.read_ndjson, ".parquet": polars.read_parquet}
+    readers = {".json": pl.read_json, ".jsonl": pl.read_ndjson, ".parquet": pl.read_parquet}
     if path.suffix == ".xlsx":
-        table = polars.read_excel(path, engine="openpyxl")
+        table = pl.read_excel(path, engine="openpyxl")
     elif path.suffix in readers:
         table = readers[path.suffix](path)
     else:
-        table = polars.read_csv(path, ignore_errors=True, truncate_ragged_lines=True)
+        table = pl.read_csv(path, ignore_errors=True, truncate_ragged_lines=True)
     return table.columns, [list(row) for row in table.iter_rows()]
 
 
 def by_pandas(path: Path) -> tuple[list[Any], list[list[Any]]]:
     """Read with pandas and its detection of separators; rows that do not fit are skipped."""
-    import pandas
+    import pandas as pd
 
     if path.suffix == ".xlsx":
-        table = pandas.read_excel(path)
+        table = pd.read_excel(path)
     elif path.suffix == ".parquet":
-        table = pandas.read_parquet(path)
+        table = pd.read_parquet(path)
     elif path.suffix in {".json", ".jsonl"}:
-        table = pandas.read_json(path, lines=path.suffix == ".jsonl")
+        table = pd.read_json(path, lines=path.suffix == ".jsonl")
     else:
-        table = pandas.read_csv(path, sep=None, engine="python", on_bad_lines="skip")
-    return list(table.columns), table.astype(object).values.tolist()
+        table = pd.read_csv(path, sep=None, engine="python", on_bad_lines="skip")
+    return list(table.columns), table.astype(object).to_numpy().tolist()

@@ -33,12 +33,12 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.files import whole_file
 from polyadic.core.progress import bar
 from polyadic.core.resources import MAX_THREADS
+from polyadic.core.streams import blocks, lines, open_bytes
 from polyadic.metrics.brackets import MatchedBrackets, counted, match_counted
 from polyadic.syntax.brackets import Phrase, bracketing, parse_phrase
 from polyadic.syntax.dependency import ArcFactored
 from polyadic.syntax.grammar import Parse
 from polyadic.syntax.pcfg import PCFG
-from polyadic.text.streams import blocks, lines, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -119,8 +119,18 @@ def named_cells(
     if values is None and times is None and _is_wide(table, how.layout):
         return _collected(table, _wide_lines(table), how, valued=True)
     at = table.places(RATINGS if values is None else RATINGS[:2], also={} if time is None else {"time": time})
-    lines = _lines(table, at, how, values, times)
-    return _collected(table, lines, how, valued=values is not None or "value" in at)
+    added = {name: [*each] for name, each in (("value", values), ("time", times)) if each is not None}
+    if added:  # as further columns
+        rows = [[cells[place] for place in at.values()] for _, cells in table]
+        for name, each in added.items():
+            if len(each) != len(rows):
+                raise InputError(
+                    f"{name}s must have one element for each pair of names; got {len(each):,} for {len(rows):,} pairs",
+                    f"{name}s",
+                )
+        at = {name: place for place, name in enumerate([*at, *added])}
+        table = open_table([(*row, *more) for row, more in zip(rows, zip(*added.values(), strict=True), strict=True)])
+    return _collected(table, _lines(table, at, how), how, valued="value" in at)
 
 
 def _is_matrix(source: Any) -> bool:
@@ -168,42 +178,29 @@ def _wide_lines(table: Table) -> Iterator[Line]:
                 yield Line(number, row, table.names[at], value)
 
 
-def _lines(table: Table, at: dict[str, int], how: CellReading, values: Any = None, times: Any = None) -> Iterator[Line]:
+def _lines(table: Table, at: dict[str, int], how: CellReading) -> Iterator[Line]:
     """Yield the rows of a long table."""
     last, place = max(at.values()), at.get("value")
     numbers = None if place is None else Numbers(table, [place])
-    given = [None if each is None else [*each] for each in (values, times)]
     for number, cells in table:
         if len(cells) <= last:
             table.skip(number, f"expected at least {last + 1} cells; got {len(cells)}")
             continue
         row, column = (name_in(table, number, cells[at[side]], f"{side} name") for side in ("row", "column"))
-        cell = 1.0
-        if any(each is not None and len(each) < number for each in given):
-            continue  # reported below
-        if given[0] is not None:
-            cell = given[0][number - 1]
-        elif place is not None:
-            cell = cells[place]
-        if is_missing(cell):
-            if how.missing == "refuse":
+        value: float | None = 1.0
+        if place is not None and numbers is not None:
+            if is_missing(cells[place]):
+                if how.missing == "ignore":
+                    continue
                 raise InputError(
                     f"{table.where(number)}: the row has no value; set missing='ignore' to leave out such rows",
                     "missing",
                 )
-            continue
-        value = number_of(cell) if numbers is None else numbers(cell)
+            value = numbers(cells[place])
         if value is None or not math.isfinite(value):
-            table.skip(number, f"the value must be a finite number; got {cell!r:.40}")
+            table.skip(number, f"the value must be a finite number; got {cells[place or 0]!r:.40}")
             continue
-        when = given[1][number - 1] if given[1] is not None else cells[at["time"]] if "time" in at else None
-        yield Line(number, row, column, value, when)
-    for what, each in zip(("values", "times"), given, strict=True):
-        if each is not None and len(each) != table.count:
-            raise InputError(
-                f"{what} must have one element for each pair of names; got {len(each):,} for {table.count:,} pairs",
-                what,
-            )
+        yield Line(number, row, column, value, cells[at["time"]] if "time" in at else None)
 
 
 def read_pairs(

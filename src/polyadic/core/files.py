@@ -489,8 +489,6 @@ def _umask() -> int:
 
 def read_names(path: Path) -> list[str]:
     """Read a text file with one name per line; blank lines are skipped."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
-    return [name for line in lines if (name := line.strip())]
+    from polyadic.core.streams import text_lines
+
+    return [name for line in text_lines(str(path)) if (name := line.strip())]

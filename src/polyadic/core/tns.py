@@ -7,7 +7,6 @@ general tensor whose shape is given by the largest indices.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.files import whole_file
+from polyadic.core.streams import text_lines
 
 if TYPE_CHECKING:
     import os
@@ -88,19 +88,18 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
     blocks: list[NDArray[Any]] = []
     shape: tuple[int, ...] | None = None
     symmetric = False
-    with Path(path).open(encoding="ascii", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            if line.startswith("#"):
-                if header := HEADER.match(line):
-                    if max(map(len, lengths := header[2].split()), default=0) > len(str(MAX_INDEX)):
-                        raise InputError(f"{path}:{number}: the length of a mode must be at most {MAX_INDEX:,}")
-                    symmetric, shape = header[1] == "symmetric", tuple(map(int, lengths))
-                continue
-            if fields := line.split():
-                rows.append(_numbers(fields, path, number, len(rows[-1]) if rows else None))
-            if len(rows) == LINES:
-                blocks.append(np.array(rows[:-1]))
-                rows = rows[-1:]
+    for number, line in enumerate(text_lines(str(path)), 1):
+        if line.startswith("#"):
+            if header := HEADER.match(line):
+                if max(map(len, lengths := header[2].split()), default=0) > len(str(MAX_INDEX)):
+                    raise InputError(f"{path}:{number}: the length of a mode must be at most {MAX_INDEX:,}")
+                symmetric, shape = header[1] == "symmetric", tuple(map(int, lengths))
+            continue
+        if fields := line.split():
+            rows.append(_numbers(fields, path, number, len(rows[-1]) if rows else None))
+        if len(rows) == LINES:
+            blocks.append(np.array(rows[:-1]))
+            rows = rows[-1:]
     if not rows:
         raise InputError(f"{path} has no entries")
     table = np.concatenate([*blocks, np.array(rows)])

@@ -19,8 +19,8 @@ import numpy as np
 
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.query_groups import QueryGroups
+from polyadic.core.streams import name_of, open_bytes
 from polyadic.text.feature_lines import KeptBlocks
-from polyadic.text.streams import name_of, open_bytes
 
 if TYPE_CHECKING:
     import os

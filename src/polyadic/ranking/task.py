@@ -211,7 +211,7 @@ def _detected(path: Path, form: str) -> str:
     """Return the format of a file of candidate lists, jsonl or svmrank."""
     import codecs
 
-    from polyadic.text.streams import open_bytes
+    from polyadic.core.streams import open_bytes
 
     if form != "auto":
         return form

@@ -21,10 +21,10 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from polyadic.core.errors import InputError, InputWarning, unreadable
+from polyadic.core.errors import InputError, InputWarning
+from polyadic.core.streams import text_lines
 from polyadic.relations.formulas import (
     BARE,
     And,
@@ -68,11 +68,7 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
         If the file cannot be read or has no rules; or a rule is malformed or has an unknown predicate. The message has
         file, line and column.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
-    read = (_Reader(line, str(path), number).whole() for number, line in enumerate(lines, 1))
+    read = (_Reader(line, str(path), number).whole() for number, line in enumerate(text_lines(str(path)), 1))
     rules = _known(path, [rule for rule in read if rule], predicates)
     for rule in rules:
         bound = {name for atom in rule.binding for name in atom.arguments}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.text.streams import blocks as text_blocks
-from polyadic.text.streams import lines, name_of, open_bytes
+from polyadic.core.streams import blocks as text_blocks
+from polyadic.core.streams import lines, name_of, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence

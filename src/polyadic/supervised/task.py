@@ -206,10 +206,12 @@ def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
     """Read the group of each feature from a file."""
     import numpy as np
 
+    from polyadic.core.files import read_names
+
     if file is None:
         return None
     try:
-        groups = [int(line) for line in file.read_text(encoding="utf-8").split()]
+        groups = [int(line) for line in read_names(file)]
     except ValueError as error:
         raise InputError(f"{file} must contain a whole number on each line: {error}") from None
     if len(groups) != features or min(groups, default=0) < 0:

@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from polyadic.core.errors import InputError
+from polyadic.core.streams import blocks, lines, open_bytes
 from polyadic.metrics.brackets import Bracketing
-from polyadic.text.streams import blocks, lines, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError
+from polyadic.core.streams import name_of
 from polyadic.syntax.trees import numbered_sentences
-from polyadic.text.streams import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

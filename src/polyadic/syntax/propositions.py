@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from polyadic.core.errors import InputError
+from polyadic.core.streams import name_of
 from polyadic.syntax.trees import COLUMNS, numbered_sentences, tree_of
-from polyadic.text.streams import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.text.streams import blocks, lines, name_of, open_bytes
+from polyadic.core.streams import blocks, lines, name_of, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,19 +6,20 @@ import math
 import weakref
 from codecs import BOM_UTF8
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from polyadic.core.errors import InputError, check_int, unreadable
+from polyadic.core.errors import InputError, check_int
 from polyadic.core.files import folder_or_temporary
 from polyadic.core.query_groups import QueryGroups
+from polyadic.core.streams import open_bytes
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -56,19 +57,16 @@ def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterat
     """Read a file in svmlight format in blocks of about ``size`` bytes, without splitting a query group."""
     check_int("size", size, low=1)
     rest, line = None, 1
-    try:
-        with Path(path).open("rb") as file:
-            while piece := file.read(size):
-                piece += file.readline()
-                lines = _parsed(piece.removeprefix(BOM_UTF8) if line == 1 else piece, f"{path}", line)
-                line += piece.count(b"\n")
-                lines = lines if rest is None else _joined([rest, lines])
-                at = _complete(lines.groups) if file.peek(1) else len(lines.labels)
-                rest = _part(lines, slice(at, None))
-                if at:
-                    yield _part(lines, slice(at))
-    except OSError as error:
-        raise unreadable(path, error) from None
+    with open_bytes(str(path)) as file:
+        while piece := file.read(size):
+            piece += file.readline()
+            lines = _parsed(piece.removeprefix(BOM_UTF8) if line == 1 else piece, f"{path}", line)
+            line += piece.count(b"\n")
+            lines = lines if rest is None else _joined([rest, lines])
+            at = _complete(lines.groups) if file.peek(1) else len(lines.labels)
+            rest = _part(lines, slice(at, None))
+            if at:
+                yield _part(lines, slice(at))
     if rest is None:
         raise InputError(f"{path} is empty")
 

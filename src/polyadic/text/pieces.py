@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.text.streams import blocks, name_of
+from polyadic.core.streams import blocks, name_of
 
 PIECE = 1 << 20
 """Maximum number of characters of a piece of a long document."""

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.core.errors import InputError, SkippedFilesWarning
+from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 from polyadic.text.formats import markup, office, plain, records
 from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
-from polyadic.text.streams import COMPRESSIONS, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from polyadic.core.errors import InputError, InputWarning
+from polyadic.core.streams import text_lines
 from polyadic.text.tokens import Tokenizer
 
 ENGLISH = frozenset(
@@ -100,15 +101,10 @@ def stop_list(language: str) -> frozenset[str]:
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8-sig").split("\n")
-    except FileNotFoundError:
+    if not path.exists():
         raise InputError(
             "stop_words must be 'language', 'auto', 'none', a language such as 'english' or 'de', a file or a list of"
             f" words; the file {path} does not exist",
             "stop_words",
-        ) from None
-    except OSError as error:
-        raise InputError(f"cannot read the stop words in {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"the stop words in {path} are not UTF-8: byte {error.start} is invalid") from None
+        )
+    return [*text_lines(str(path))]

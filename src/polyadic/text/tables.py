@@ -23,9 +23,9 @@ from polyadic.core.errors import InputError, InputWarning, MissingExtraError, er
 from polyadic.core.frames import columns_of, is_frame
 from polyadic.core.progress import note
 from polyadic.core.settings import check_settings
+from polyadic.core.streams import COMPRESSIONS, MAX_LINE_LENGTH, decoded, lines, name_of, open_bytes
 from polyadic.core.urls import suffix_of, without_query
 from polyadic.text.pieces import File, Reading
-from polyadic.text.streams import COMPRESSIONS, MAX_LINE_LENGTH, decoded, lines, name_of, open_bytes
 
 SAMPLE = 200
 """Rows examined to detect the separator, the headings and the decimal mark."""
@@ -383,7 +383,7 @@ def _take_heading(table: Table, first: tuple[int, Sequence[Any]], roles: Sequenc
         table.names, table.headed = names, True
     else:
         table.sample.insert(0, first)
-        table.names, table.headed = [str(at) for at in range(1, max(width, 1) + 1)], False
+        table.names, table.headed = [str(at) for at in range(1, max(width, len(cells)) + 1)], False
 
 
 def _asks_for_names(table: Table, cells: Sequence[str]) -> bool:
@@ -476,7 +476,8 @@ def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
             shares[sep] = share - 0.02 * rank
     if shares:
         return max(shares, key=shares.__getitem__)
-    if blanks and len({len(line.split()) for line in sample}) == 1 and len(sample[0].split()) > 1:
+    widths = Counter(len(_cells(line, " ") or ()) for line in sample[1:] or sample)
+    if blanks and len(widths) == 1 and min(widths) > 1:
         return " "
     return next((sep for sep in SEPARATORS if sep != " " and sep in sample[0]), None) if sample else None
 
@@ -717,7 +718,7 @@ class Numbers:
         ):
             raise InputError(
                 f"{table.name}: the {'comma' if alone == ',' else 'point'} in numbers such as {marked[alone][0]!r} may"
-                f" be a decimal mark or separate thousands; set decimal to '.' or ','",
+                " separate decimals or thousands; set decimal='.' or decimal=','",
                 "decimal",
             )
         elif decimal is None:

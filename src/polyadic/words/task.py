@@ -471,7 +471,7 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     """Predict the sense of a word in each line of a text file."""
     from itertools import chain
 
-    from polyadic.text.streams import blocks, lines, open_bytes
+    from polyadic.core.streams import blocks, lines, open_bytes
 
     found = space.senses(word, top=top)
     with open_bytes(str(file)) as stream:

@@ -186,7 +186,7 @@ def _clean(path: Path) -> list[Phrase]:
 
 def _sentences(path: Path) -> Iterator[list[str]]:
     """Read the words of each line, replacing parentheses by -LRB- and -RRB- as in treebanks."""
-    from polyadic.text.streams import blocks, lines, open_bytes
+    from polyadic.core.streams import blocks, lines, open_bytes
 
     with open_bytes(str(path)) as stream:
         for line in lines(blocks(stream, str(path))):

@@ -170,8 +170,8 @@ def evaluate(model: Tagger, sentences: Sentences, *, tables: bool = False) -> di
 
 def _trees(path: Path) -> Iterator[Tree]:
     """Read sentences, with heads of 0 for sentences without heads."""
+    from polyadic.core.streams import name_of
     from polyadic.syntax.trees import numbered_sentences, tree_of
-    from polyadic.text.streams import name_of
 
     for start, lines in numbered_sentences(path):
         heads = any(line.split("\t")[6:7] not in ([], ["_"]) for line in lines if line[0].isdigit())

@@ -20,9 +20,9 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError
+from polyadic.core.streams import lines
 from polyadic.text.languages import UNSPACED_LETTERS
 from polyadic.text.pieces import PIECE, Piece
-from polyadic.text.streams import lines
 from polyadic.text.tokens import composed
 
 if TYPE_CHECKING:

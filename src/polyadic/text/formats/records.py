@@ -11,8 +11,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.streams import lines
 from polyadic.text.pieces import File, Piece, checked
-from polyadic.text.streams import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -101,6 +101,12 @@ def blocks(
             yield text
 
 
+def text_lines(path: str, encoding: str | None = None) -> Iterator[str]:
+    """Yield the lines of a text file, which may be compressed, without line ends; the encoding is detected."""
+    with open_bytes(path) as stream:
+        yield from lines(decoded(stream, path, encoding)[0])
+
+
 def decoded(stream: BinaryIO, path: str, encoding: str | None = None) -> tuple[Iterator[str], str]:
     """Return the decoded blocks of a stream and the encoding, which is detected by :func:`encoding_of` by default."""
     sample = stream.read(SAMPLE)
