@@ -13,11 +13,18 @@ import io
 import json
 import lzma
 import math
+import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from polyadic.core.streams import encoding_of
+from polyadic.text import tables
+from polyadic.text.tables import TableReading, open_table
 
 
 class Untidy(NamedTuple):
@@ -222,6 +229,7 @@ def untidy() -> list[Untidy]:
             b"text\nHello, world\nGood morning, everyone, and welcome\nBye\n",
             ["text"],
             [["Hello, world"], ["Good morning, everyone, and welcome"], ["Bye"]],
+            {"header": True},
         ),
         Untidy("objects.jsonl", "".join(json.dumps(each) + "\n" for each in objects).encode(), NAMES, RATINGS),
         Untidy("objects.json", json.dumps(objects, indent=1).encode(), NAMES, RATINGS),
@@ -313,3 +321,43 @@ def by_pandas(path: Path) -> tuple[list[Any], list[list[Any]]]:
     else:
         table = pd.read_csv(path, sep=None, engine="python", on_bad_lines="skip")
     return list(table.columns), table.astype(object).to_numpy().tolist()
+
+
+def by_polyadic(path: Path, **options: Any) -> tuple[list[Any], list[list[Any]]]:
+    """Read with ``open_table``; rows that lack cells are skipped, as commands do."""
+    table = open_table(path, TableReading(**options), roles=(*tables.RATINGS, *tables.FACTS))
+    rows = [list(cells) for number, cells in table if len(cells) >= len(table.names) or table.skip(number, "too short")]
+    return table.names, rows
+
+
+def as_utf8(path: Path, case: Untidy) -> Path:
+    """Convert a text in another encoding to UTF-8, for readers that detect none."""
+    content = path.read_bytes()
+    if path.suffix in {".csv", ".txt", ".dat", ".data", ".tsv"} and not case.file.startswith("packed"):
+        with contextlib.suppress(LookupError):
+            path.write_text(content.decode(encoding_of(content)), encoding="utf-8", newline="")
+    return path
+
+
+def main() -> None:
+    """Read all files with each library that is installed, and print what went wrong."""
+    readers = {"polyadic": by_polyadic, "DuckDB": by_duckdb, "polars": by_polars, "pandas": by_pandas}
+    passed = dict.fromkeys(readers, 0)
+    helped = dict.fromkeys(readers, 0)
+    cases = untidy()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for case in cases:
+            path = Path(folder) / case.file
+            found = []
+            for name, read in readers.items():
+                path.write_bytes(case.content)
+                how = partial(read, **case.options) if name == "polyadic" else read
+                said = passes(how, path, case)
+                again = said if said == "yes" else passes(how, as_utf8(path, case), case)
+                passed[name] += said == "yes"
+                helped[name] += "yes" in (said, again)
+                found.append(f"{name}: {said}")
+            print(f"{case.file:36}", " | ".join(found))
+    for name in readers:
+        print(f"{name}: {passed[name]} of {len(cases)}; {helped[name]} with the text converted to UTF-8")

@@ -161,7 +161,7 @@ class Table:
         """Warn about skipped and repaired rows; raise InputError if more rows were skipped than read."""
         if not (n := len(self.skipped)) and not self.mended:
             return
-        shown = [f"{self.unit} {at}: {reason}" for at, reason in islice(self.skipped.items(), MAX_SHOWN)]
+        shown = [f"{self.unit} {at}: {reason}" for at, reason in sorted(self.skipped.items())[:MAX_SHOWN]]
         if n > (self.count - n):
             raise InputError(
                 f"{n:,} of {self.count:,} rows of {self.name} cannot be read; {shown[0]}; check the settings sep and"
