@@ -22,6 +22,7 @@ _HOMES = {
     "Objective": "polyadic.core.objective",
     "SearchSpace": "polyadic.core.selection",
     "Squared": "polyadic.core.losses",
+    "TableReading": "polyadic.text.tables",
     "Term": "polyadic.core.objective",
     "select": "polyadic.core.selection",
     "fold": "polyadic.core.unfolding",

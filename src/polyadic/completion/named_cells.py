@@ -44,6 +44,17 @@ class CellReading(TableReading):
         Treatment of rows without a value, such as an empty cell or NA: raise an error, or leave them out.
     duplicates : {"refuse", "first", "last", "mean", "sum"}
         Treatment of several values of a cell: raise an error if they differ, or use one, the mean or the sum.
+
+    Raises
+    ------
+    InputError
+        If a setting has a value that is not allowed.
+
+    Examples
+    --------
+    >>> lines = [("ann", "Emma", 4), ("ann", "Emma", 3)]
+    >>> named_cells(lines, reading=CellReading(duplicates="mean")).cells.values.tolist()
+    [3.5]
     """
 
     layout: Literal["long", "wide"] | None = None
@@ -68,7 +79,7 @@ def read_cells(
     columns: Sequence[Any] | None = None,
     time: Any = None,
 ) -> NamedCells:
-    """Read the known cells of a table file; without values they are 1, and equal lines count once.
+    r"""Read the known cells of a table file; without values they are 1, and equal lines count once.
 
     A long table has a row name, a column name and optionally a value on each line; a wide table has the names of the
     columns in the first line and the name of a row at the beginning of each other line, and its empty cells are
@@ -90,6 +101,15 @@ def read_cells(
     ------
     InputError
         If the table cannot be read, a name is missing, or a cell has several values.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp()) / "ratings.dat"
+    >>> _ = path.write_text("ann::Emma::4\nbob::Emma::3\n")
+    >>> read_cells(path).rows
+    ['ann', 'bob']
     """
     return named_cells(str(source), reading=reading, columns=columns, time=time)
 

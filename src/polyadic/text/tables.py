@@ -70,6 +70,20 @@ class TableReading:
         Name of the sheet of an Excel file, or its position from 1 (default: the only sheet).
     errors : {"skip", "strict"}
         Treatment of rows that cannot be read: skip leaves them out and shows them in a warning, strict raises an error.
+
+    Raises
+    ------
+    InputError
+        If a setting has a value that is not allowed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp()) / "facts.txt"
+    >>> _ = path.write_text("Oslo / in / Norway")
+    >>> [*open_table(path, TableReading(sep="/", header=False))]
+    [(1, ['Oslo', 'in', 'Norway'])]
     """
 
     header: bool | None = None
