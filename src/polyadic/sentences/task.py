@@ -6,7 +6,9 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
+from polyadic.core.files import whole_file
 from polyadic.core.settings import BUDGET, Amount, Count, File, Help, Metavar, Natural, Out, Seed, Within
+from polyadic.interface import output
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -128,8 +130,6 @@ def train(
 
 def _print_documents(result: dict[str, Any]) -> None:
     """Print a table of documents with their log-odds and the contributions of their words."""
-    from polyadic.interface import output
-
     rows = [dict(row) for row in result["documents"]]
     output.reasoned(["log-odds" if name == "value" else name for name in rows[0]], rows)
 
@@ -151,7 +151,6 @@ def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural =
     why
         Number of words to list for each document, starting with the largest contribution to the prediction.
     """
-    from polyadic.interface import output
     from polyadic.text.readers import documents, name_of_document, with_documents_by_line
 
     texts, names = [], []
@@ -172,8 +171,6 @@ def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural =
 
 def _print_evaluation(result: dict[str, Any]) -> None:
     """Print the overall metrics and a table of metrics for each class."""
-    from polyadic.interface import output
-
     output.facts({name: value for name, value in result.items() if name != "classes"})
     headings = {"mostly_taken_for": "mostly confused with"}
     output.table(
@@ -218,8 +215,6 @@ def evaluate(model: TextClassifier, docs: Docs, reading: Reading, *, label: Labe
 
 def _print_classes(result: dict[str, Any]) -> None:
     """Print the words of each class on one line."""
-    from polyadic.interface import output
-
     output.table(["class", "words"], [(name, ", ".join(words)) for name, words in result["words_of_classes"].items()])
 
 
@@ -330,8 +325,7 @@ def train_sentences(
         return corpus
 
     def summary(model: SentenceVectors) -> dict[str, Any]:
-        features = len(model.get_feature_names_out())
-        return {"sentences": size[0], "words": len(model.embedding_), "features": features}
+        return {"sentences": size[0], "words": len(model.embedding_), "features": len(model.get_feature_names_out())}
 
     saved = run(model, read, out, force=force, summary=summary)
     saved.next = "sentences", "encode", out, lines, "--out", "vectors.npy"
@@ -340,8 +334,6 @@ def train_sentences(
 
 def _print_written(result: dict[str, Any]) -> None:
     """Print the path of the output."""
-    from polyadic.interface import output
-
     output.wrote(result["out"])
 
 
@@ -357,8 +349,6 @@ def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = Fal
     import numpy as np
 
     from polyadic.core.arrays import save_array
-    from polyadic.core.files import whole_file
-    from polyadic.interface import output
 
     if out.suffix != ".npy":
         raise InputError(f"the output must be a .npy file; got {out}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -469,8 +470,6 @@ def senses(
 
 def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any]:
     """Predict the sense of a word in each line of a text file."""
-    from itertools import chain
-
     from polyadic.text.streams import blocks, lines, open_bytes
 
     found = space.senses(word, top=top)
@@ -666,10 +665,9 @@ Questions = (
 
 def _print_figures(result: dict[str, Any]) -> None:
     """Print the result of each test, and on standard error the tests that could not be run."""
-    rows = result["figures"]
     output.table(
         ["test", "value", "95 % interval", "chance", "cases", "total"],
-        [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in rows],
+        [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in result["figures"]],
     )
     _print_left_out(result)
 
