@@ -204,10 +204,6 @@ def count(
     planned : CountPlan, optional
         Result of :func:`plan` for the same arguments, to avoid indexing the words again.
 
-    Returns
-    -------
-    Counts
-
     Raises
     ------
     InputError
@@ -271,16 +267,12 @@ def plan(
     memory: int | None = None,
     threads: int | None = None,
 ) -> CountPlan:
-    """Estimate the cost of counting co-occurrences, index the corpus, and split the work into tasks.
-
-    The arguments are those of :func:`count`, which accepts the plan.
-    """
+    """Estimate the cost of :func:`count` with these arguments, index the corpus, and split the work into tasks."""
     threads = resources.thread_count(threads)
     check_choice("window", window, get_args(Window))
     order, width = check_int("order", order, low=2, high=5), check_int("width", width, low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
-    bits = max(size - 1, 1).bit_length()
-    if bits * (order - 1) > 64:
+    if max(size - 1, 1).bit_length() * (order - 1) > 64:
         raise InputError(
             f"tuples of order {order} can be counted for at most {2 ** (64 // (order - 1)):,} words; got {size:,}:"
             " build the corpus with a higher min_count or a lower max_size",
