@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from polyadic.core.errors import InputError
 from polyadic.core.files import read_meta
-from polyadic.core.settings import File, Folder, Metavar, Repeated, Within
+from polyadic.core.settings import File, Folder, Metavar, Within
 from polyadic.interface import errors, output
 from polyadic.interface.task import Task
 from polyadic.text.task import source
-from polyadic.words.task import SETTINGS, print_written, settings_of
+from polyadic.words.task import SETTINGS, Several, print_written, settings_of
 
 if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 TASK = Task("explore", "Explore a text in a browser.")
 PAGE = ("word", "phrase", "topics", "table", "parts", "map_")
 """Options that select contents of an exported page."""
-Several = Annotated[list[str] | None, Repeated()]
 
 
 @TASK.verb(

@@ -13,6 +13,7 @@ from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
 from polyadic.text.task import READING, Docs
+from polyadic.words.task import print_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -332,12 +333,7 @@ def train_sentences(
     return saved
 
 
-def _print_written(result: dict[str, Any]) -> None:
-    """Print the path of the output."""
-    output.wrote(result["out"])
-
-
-@SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=_print_written)
+@SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=print_written)
 def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = False) -> dict[str, Any]:
     """Write the vectors of sentences as an array with one row per line; lines without known words get zero vectors.
 
@@ -419,7 +415,7 @@ def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, 
     }
 
 
-@SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=_print_written)
+@SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=print_written)
 def static(model: SentenceVectors, *, out: Out, force: bool = False) -> dict[str, Any]:
     """Export a sentence model as a static encoder for sentence-transformers; the model must average word vectors."""
     vectors = model.static()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -342,8 +342,7 @@ class LowRankParser(Model):
             return DependencyParse(heads, ("_",) * len(heads))
         return DependencyParse(heads, best_relations(table, heads, self.relation_weights_, self.relations_))
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
+    def _make_ready(self) -> None:
         self._coder = TokenCoder(self.features_)
 
 

@@ -12,7 +12,7 @@ and a second pass searches the rest for the best derivations.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -206,10 +206,6 @@ class PCFG(Model):
         """Prepare the grammar rules for the chart kernels."""
         self._sums = self.coarse_.sums()
         self._fine, self._plain = PreparedGrammar.of(self.grammar_), PreparedGrammar.of(self.coarse_)
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
-        self._make_ready()
 
 
 def word_weights(

@@ -622,45 +622,26 @@ def phrases(words: list[str]) -> list[list[str]]:
 
 # ---- evaluation
 
-Kind = (
-    Annotated[
-        list[str],
-        Repeated(),
-        Metavar("KIND"),
-        Help(
-            "Kind of published test sets: similarity, outliers, analogies, recovery, sentiment, senses, or all; can be"
-            " repeated (default: the first three, which take seconds)."
-        ),
-    ]
-    | None
-)
-Data = Annotated[Folder, Help("Folder of published test sets (default: $POLYADIC_DATA).")] | None
-Made = (
-    Annotated[Folder, Help("Folder of test files generated from held-out text: gaps.tsv, phrases.tsv, names.tsv.")]
-    | None
-)
-Pairs = (
-    Annotated[list[str], Repeated(), Metavar("FILE"), Help("File of your own word pairs with scores; can be repeated.")]
-    | None
-)
-Groups = (
-    Annotated[
-        list[str],
-        Repeated(),
-        Metavar("DIR"),
-        Help("Folder of your own outlier groups, one .txt file each; can be repeated."),
-    ]
-    | None
-)
-Questions = (
-    Annotated[
-        list[str],
-        Repeated(),
-        Metavar("FILE"),
-        Help("File of your own analogy questions, four words per line; can be repeated."),
-    ]
-    | None
-)
+Several = Annotated[list[str] | None, Repeated()]
+Kind = Annotated[
+    Several,
+    Metavar("KIND"),
+    Help(
+        "Kind of published test sets: similarity, outliers, analogies, recovery, sentiment, senses, or all; can be"
+        " repeated (default: the first three, which take seconds)."
+    ),
+]
+Data = Annotated[Folder | None, Help("Folder of published test sets (default: $POLYADIC_DATA).")]
+Made = Annotated[
+    Folder | None, Help("Folder of test files generated from held-out text: gaps.tsv, phrases.tsv, names.tsv.")
+]
+Pairs = Annotated[Several, Metavar("FILE"), Help("File of your own word pairs with scores; can be repeated.")]
+Groups = Annotated[
+    Several, Metavar("DIR"), Help("Folder of your own outlier groups, one .txt file each; can be repeated.")
+]
+Questions = Annotated[
+    Several, Metavar("FILE"), Help("File of your own analogy questions, four words per line; can be repeated.")
+]
 
 
 def _print_figures(result: dict[str, Any]) -> None:
