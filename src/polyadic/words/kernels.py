@@ -71,12 +71,7 @@ class GloveCells:
 
 
 def glove_arrange(
-    indices: NDArray[Any],
-    logs: NDArray[Any],
-    weights: NDArray[Any],
-    *,
-    size: int,
-    rng: np.random.Generator,
+    indices: NDArray[Any], logs: NDArray[Any], weights: NDArray[Any], *, size: int, rng: np.random.Generator
 ) -> GloveCells:
     """Shuffle the cells of a co-occurrence matrix and group them into rounds that can be updated in parallel.
 

@@ -12,19 +12,7 @@ import typer
 
 from polyadic.core.errors import InputError
 from polyadic.core.files import check_replaceable
-from polyadic.core.settings import (
-    Count,
-    File,
-    Folder,
-    Help,
-    Metavar,
-    Natural,
-    Out,
-    Picture,
-    Repeated,
-    Threads,
-    Within,
-)
+from polyadic.core.settings import Count, File, Folder, Help, Metavar, Natural, Out, Picture, Repeated, Threads, Within
 from polyadic.interface import errors, output
 from polyadic.interface.run import Saved
 from polyadic.interface.task import Task
@@ -568,12 +556,7 @@ def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> 
 
 
 def _by_triples(
-    embedding: Embedding,
-    asked: dict[str, list[str]],
-    counted: Counts,
-    top: int,
-    *,
-    otherwise: Nearest | None = None,
+    embedding: Embedding, asked: dict[str, list[str]], counted: Counts, top: int, *, otherwise: Nearest | None = None
 ) -> Nearest:
     """Return a function that finds the neighbours of a two-word phrase from the triples that contain both words."""
     from polyadic.text.weighting import ppmi
