@@ -259,10 +259,8 @@ def _lists_a_cell_twice(entries: Entries) -> bool:
 class Fit(NamedTuple):
     r"""Goodness of fit, :math:`1 - \|X - M\| / \|X\|`; 0 if no better than predicting zeros."""
 
-    listed: float
-    """Over listed cells."""
-    all_cells: float | None
-    """Over all cells, unobserved ones as zeros; None where they are missing or there is no closed form."""
+    listed: float  # over listed cells
+    all_cells: float | None  # with unobserved ones as zeros; None where they are missing or have no closed form
 
 
 def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:

@@ -133,28 +133,20 @@ class Chunks(NamedTuple):
     """Statistics of the chunks into which the sentences of a corpus are split."""
 
     number: int
-    words: int
-    """Number of distinct words, summed over chunks."""
-    marginals: NDArray[np.int64]
-    """Number of chunks that contain each word."""
+    words: int  # number of distinct words, summed over chunks
+    marginals: NDArray[np.int64]  # number of chunks that contain each word
 
 
 class CountPlan(NamedTuple):
     """Plan for counting co-occurrences: the estimated cost, the tasks, and the indexed corpus."""
 
-    tuples: float
-    """Upper bound of the number of tuples."""
-    memory: float
-    """Bytes of memory."""
-    disk: float
-    """Upper bound of the bytes written."""
-    parts: list[tuple[int, int, int]]
-    """Tasks: first and last rarest word and the maximum number of tuples of each."""
-    indexed: Shared
-    """A :class:`~polyadic.text.kernels.WordIndex`, shared as ids and sentences, which take a third of the memory."""
+    tuples: float  # upper bound of their number
+    memory: float  # bytes
+    disk: float  # upper bound of the bytes written
+    parts: list[tuple[int, int, int]]  # tasks: first and last rarest word and the maximum number of tuples of each
+    indexed: Shared  # a WordIndex, shared as ids and sentences, which take a third of the memory
     chunks: Chunks | None
-    made_of: dict[str, Any]
-    """Digest of the corpus and settings of the window."""
+    made_of: dict[str, Any]  # digest of the corpus and settings of the window
 
     @property
     def sizes(self) -> dict[str, int]:

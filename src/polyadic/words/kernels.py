@@ -64,10 +64,8 @@ class GloveCells:
     columns: NDArray[np.int32]
     logs: NDArray[np.float32]
     weights: NDArray[np.float32]
-    size: int
-    """Number of words."""
-    rounds: list[list[tuple[int, int]]]
-    """Spans of cells that share no word, by round."""
+    size: int  # number of words
+    rounds: list[list[tuple[int, int]]]  # spans of cells that share no word, by round
 
 
 def glove_arrange(
@@ -299,8 +297,7 @@ class _Tree(NamedTuple):
     at: NDArray[np.int64]
     ranks: NDArray[np.int64]
     U: NDArray[Any]
-    begins: NDArray[np.int64]
-    """Offset of each factor in ``U``."""
+    begins: NDArray[np.int64]  # offset of each factor in ``U``
 
     @property
     def contracted(self) -> tuple[int, int]:
