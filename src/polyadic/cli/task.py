@@ -6,8 +6,11 @@ import functools
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Folder, Metavar, Natural, Within
+from polyadic.interface import errors, output
 from polyadic.interface.run import Saved
 from polyadic.interface.task import Task
 from polyadic.text.task import nothing_more
@@ -16,8 +19,6 @@ TASK = Task("start", "Commands to start with.")
 
 
 def _print_files(result: Saved) -> None:
-    from polyadic.interface import output
-
     output.table(("file", "content"), [*result["files"].items()])
 
 
@@ -59,7 +60,6 @@ def serve(model: Annotated[Path, Metavar("MODEL")], *, port: Annotated[int, With
     """
     from polyadic.cli import questions_to
     from polyadic.core.serialization import load
-    from polyadic.interface import output
 
     output.check_server()
     from polyadic.interface import http
@@ -90,9 +90,6 @@ def demo(*, out: Folder = Path("demo"), rank: Count = 100, seed: Natural = 1) ->
     seed
         Random seed.
     """
-    import typer
-
     from polyadic.cli.demonstration import run
-    from polyadic.interface import errors
 
     return run(out, rank=rank, seed=seed, report=(lambda *_: None) if errors.in_json() else typer.echo)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
 
 MAX_LENGTH = 300
@@ -55,6 +56,15 @@ class MissingExtraError(ImportError):
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
         """Support pickling."""
         return MissingExtraError, self._arguments
+
+
+@contextlib.contextmanager
+def needing(module: str, extra: str, purpose: str) -> Iterator[None]:
+    """Context manager for the import of an optional dependency; raises MissingExtraError if it is not installed."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(module, extra, purpose) from None
 
 
 class SkippedFilesWarning(InputWarning):

@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Context manager that writes a file atomically, via a temporary file in the same folder.
-
-    Yields the temporary path, which replaces ``path`` on success and is deleted on failure.
-    """
+    """Write a file atomically: yield a temporary path, which replaces ``path`` on success and is deleted on failure."""
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder; specify a file")
@@ -165,10 +162,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Yield the output folder, or a temporary folder if ``path`` is None, and a function that deletes the latter.
-
-    The function suits :func:`weakref.finalize`, and does nothing for an output folder.
-    """
+    """Yield the output folder and a function that does nothing, or a temporary one and a function that deletes it."""
     if path is not None:
         yield Path(path), lambda: None
         return

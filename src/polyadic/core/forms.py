@@ -37,7 +37,7 @@ class CP:
     """
 
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
-        """Return the predicted entries, and a function that maps derivatives of predictions to factor gradients.
+        """Return the predictions, of shape (n,), and a function from derivatives of that shape to factor gradients.
 
         Parameters
         ----------
@@ -45,13 +45,6 @@ class CP:
             One factor of shape (length of the mode, R) per mode.
         indices : ndarray of shape (n, order)
             Positions of the entries.
-
-        Returns
-        -------
-        m : ndarray of shape (n,)
-            Predictions.
-        pullback : callable
-            Maps derivatives of shape (n,) to one gradient per mode.
         """
         rows = [u[i] for u, i in zip(factors, indices.T, strict=True)]
 
@@ -71,18 +64,14 @@ class CP:
 
         .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n}^2 = 1^\top (G_1 * \dots * G_n)\, 1, \qquad G_d = U_d^\top U_d
 
+        Also returns a function from a number to its products with the gradients, :math:`2 U_d (G_1 * \dots)_{\ne d}`.
+
         Parameters
         ----------
         factors : list of ndarray
             One factor per mode.
         grams : dict, optional
             Cache of Gram matrices by the ``id`` of their factor; missing ones are added.
-
-        Returns
-        -------
-        total : float
-        pullback : callable
-            Maps a number to its product with the gradient of each factor, :math:`2 U_d (G_1 * \dots)_{\ne d}`.
         """
         grams = {} if grams is None else grams
         for u in factors:
@@ -105,16 +94,12 @@ class CP:
 
         .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n} = \sum_r \prod_d \sum_i U^{(d)}_{ir}
 
+        Also returns a function from a number to its product with the gradient of each factor, whose rows are equal.
+
         Parameters
         ----------
         factors : list of ndarray
             One factor per mode.
-
-        Returns
-        -------
-        total : float
-        pullback : callable
-            Maps a number to its product with the gradient of each factor, the same for all its rows.
         """
         sums = [u.sum(axis=0, dtype=float) for u in factors]
 

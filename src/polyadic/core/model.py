@@ -144,8 +144,12 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         return {name: value for name, value in vars(self).items() if name.endswith("_")}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Restore the fitted attributes; subclasses override this to rebuild caches."""
+        """Restore the fitted attributes, and what is made of them."""
         self.__dict__.update(state)
+        self._make_ready()
+
+    def _make_ready(self) -> None:
+        """Prepare what is made of fitted attributes and not saved with them."""
 
     @property
     def _threads(self) -> int:

@@ -189,14 +189,7 @@ class Objective:
         return self.value_and_gradient(factors)[0]
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
-        """Compute the objective and the gradient of its smooth part.
-
-        Returns
-        -------
-        value : float
-        gradient : list of ndarray
-            One array per factor.
-        """
+        """Compute the objective, and the gradient of its smooth part as one array per factor."""
         seen = slot_factors(self.terms, factors)
         if self._held is None:
             self._held = self._executor.hold(
@@ -266,10 +259,8 @@ def _lists_a_cell_twice(entries: Entries) -> bool:
 class Fit(NamedTuple):
     r"""Goodness of fit, :math:`1 - \|X - M\| / \|X\|`; 0 if no better than predicting zeros."""
 
-    listed: float
-    """Over listed cells."""
-    all_cells: float | None
-    """Over all cells, unobserved ones as zeros; None where they are missing or there is no closed form."""
+    listed: float  # over listed cells
+    all_cells: float | None  # with unobserved ones as zeros; None where they are missing or have no closed form
 
 
 def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
@@ -429,10 +420,7 @@ def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = No
 
 
 def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, Gradients]:
-    """Return the loss and gradient of the observed entries of a CP model with compiled kernels.
-
-    The share of the observed entries in the loss of all zero cells is subtracted.
-    """
+    """Return loss and gradient of the observed entries of a CP model, less their share in the loss of all zeros."""
     U, offsets, spare = laid
     if isinstance(part.loss, Squared):
         value, gradient = kernels.cp_squared(

@@ -129,7 +129,8 @@ def select(
 ) -> M:
     """Select settings of a model on held-out data, and fit a copy of the model with the selected settings.
 
-    Ctrl-C keeps the best model so far, fitted to the training part only, and sets ``interrupted_``.
+    The copy has a :class:`Selection` in ``selection_``. Ctrl-C keeps the best model so far, fitted to the training part
+    only, and sets ``interrupted_``.
 
     Parameters
     ----------
@@ -145,11 +146,6 @@ def select(
         Seed of the held-out split.
     **parts
         Further arguments of the model's ``search``, such as a validation set.
-
-    Returns
-    -------
-    Model
-        Fitted copy of the model, with a :class:`Selection` in ``selection_``.
 
     Raises
     ------

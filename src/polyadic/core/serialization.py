@@ -64,7 +64,7 @@ def save(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False)
 
 
 def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] = object) -> Any:
-    """Load a saved model, embedding, corpus or counts.
+    """Load a saved model, embedding, corpus or counts, and return the object.
 
     Parameters
     ----------
@@ -72,11 +72,6 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
         Folder to load.
     kind : type or tuple of types
         Expected class; any by default.
-
-    Returns
-    -------
-    object
-        The saved object.
 
     Raises
     ------
@@ -222,8 +217,7 @@ class Writer:
             items = [self(item) for item in array.ravel().tolist()]
             written: Any = {"objects": items, "shape": list(array.shape), "dtype": array.dtype.str}
         elif array.dtype.kind == "c":
-            parts = np.stack([array.real, array.imag])
-            written = {"complex array": self._array(parts)}
+            written = {"complex array": self._array(np.stack([array.real, array.imag]))}
         elif array.dtype.kind in "biuf":
             written = self._numbers(np.asarray(array))
         else:

@@ -60,16 +60,12 @@ def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = 
 
 
 def read_tns(path: str | os.PathLike[str]) -> Entries:
-    r"""Read entries from a text file in the FROSTT format.
+    r"""Read a text file in the FROSTT format as :class:`Entries`.
 
     Parameters
     ----------
     path : path
         File to read.
-
-    Returns
-    -------
-    Entries
 
     Raises
     ------

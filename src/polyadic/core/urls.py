@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.errors import InputError, error_text, needing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -60,10 +60,7 @@ def without_query(path: str) -> str:
 
 
 def files_behind(url: str) -> list[str]:
-    """List the files at a URL: a single file, all files below a folder, or the matches of a glob pattern.
-
-    An ``http`` URL is a single file.
-    """
+    """List the files at a URL: one file (always for ``http``), all below a folder, or the matches of a glob pattern."""
     if _of_web(url):
         return [url]
     store, name = _located(url)
@@ -168,18 +165,14 @@ def _of_web(url: str) -> bool:
 
 def _located(url: str) -> tuple[Any, str]:
     """Return the file system of a URL and the path of the file within it."""
-    try:
+    with needing("fsspec", "remote", f"reading {url}"):
         from fsspec.core import url_to_fs
-    except ImportError:
-        raise MissingExtraError("fsspec", "remote", f"reading {url}") from None
     if "::" in url:
         raise InputError(f"{url} names a file within an archive, which is not supported; unpack the archive first")
     settings: dict[str, Any] = {}
     if _of_web(url):
-        try:
+        with needing("aiohttp", "remote", f"reading {url}"):
             from aiohttp import ClientTimeout
-        except ImportError:
-            raise MissingExtraError("aiohttp", "remote", f"reading {url}") from None
         # no total timeout: a file is read only as fast as it is processed
         settings["client_kwargs"] = {"timeout": ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=TIMEOUT)}
     try:

@@ -67,16 +67,12 @@ def bbc(root: Root = None) -> list[Article]:
 
 
 def kos(root: Root = None) -> csr_array:
-    """Load the KOS data set: counts of 6,906 words in 3,430 blog posts, without the words themselves.
+    """Load the KOS data set as a sparse table: counts of 6,906 words in 3,430 blog posts, without the words themselves.
 
     Parameters
     ----------
     root : path, optional
         Folder of test sets, see :func:`~polyadic.datasets.folder`; the file is ``topics/docword.kos.txt.gz``.
-
-    Returns
-    -------
-    csr_array of shape (3430, 6906), float32
 
     Raises
     ------

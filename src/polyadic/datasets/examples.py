@@ -194,8 +194,7 @@ def _paragraphs(stories: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 def _some(words: Sequence[str], number: int, rng: np.random.Generator, *, min_length: int = 1) -> list[str]:
     """Sample distinct words with at least ``min_length`` letters."""
-    kinds = sorted({word for word in words if len(word) >= min_length})
-    return rng.choice(kinds, number, replace=False).tolist()
+    return rng.choice(sorted({word for word in words if len(word) >= min_length}), number, replace=False).tolist()
 
 
 def _spellings(word: str, rng: np.random.Generator) -> str:
@@ -203,10 +202,9 @@ def _spellings(word: str, rng: np.random.Generator) -> str:
     others = {word}
     for at in rng.permutation(len(word) - 1).tolist():
         others.add(word[:at] + word[at + 1] + word[at] + word[at + 2 :])
-    spelled = rng.permutation(sorted(others)).tolist()
     candidates = [
         {"text": each, "cost": float(each != word), "features": [a + b for a, b in pairwise(f"^{each}$")]}
-        for each in spelled
+        for each in rng.permutation(sorted(others)).tolist()
     ]
     return json.dumps({"id": word, "candidates": candidates}) + "\n"
 

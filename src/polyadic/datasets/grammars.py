@@ -79,8 +79,7 @@ def _verb_phrase(rng: np.random.Generator, plural: bool, depth: int) -> Phrase: 
         return Phrase(tag, (word if plural else word + ("es" if word.endswith("ch") else "s"),))
 
     if chance < 0.15 and depth < MAX_DEPTH:
-        said = Phrase("SBAR", (Phrase("IN", ("that",)), _clause(rng, depth + 1)))
-        return Phrase("VP", (verb(SAID), said))
+        return Phrase("VP", (verb(SAID), Phrase("SBAR", (Phrase("IN", ("that",)), _clause(rng, depth + 1)))))
     parts = [verb(ALONE if chance < 0.4 else VERBS)]
     if chance >= 0.4:
         other = _noun_phrase(rng, bool(rng.random() < 0.3), NOUNS, depth)
@@ -137,8 +136,7 @@ def latin_sentence(rng: np.random.Generator) -> list[Word]:
     if rng.random() < 0.35:
         *others, place = _phrase(rng, LATIN_PLACES, "Abl", "Sing", "obl", verb, "ARGM-LOC", alone=True)
         phrases.append([Word("in", "in", "ADP", "_", "case", place), *others, place])
-    order = rng.permutation(len(phrases)).tolist()
-    words = [word for at in order for word in phrases[at]]
+    words = [word for at in rng.permutation(len(phrases)).tolist() for word in phrases[at]]
     if rng.random() < 0.3:  # an adverb stands before its verb
         adverb = str(rng.choice(ADVERBS))
         role = "ARGM-NEG" if adverb == "non" else "ARGM-TMP"

@@ -15,7 +15,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyadic.core.errors import InputError, MissingExtraError, check_choice
+from polyadic.core.errors import InputError, check_choice, needing
 from polyadic.core.files import whole_file
 from polyadic.datasets.place import check_count, folder, lines, text
 from polyadic.metrics.completion import Gap
@@ -136,10 +136,8 @@ def gensim_file(name: str) -> Path:
     InputError
         If gensim has no such file.
     """
-    try:
+    with needing("gensim", "gensim", f"the test file {name}"):
         from gensim.test.utils import datapath
-    except ImportError:
-        raise MissingExtraError("gensim", "gensim", f"the test file {name}") from None
     path = Path(datapath(name))
     if not path.is_file():
         raise InputError(f"gensim has no test file {name!r} in {path.parent}")

@@ -438,8 +438,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as raw:
             zipped = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
-            stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw) if zipped else raw)
-            yield stream
+            yield cast("BinaryIO", gzip.GzipFile(fileobj=raw) if zipped else raw)
     except (EOFError, zlib.error, OSError) as error:
         raise unreadable(path, error, "file or folder") from None
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.core.errors import InputError, MissingExtraError, check_choice, check_int, check_number, unreadable
+from polyadic.core.errors import InputError, check_choice, check_int, check_number, needing, unreadable
 from polyadic.core.files import check_whole, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
@@ -137,10 +137,8 @@ class Embedding:
         MissingExtraError
             If gensim is not installed.
         """
-        try:
+        with needing("gensim", "gensim", "KeyedVectors"):
             from gensim.models import KeyedVectors
-        except ImportError:
-            raise MissingExtraError("gensim", "gensim", "KeyedVectors") from None
         self.warn_of_components()
         keyed = KeyedVectors(self.rank, dtype=self.vectors.dtype)
         keyed.add_vectors(list(self.words), self.vectors)
@@ -179,11 +177,9 @@ class Embedding:
         MissingExtraError
             If spaCy is not installed.
         """
-        try:
+        with needing("spacy", "spacy", "a table of vectors of spaCy"):
             from spacy.strings import StringStore
             from spacy.vectors import Vectors
-        except ImportError:
-            raise MissingExtraError("spacy", "spacy", "a table of vectors of spaCy") from None
         self.warn_of_components()
         # spaCy looks words up as they stand; of several with the same capitals the most frequent has them
         small = reversed(self.words) if self.lowercase else ()
@@ -414,8 +410,7 @@ class Embedding:
         if not more + less:
             raise InputError("most_similar requires at least one positive or negative word")
         directions = unit_rows(np.stack([self[word] for word in more + less]).astype(float))
-        signs = np.repeat([1.0, -1.0], [len(more), len(less)])
-        return self._nearest(signs @ directions, topn, {*more, *less})
+        return self._nearest(np.repeat([1.0, -1.0], [len(more), len(less)]) @ directions, topn, {*more, *less})
 
     def _nearest(self, vector: np.ndarray, top: int, left_out: Collection[str]) -> list[tuple[str, float]]:
         direction = unit_rows(vector[None])[0].astype(self.unit.dtype)
@@ -444,8 +439,7 @@ class Embedding:
         >>> royal.analogy("man", "king", "woman", top=1)[0][0]
         'queen'
         """
-        directions = unit_rows(np.stack([self[word] for word in (a, b, c)]))
-        cosines = directions.astype(self.unit.dtype) @ self.unit.T
+        cosines = unit_rows(np.stack([self[word] for word in (a, b, c)])).astype(self.unit.dtype) @ self.unit.T
         return self._best(analogy_scores(*cosines, method=method), top, {a, b, c})
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -583,8 +577,7 @@ class Embedding:
             return []
         scores = scores.copy()
         scores[gone] = -np.inf
-        worst = np.partition(scores, -top)[-top]
-        rows = np.flatnonzero(scores >= worst)
+        rows = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
         rows = rows[np.argsort(-scores[rows], kind="stable")][:top]
         return [(self.words[row], float(scores[row])) for row in rows]
 

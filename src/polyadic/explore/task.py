@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import File, Folder, Metavar, Repeated, Within
+from polyadic.core.files import read_meta
+from polyadic.core.settings import File, Folder, Metavar, Within
+from polyadic.interface import errors, output
 from polyadic.interface.task import Task
 from polyadic.text.task import source
-from polyadic.words.task import SETTINGS, print_written, settings_of
+from polyadic.words.task import SETTINGS, Several, print_written, settings_of
 
 if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 TASK = Task("explore", "Explore a text in a browser.")
 PAGE = ("word", "phrase", "topics", "table", "parts", "map_")
 """Options that select contents of an exported page."""
-Several = Annotated[list[str] | None, Repeated()]
 
 
 @TASK.verb(
@@ -80,8 +81,6 @@ def explore(
     map_
         Include the map of words in the exported page.
     """
-    from polyadic.interface import output
-
     chosen = {"word": word, "phrase": phrase, "topics": topics, "table": table, "parts": parts, "map": map_}
     if export is None and (idle := next((name for name, value in chosen.items() if value), None)):
         raise InputError(f"{idle} applies only to an exported page; set the output file with export", idle, "export")
@@ -102,16 +101,13 @@ def explore(
     from polyadic.interface import http
 
     workspace.warm()
-    make = functools.partial(application, workspace)
-    http.serve(make, port, {"folder": str(workspace.path)}, browser=not no_browser)
+    http.serve(functools.partial(application, workspace), port, {"folder": str(workspace.path)}, browser=not no_browser)
     return None
 
 
 def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, force: bool) -> Workspace:
     """Open an existing workspace, or create one from the sources."""
-    from polyadic.core.files import read_meta
     from polyadic.explore.workspace import KIND, Workspace
-    from polyadic.interface import errors, output
 
     first = Path(sources[0])
     if len(sources) == 1 and (first / "meta.json").is_file() and read_meta(first)["kind"] == KIND:

@@ -150,8 +150,7 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
                 from polyadic.core.serialization import load
 
                 given["model"] = load(given["model"], load_class(loaded))
-            result = verb.function(**given)
-            output.result(result, as_json=values.get("as_json", False), printed=verb.show)
+            output.result(verb.function(**given), as_json=values.get("as_json", False), printed=verb.show)
         except Interrupted as error:
             raise interrupted(kept=error.kept) from None
 

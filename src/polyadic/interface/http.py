@@ -11,7 +11,9 @@ import contextlib
 import functools
 import json
 import secrets
+import socket
 import sys
+import webbrowser
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -231,9 +233,6 @@ def plain_json(value: Any) -> Response:
 
 def serve(make: Callable[[str, int], ASGIApp], port: int, facts: Mapping[str, Any], *, browser: bool = False) -> None:
     """Serve a web application on a local port until Ctrl-C, and print the address."""
-    import socket
-    import webbrowser
-
     import uvicorn
 
     with socket.socket() as listening:

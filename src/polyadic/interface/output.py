@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import json
 import math
 import re
@@ -15,9 +17,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
-from polyadic.core.errors import InputError, MissingExtraError
-from polyadic.core.files import plain
-from polyadic.interface.errors import BAD_INPUT, interrupted, say
+from polyadic.core.errors import InputError, MissingExtraError, needing
+from polyadic.core.files import plain, whole_file
+from polyadic.interface.errors import BAD_INPUT, interrupted, keeping, say
 from polyadic.interface.errors import in_json as json_wanted
 from polyadic.interface.run import Incomplete
 
@@ -181,9 +183,6 @@ def command(words: Words) -> str:
 
 def write_lines(lines: Iterable[str], out: Path | None) -> None:
     """Write lines in UTF-8 to standard output or atomically to a file, with line feeds on every platform."""
-    from polyadic.core.files import whole_file
-    from polyadic.interface.errors import keeping
-
     sent = 0
     with contextlib.ExitStack() as stack:
         file: BinaryIO = sys.stdout.buffer
@@ -223,10 +222,6 @@ def check_file(file: Path | None, *, force: bool) -> None:
 
 def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
     """Write records atomically to a CSV file with a header."""
-    import csv
-
-    from polyadic.core.files import whole_file
-
     with whole_file(file) as draft, draft.open("w", encoding="utf-8", newline="") as opened:
         rows = csv.DictWriter(opened, list(records[0]), lineterminator="\n")
         rows.writeheader()
@@ -235,9 +230,6 @@ def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
 
 def csv_line(*values: Any) -> str:
     """Format values as a CSV line, quoted where necessary."""
-    import csv
-    import io
-
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(values)
     return line.getvalue()
@@ -249,13 +241,9 @@ def write_table(headings: Sequence[str], rows: Iterable[tuple[Any, ...]], out: P
         lines = ((f"{value:.6g}" if isinstance(value, float) else value for value in row) for row in rows)
         write_lines((csv_line(*line) for line in chain([headings], lines)), out)
         return
-    from polyadic.core.files import whole_file
-
-    try:
+    with needing("pyarrow", "parquet", "a Parquet file"):
         import pyarrow as pa
         from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet", "a Parquet file") from None
     left = iter(rows)
     with whole_file(out) as draft, contextlib.ExitStack() as stack:
         writer = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from polyadic.core.files import check_replaceable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
@@ -47,7 +49,6 @@ def train(
 
     Settings and the output path are checked before anything is read.
     """
-    from polyadic.core.files import check_replaceable
     from polyadic.core.serialization import KIND
 
     model.check()

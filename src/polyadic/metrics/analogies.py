@@ -132,8 +132,7 @@ def analogies(
                 words, place = np.unique(some[:, :3], return_inverse=True)
                 cosines = embedding.unit[words] @ embedding.unit[:size].T
                 a, b, c = place.reshape(-1, 3).T
-                scores = analogy_scores(cosines[a], cosines[b], cosines[c], method=method)
-                right += answered(scores, some).tolist()
+                right += answered(analogy_scores(cosines[a], cosines[b], cosines[c], method=method), some).tolist()
                 advance(len(some))
             answers[name] = list(zip(questions, right, strict=True))
             results[name] = Section(sum(right), len(rows), len(asked[name]))

@@ -57,8 +57,7 @@ def begun_by_b(tags: Tags) -> bool:
     >>> begun_by_b(["B-NP", "I-NP", "O"]), begun_by_b(["I-NP", "I-NP", "O"])
     (True, False)
     """
-    moves = pairwise(["O", *tags])
-    return all(not tag.startswith("I-") or before in (f"B-{tag[2:]}", tag) for before, tag in moves)
+    return all(not tag.startswith("I-") or before in (f"B-{tag[2:]}", tag) for before, tag in pairwise(["O", *tags]))
 
 
 def spans(tags: Tags) -> list[Span]:

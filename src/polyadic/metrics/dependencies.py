@@ -283,8 +283,7 @@ def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[
         named = (_bin_name((low, high)) for low, high in BINS if low <= away <= high)
         return next(named, _LONGER) if head else "root"
 
-    rows = _by_kind(gold, predicted, length)
-    return sorted(rows, key=lambda row: order.index(row.name))
+    return sorted(_by_kind(gold, predicted, length), key=lambda row: order.index(row.name))
 
 
 _LONGER = f"over {BINS[-1][1]}"
@@ -308,8 +307,7 @@ def _by_kind(
         _check_lengths(sentence, parse)
 
     def arcs(sentence: Parsed) -> set[tuple[int, int, str]]:
-        heads = np.asarray(sentence.heads).tolist()
-        numbered = enumerate(zip(heads, sentence.relations, strict=True), 1)
+        numbered = enumerate(zip(np.asarray(sentence.heads).tolist(), sentence.relations, strict=True), 1)
         return {(word, head, kind(word, head, relation)) for word, (head, relation) in numbered}
 
     pairs = ((arcs(sentence), arcs(parse)) for sentence, parse in zip(gold, predicted, strict=True))

@@ -237,5 +237,4 @@ def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.
     precision = np.arange(1, len(hits) + 1) / (hits + 1)
     needed = np.maximum(np.ceil(RECALLS * number - ROUNDING), 1).astype(int) - 1  # the hit that reaches each recall
     highest = np.maximum.accumulate(precision[::-1])[::-1]
-    points = [highest[at] if at < len(highest) else 0.0 for at in needed]
-    return float(precision.sum() / number), np.array(points)
+    return float(precision.sum() / number), np.array([highest[at] if at < len(highest) else 0.0 for at in needed])

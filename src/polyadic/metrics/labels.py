@@ -54,8 +54,7 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
             f" {truth.shape} and {np.shape(scores)}"
         )
     some = truth.any(axis=0)
-    order = np.argsort(-scores, axis=1, kind="stable")
-    right = np.take_along_axis(truth, order, axis=1)
+    right = np.take_along_axis(truth, np.argsort(-scores, axis=1, kind="stable"), axis=1)
     measures = {
         "micro_ap": float(average_precision_score(truth, scores, average="micro")),
         "macro_ap": float(average_precision_score(truth[:, some], scores[:, some], average="macro")),

@@ -81,8 +81,7 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     width = int(max(named.max(initial=0), j.max(initial=0))) + 1
     cells = np.where(named >= 0, np.arange(len(named))[:, None] * width + named, -1)
     hits = np.isin(cells, i * width + j)
-    wanted = np.bincount(i, minlength=len(named))
-    most = np.minimum(wanted, named.shape[1])
+    most = np.minimum(np.bincount(i, minlength=len(named)), named.shape[1])
     gains = 1 / np.log2(np.arange(2, named.shape[1] + 2))
     best = np.concatenate([[np.nan], np.cumsum(gains)])[most]
     most = np.where(most, most, np.nan)

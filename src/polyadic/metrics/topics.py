@@ -140,8 +140,7 @@ def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArr
     means = []
     for topic in topics:
         values = _npmi(topic, occurrences)
-        pairs = ~np.eye(len(values), dtype=bool)
-        means.append(values[pairs].mean())
+        means.append(values[~np.eye(len(values), dtype=bool)].mean())
     return np.array(means)
 
 
@@ -198,8 +197,7 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
     rng, seen = np.random.default_rng(seed), np.zeros_like(counts)
     for first, last in zip(table.indptr[:-1], table.indptr[1:], strict=True):
         places = np.repeat(np.arange(first, last), counts[first:last])
-        chosen = rng.permutation(places)[: int(np.ceil(share * len(places)))]
-        np.add.at(seen, chosen, 1)
+        np.add.at(seen, rng.permutation(places)[: int(np.ceil(share * len(places)))], 1)
     parts = [csr_array((part.astype(np.float32), table.indices, table.indptr), table.shape) for part in (seen, counts)]
     parts[1].data -= parts[0].data
     parts = [part.copy() for part in parts]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.core.errors import MissingExtraError
+from polyadic.core.errors import needing
 from polyadic.core.files import whole_file
 
 if TYPE_CHECKING:
@@ -38,10 +38,8 @@ def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
     MissingExtraError
         If matplotlib is not installed.
     """
-    try:
+    with needing("matplotlib", "plot", "a picture"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "a picture") from None
     return Figure(figsize=(width, height), layout="constrained").add_subplot(axes_class=_shown())
 
 

@@ -337,8 +337,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
             {name: at for at, name in enumerate(names)} for names in (self.words_, self.pieces_)
         )
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
+    def _make_ready(self) -> None:
         self._name(self.words_, self.pieces_)
 
     def _weights_of(self, X: csr_array, y: NDArray[Any], classes: NDArray[Any]) -> list[_Weights]:

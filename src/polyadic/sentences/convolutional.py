@@ -250,8 +250,7 @@ def strongest(
         if not known:
             continue
         w = model.activations(known).reshape(K * L, -1)[:, : len(known)]
-        places = np.abs(w).argmax(axis=1)
-        for row, place in enumerate(places.tolist()):
+        for row, place in enumerate(np.abs(w).argmax(axis=1).tolist()):
             value, heap = float(w[row, place]), kept[row]
             if len(heap) == top and abs(value) <= heap[0][0]:
                 continue

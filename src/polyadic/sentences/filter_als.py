@@ -79,15 +79,13 @@ NEARLY = 0.99
 def shifts(f: NDArray[Any]) -> NDArray[Any]:
     """Return all circular shifts of each row, where ``[..., p, :]`` of the result is shifted by ``p`` positions."""
     n = f.shape[-1]
-    at = (np.arange(n)[None, :] - np.arange(n)[:, None]) % n
-    return f[..., at]
+    return f[..., (np.arange(n)[None, :] - np.arange(n)[:, None]) % n]
 
 
 def unshifted(m: NDArray[Any]) -> NDArray[Any]:
     """Undo the circular shifts of :func:`shifts` by shifting row ``p`` back by ``p`` positions."""
     n = m.shape[-1]
-    at = (np.arange(n)[None, :] + np.arange(n)[:, None]) % n
-    return np.take_along_axis(m, np.broadcast_to(at, m.shape), axis=-1)
+    return np.take_along_axis(m, np.broadcast_to((np.arange(n)[None, :] + np.arange(n)[:, None]) % n, m.shape), axis=-1)
 
 
 def gram(f: NDArray[Any]) -> NDArray[Any]:
@@ -329,8 +327,7 @@ def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
     K, L, n = f.shape
     order = C.ndim - 1
     b = np.einsum("kap,kpa->kp", _contracted(C, [f] * (order - 1)), shifts(f).reshape(K, L * n, n))
-    grams = khatri_rao_gram(*[f] * order)
-    weights = np.where(np.arange(n) < support, solve(grams, b.reshape(K, 1, L, n))[:, 0], 0)
+    weights = np.where(np.arange(n) < support, solve(khatri_rao_gram(*[f] * order), b.reshape(K, 1, L, n))[:, 0], 0)
     turned = np.where(weights.sum(axis=-1, keepdims=True) < 0, -1, 1) if order % 2 else np.ones((K, L, 1))
     return f * turned, weights * turned
 

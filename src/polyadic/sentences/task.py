@@ -6,11 +6,14 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
+from polyadic.core.files import whole_file
 from polyadic.core.settings import BUDGET, Amount, Count, File, Help, Metavar, Natural, Out, Seed, Within
+from polyadic.interface import output
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
 from polyadic.text.task import READING, Docs
+from polyadic.words.task import print_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,8 +131,6 @@ def train(
 
 def _print_documents(result: dict[str, Any]) -> None:
     """Print a table of documents with their log-odds and the contributions of their words."""
-    from polyadic.interface import output
-
     rows = [dict(row) for row in result["documents"]]
     output.reasoned(["log-odds" if name == "value" else name for name in rows[0]], rows)
 
@@ -151,7 +152,6 @@ def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural =
     why
         Number of words to list for each document, starting with the largest contribution to the prediction.
     """
-    from polyadic.interface import output
     from polyadic.text.readers import documents, name_of_document, with_documents_by_line
 
     texts, names = [], []
@@ -172,8 +172,6 @@ def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural =
 
 def _print_evaluation(result: dict[str, Any]) -> None:
     """Print the overall metrics and a table of metrics for each class."""
-    from polyadic.interface import output
-
     output.facts({name: value for name, value in result.items() if name != "classes"})
     headings = {"mostly_taken_for": "mostly confused with"}
     output.table(
@@ -218,8 +216,6 @@ def evaluate(model: TextClassifier, docs: Docs, reading: Reading, *, label: Labe
 
 def _print_classes(result: dict[str, Any]) -> None:
     """Print the words of each class on one line."""
-    from polyadic.interface import output
-
     output.table(["class", "words"], [(name, ", ".join(words)) for name, words in result["words_of_classes"].items()])
 
 
@@ -330,22 +326,14 @@ def train_sentences(
         return corpus
 
     def summary(model: SentenceVectors) -> dict[str, Any]:
-        features = len(model.get_feature_names_out())
-        return {"sentences": size[0], "words": len(model.embedding_), "features": features}
+        return {"sentences": size[0], "words": len(model.embedding_), "features": len(model.get_feature_names_out())}
 
     saved = run(model, read, out, force=force, summary=summary)
     saved.next = "sentences", "encode", out, lines, "--out", "vectors.npy"
     return saved
 
 
-def _print_written(result: dict[str, Any]) -> None:
-    """Print the path of the output."""
-    from polyadic.interface import output
-
-    output.wrote(result["out"])
-
-
-@SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=_print_written)
+@SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=print_written)
 def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = False) -> dict[str, Any]:
     """Write the vectors of sentences as an array with one row per line; lines without known words get zero vectors.
 
@@ -357,8 +345,6 @@ def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = Fal
     import numpy as np
 
     from polyadic.core.arrays import save_array
-    from polyadic.core.files import whole_file
-    from polyadic.interface import output
 
     if out.suffix != ".npy":
         raise InputError(f"the output must be a .npy file; got {out}")
@@ -429,7 +415,7 @@ def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, 
     }
 
 
-@SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=_print_written)
+@SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=print_written)
 def static(model: SentenceVectors, *, out: Out, force: bool = False) -> dict[str, Any]:
     """Export a sentence model as a static encoder for sentence-transformers; the model must average word vectors."""
     vectors = model.static()

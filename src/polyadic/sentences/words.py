@@ -121,15 +121,13 @@ def blocks(sentences: Sentences, embedding: Embedding, *, size: int = BLOCK) -> 
     texts = words_of(sentences)
     while some := list(islice(texts, size)):
         rows = [[row for word in words if (row := embedding.find(word)) is not None] for words in some]
-        edges = np.cumsum([0, *map(len, rows)])
-        yield Rows(np.array([*chain.from_iterable(rows)], np.int64), edges)
+        yield Rows(np.array([*chain.from_iterable(rows)], np.int64), np.cumsum([0, *map(len, rows)]))
 
 
 def _of_corpus(corpus: Corpus, embedding: Embedding, size: int) -> Iterator[Rows]:
     places = [embedding.find(word) for word in corpus.vocabulary.words]
     row_of = np.array([-1 if place is None else place for place in places], np.int64)
-    total = len(corpus.sentences) - 1
-    for start in range(0, total, size):
+    for start in range(0, len(corpus.sentences) - 1, size):
         edges = corpus.sentences[start : start + size + 1]
         rows = row_of[corpus.ids[edges[0] : edges[-1]]]
         known = np.concatenate([[0], np.cumsum(rows >= 0)])

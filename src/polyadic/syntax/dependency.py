@@ -92,8 +92,7 @@ class ArcFactored(Model):
         self.check()
         treebank = list(trees)
         check_trees(treebank)
-        counts = Counter(word for tree in treebank for word in tree.forms)
-        often = [word for word, count in counts.items() if count > 1]
+        often = [word for word, count in Counter(word for tree in treebank for word in tree.forms).items() if count > 1]
         tags = dict.fromkeys(tag for tree in treebank for tag in tree.xpos)
         if set(tags) == {"_"}:
             raise InputError(
@@ -129,10 +128,8 @@ class ArcFactored(Model):
 
         Parameters
         ----------
-        words : sequence of str
-            Words of the sentence.
-        tags : sequence of str
-            Parts of speech of the words in the treebank's tag set.
+        words, tags : sequence of str
+            Words of the sentence, and their parts of speech in the treebank's tag set.
 
         Raises
         ------
@@ -145,26 +142,14 @@ class ArcFactored(Model):
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the ``k`` highest-scoring projective trees and their scores in decreasing order.
+        """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order.
 
         Parameters
         ----------
-        words : sequence of str
-            Words of the sentence.
-        tags : sequence of str
-            Parts of speech of the words in the treebank's tag set.
+        words, tags : sequence of str
+            Words of the sentence, and their parts of speech in the treebank's tag set.
         k : int
             Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
-
-        Raises
-        ------
-        InputError
-            See :meth:`scores`.
         """
         check_int("k", k, low=1)
         return best_arcs(self.scores(words, tags), k)
@@ -186,10 +171,8 @@ class ArcFactored(Model):
 
         Parameters
         ----------
-        words : sequence of str
-            Words of the sentence.
-        tags : sequence of str
-            Parts of speech of the words in the treebank's tag set.
+        words, tags : sequence of str
+            Words of the sentence, and their parts of speech in the treebank's tag set.
         """
         return best_projective_tree(self.scores(words, tags))[0]
 

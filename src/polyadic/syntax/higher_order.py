@@ -151,7 +151,7 @@ class HigherOrderParser(LowRankParser):
     restarts: Natural = 20
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return up to ``k`` high-scoring trees of a sentence and their scores in decreasing order.
+        """Return the heads, of shape (trees, n), and scores of up to ``k`` good trees, in decreasing order of score.
 
         They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
         the tree of :meth:`parse` or one with a higher score.
@@ -162,11 +162,6 @@ class HigherOrderParser(LowRankParser):
             Sentence to parse. Its heads are ignored.
         k : int
             Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
         """
         _check_length(tree.forms)
         table = self._coder(tree)
@@ -262,10 +257,9 @@ class TreeSearch:
     ) -> Climbed:
         """Return the trees found from all starts, best first; arcs of ``wanted`` are never pruned."""
         size = len(table)
-        starts = [self.decode(scores[None])]
-        for block in blocks(self.restarts, max(1, CELLS // scores.size)):
-            noise = rng.gumbel(size=(block.stop - block.start, *scores.shape))
-            starts.append(self.decode(scores + self.noise * noise))
+        slices = blocks(self.restarts, max(1, CELLS // scores.size))
+        noise = (self.noise * rng.gumbel(size=(each.stop - each.start, *scores.shape)) for each in slices)
+        starts = [self.decode(scores[None]), *(self.decode(scores + some) for some in noise)]
         arcs = np.where(np.eye(size, dtype=bool), -np.inf, scores)
         lowest = arcs.max(axis=0) - self.beam
         if size > MAX_HEADS:

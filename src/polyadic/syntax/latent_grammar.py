@@ -150,11 +150,6 @@ class LatentGrammar(Model, ABC):
             Words as the treebank splits them.
         tags : sequence of str, optional
             Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
         """
         return self.rerank(self.plain_.k_best(words, k=self.candidates, tags=tags))[0].tree
 
@@ -200,8 +195,7 @@ def nodes_of(tree: Phrase, known: Collection[str]) -> list[Node]:
         for child in phrase.below:
             below.append(visit(child, place))
             place = nodes[below[-1]].span[1]
-        rule = (phrase.label, *(nodes[k].label for k in below))
-        nodes.append(Node(phrase.label, rule, tuple(below), (first, place)))
+        nodes.append(Node(phrase.label, (phrase.label, *(nodes[k].label for k in below)), tuple(below), (first, place)))
         return len(nodes) - 1
 
     visit(tree, 0)

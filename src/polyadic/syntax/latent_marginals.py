@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -134,11 +134,6 @@ class MarginalParser(Model):
             Words as the treebank splits them.
         tags : sequence of str, optional
             Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
         """
         sentence = self._sentence(words, tags)
         sums = None if sentence is None else self._sums(sentence)
@@ -178,10 +173,6 @@ class MarginalParser(Model):
         self._tensors = in_a_row(several)
         self._states = np.array([tensors.states[name] for name in grammar.symbols])
         self._counted = np.array([not name.startswith(PARTIAL) and name != ROOT for name in grammar.symbols])
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
-        self._make_ready()
 
     def _sentence(self, words: Sequence[str], tags: Sequence[str] | None = None) -> SentenceForest | None:
         """Return the pruned parse forest of a sentence, or None if the sentence has no derivation."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -226,10 +226,8 @@ class LowRankParser(Model):
 
         Parameters
         ----------
-        forms : sequence of str
-            Words of the sentence.
-        tags : sequence of str
-            Parts of speech of the words in the treebank's tag set.
+        forms, tags : sequence of str
+            Words of the sentence, and their parts of speech in the treebank's tag set.
         pos, lemmas, features : sequence of str, optional
             Universal parts of speech, lemmas and morphological features, as in CoNLL-U. Without them ``"_"`` is used.
 
@@ -238,8 +236,7 @@ class LowRankParser(Model):
         InputError
             If there are no words, or the columns differ in length.
         """
-        tree = _sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)
-        return self._parsed(forms, self._coder(tree))
+        return self._parsed(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
     def scores(
         self,
@@ -256,14 +253,8 @@ class LowRankParser(Model):
         ----------
         forms, tags, pos, lemmas, features
             See :meth:`parse`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`parse`.
         """
-        tree = _sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)
-        return self._scores(forms, self._coder(tree))
+        return self._scores(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Yield each sentence with predicted heads and relations in place of the given heads and relations.
@@ -291,7 +282,7 @@ class LowRankParser(Model):
             )
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return up to ``k`` highest-scoring projective trees of a sentence and their scores in decreasing order.
+        """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order.
 
         Parameters
         ----------
@@ -299,11 +290,6 @@ class LowRankParser(Model):
             Sentence to parse. Its heads are ignored.
         k : int
             Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
         """
         scores = self._scores(tree.forms, self._coder(tree))
         return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)
@@ -356,8 +342,7 @@ class LowRankParser(Model):
             return DependencyParse(heads, ("_",) * len(heads))
         return DependencyParse(heads, best_relations(table, heads, self.relation_weights_, self.relations_))
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
+    def _make_ready(self) -> None:
         self._coder = TokenCoder(self.features_)
 
 
@@ -395,8 +380,7 @@ def place_surrogate(
             used += [(sentences[at].table, sentences[at].heads), (sentences[at].table, predicted)]
     cells, values = _weighted_pairs(used, learner.mean().theta, F)
     del learner, alone, used
-    factors = unfolded_start(cells, values, (F, F, DISTANCES), rank=rank)
-    for part, factor in zip(parts[1:], factors, strict=True):
+    for part, factor in zip(parts[1:], unfolded_start(cells, values, (F, F, DISTANCES), rank=rank), strict=True):
         part[:] = factor
 
 

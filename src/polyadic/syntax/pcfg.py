@@ -12,7 +12,7 @@ and a second pass searches the rest for the best derivations.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -124,7 +124,7 @@ class PCFG(Model):
         return binarise(Phrase(ROOT, (annotated,)), horizontal=self.horizontal)
 
     def k_best(self, words: Sequence[str], *, k: int = 50, tags: Sequence[str] | None = None) -> list[Parse]:
-        """Return up to ``k`` most probable distinct trees of a sentence, in decreasing order of probability.
+        """Return up to ``k`` most probable distinct trees of a sentence with their log-probabilities, best first.
 
         If pruning leaves no tree, the search is repeated without pruning, unless the sentence is longer than any
         training sentence. If there is still none, trees of the coarse grammar are returned, and finally one flat tree.
@@ -137,11 +137,6 @@ class PCFG(Model):
             Maximum number of trees.
         tags : sequence of str, optional
             Known parts of speech of the words. A tag that the treebank lacks is ignored.
-
-        Returns
-        -------
-        list of Parse
-            Trees and their log-probabilities.
 
         Raises
         ------
@@ -173,11 +168,6 @@ class PCFG(Model):
             Words as the treebank splits them.
         tags : sequence of str, optional
             Known parts of speech of the words, see :meth:`k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`k_best`.
         """
         return self.k_best(words, k=1, tags=tags)[0].tree
 
@@ -190,11 +180,6 @@ class PCFG(Model):
             Words as the treebank splits them.
         tags : sequence of str, optional
             Known parts of speech of the words, see :meth:`k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`k_best`.
         """
         check_words(words, tags)
         given: Sequence[str | None] = tags or [None] * len(words)
@@ -204,15 +189,12 @@ class PCFG(Model):
     def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
         """Return a mask of the coarse symbols that are probable enough in each chart cell, or None without pruning.
 
+        It has the shape (2, cells, coarse symbols), see :func:`~polyadic.syntax.kernels.chart.inside`.
+
         Parameters
         ----------
         plain : sequence of dict
             Scores of the coarse tags of each word.
-
-        Returns
-        -------
-        ndarray of bool of shape (2, cells, coarse symbols), or None
-            See :func:`~polyadic.syntax.kernels.chart.inside`.
         """
         if self.threshold == 0:
             return None
@@ -224,10 +206,6 @@ class PCFG(Model):
         """Prepare the grammar rules for the chart kernels."""
         self._sums = self.coarse_.sums()
         self._fine, self._plain = PreparedGrammar.of(self.grammar_), PreparedGrammar.of(self.coarse_)
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
-        self._make_ready()
 
 
 def word_weights(

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Positive
@@ -52,7 +53,6 @@ class PredicateFinder(Model):
         InputError
             If no word, or every word, is a predicate.
         """
-        from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
 
         self.check()
@@ -63,12 +63,10 @@ class PredicateFinder(Model):
         wanted = np.array([at in here for sentence, here in pairs for at in range(1, len(sentence) + 1)])
         if not wanted.any() or wanted.all():
             raise InputError("the training sentences must contain both predicates and words that are not predicates")
-        counts = Counter(feature for row in rows for feature in row if feature)
-        known = numbered(counts, min_count=2)
+        known = numbered(Counter(feature for row in rows for feature in row if feature), min_count=2)
         table = coded(rows, known)
         line, column = np.nonzero(table >= 0)
-        ones = np.ones(len(line), np.float32)
-        X = csr_array((ones, (line, table[line, column])), shape=(len(rows), len(known)))
+        X = csr_array((np.ones(len(line), np.float32), (line, table[line, column])), shape=(len(rows), len(known)))
         # Each word has the bias feature, which takes the intercept.
         fitted = LogisticRegression(C=self.C, max_iter=200, tol=1e-3).fit(X, wanted)
         weights = fitted.coef_[0].astype(np.float32)

@@ -67,8 +67,7 @@ class Sentence:
                 cells[place - 1][column] = role
         words, others = iter(cells), iter(self.tails)
         lines = self.tree.conllu().split("\n")
-        first = len(self.tree.comments)
-        for at in range(first, len(lines) - 2):
+        for at in range(len(self.tree.comments), len(lines) - 2):
             is_word = lines[at].partition("\t")[0].isdecimal()
             lines[at] += "".join(f"\t{cell}" for cell in next(words)) if is_word else next(others)
         return "\n".join(lines)

@@ -74,7 +74,6 @@ def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list
         relations = [f"^{tree.relations[k - 1]}" for k in ups] + [f"!{tree.relations[k - 1]}" for k in downs]
         tags = [tree.upos[k - 1] for k in (*ups, *([above[up]] if above[up] else []), *downs)]
         side = "before" if word < predicate else "after"
-        away = abs(word - predicate)
         rows.append(
             [
                 "*path",
@@ -82,7 +81,7 @@ def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list
                 f"hp={' '.join(map(_plain, relations))}",
                 f"hu={up} {' '.join(tags)}",
                 f"n={up} {len(downs)} {side}",
-                f"s={side} {min(away, 4)}",
+                f"s={side} {min(abs(word - predicate), 4)}",
             ]
         )
     return rows
@@ -96,8 +95,7 @@ def near_words(tree: Tree, predicate: int) -> list[int]:
     """
     above = [word for word in _above(tree, predicate) if word]
     children = tree.children()
-    near = {*above, *(child + 1 for word in above for child in children[word - 1])}
-    return sorted(near - {predicate})
+    return sorted({*above, *(child + 1 for word in above for child in children[word - 1])} - {predicate})
 
 
 def _above(tree: Tree, word: int) -> list[int]:
@@ -176,8 +174,7 @@ def frames_of(
     table = coded(word_features(tree), known.words)
     for place in predicates:
         words = near_words(tree, place) if near else [k for k in range(1, len(tree) + 1) if k != place]
-        ways = path_features(tree, place, words)
-        paths = coded(ways, known.paths) if words else np.zeros((0, SIDE + 1), np.int32)
+        paths = coded(path_features(tree, place, words), known.paths) if words else np.zeros((0, SIDE + 1), np.int32)
         predicate, others = table[place - 1 : place], table[np.array(words, int) - 1]
         joined = (predicate[:, TRIPLES[:, 0]], others[:, TRIPLES[:, 1]], paths[:, TRIPLES[:, 2]])
         yield words, Frame(predicate, others, paths, hashed_cells(joined, bits=bits))

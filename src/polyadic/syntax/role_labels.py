@@ -15,6 +15,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Within
@@ -130,8 +131,7 @@ class RoleLabels(Model, ABC):
         once = played_once(self.roles_, self.once)
         result = []
         for words, frame in frames_of(tree, places, self.known_, near=self.near, bits=self.bits):
-            best = best_roles(self._scores(frame), once=once).tolist()
-            pairs = zip(words, best, strict=True)
+            pairs = zip(words, best_roles(self._scores(frame), once=once).tolist(), strict=True)
             result.append(tuple(Argument(word, self.roles_[role]) for word, role in pairs if role >= 0))
         return result
 
@@ -200,8 +200,6 @@ def best_roles(
     gain = np.maximum(scores[:, single] - best[:, None], 0)
     words, columns = (np.flatnonzero((gain > 0).any(axis=axis)) for axis in (1, 0))
     if len(words):
-        from scipy.optimize import linear_sum_assignment
-
         gain = gain[np.ix_(words, columns)]
         a, r = linear_sum_assignment(gain, maximize=True)
         taken = gain[a, r] > 0

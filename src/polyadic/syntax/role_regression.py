@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
@@ -58,7 +59,6 @@ class RoleRegression(RoleLabels):
     bits: Bits = 20
 
     def _learn(self, sentences: list[Sentence], names: list[str]) -> Known:
-        from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
 
         known = known_features(sentences, min_count=1)

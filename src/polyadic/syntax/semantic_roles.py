@@ -174,12 +174,11 @@ def role_gradient(
     at, signs = _gathered(cells, np.tile(sign, 2)[:, None])
     p, q, r = scored.sums[0], scored.sums[1][words], scored.sums[2][words]
     s = sign[:, None] * (parts.S[0] + parts.S[which])
-    labels = np.stack([np.zeros_like(which), which], axis=1)
     rows = (
         (frame.predicate, (q * r * s).sum(axis=0, keepdims=True)),
         (frame.words[words], p * r * s),
         (frame.paths[words], p * q * s),
-        (labels, sign[:, None] * p * q * r),
+        (np.stack([np.zeros_like(which), which], axis=1), sign[:, None] * p * q * r),
     )
     return [(at, gamma * signs[:, 0]), *(_gathered(table, np.float32(1 - gamma) * change) for table, change in rows)]
 

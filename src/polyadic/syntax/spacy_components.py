@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.errors import InputError, needing
 from polyadic.syntax.trees import Tree
 
 if TYPE_CHECKING:
@@ -73,10 +73,8 @@ def _name(word: Any) -> str:
 
 
 def _loaded(name: str) -> Language:
-    try:
+    with needing("spacy", "spacy", "parsing text"):
         import spacy
-    except ModuleNotFoundError:
-        raise MissingExtraError("spacy", "spacy", "parsing text") from None
     try:
         return spacy.load(name)
     except OSError:
@@ -135,8 +133,6 @@ class PipelineComponent(ABC):
 
     def __call__(self, doc: Any) -> Any:
         """Annotate a spaCy ``Doc`` and return it."""
-        from polyadic.syntax.spacy_components import word_tree
-
         self._begin_sentences(doc)
         sentences = [sentence for sentence in map(_words, doc.sents) if sentence]
         self._write(doc, sentences, self._annotated(map(word_tree, sentences)))

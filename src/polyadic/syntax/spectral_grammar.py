@@ -15,11 +15,7 @@ Without trees only the sums over all trees are observed, so the weights f of the
 
 which is convex. With singular vectors V of the completed matrix, :math:`\beta_a` is the row of a in V, and the rules
 follow from the entries of adjacent phrases. The weights of the trees are variables, so that all entries agree; in the
-paper the entries are, with linear constraints.
-
-References
-----------
-Bailly, Carreras, Luque, Quattoni (2013), Unsupervised spectral learning of WCFG as low-rank matrix completion.
+paper (see :class:`SpectralGrammar`) the entries are, with linear constraints.
 """
 
 from __future__ import annotations

@@ -99,8 +99,7 @@ class SplitMergePCFG(LatentGrammar):
         tensors = dict(zip(rules, _tensors(numbers, trees.rules, states), strict=True))
         tags = Counter(node.label for tree in forest for node in tree if not node.below)
         of = {rule[0]: len(tensor) for rule, tensor in tensors.items()}
-        unseen = {tag: np.full(of[tag], UNSEEN / n) for tag, n in tags.items()}
-        return RuleTensors(tensors, unseen, np.ones(1))
+        return RuleTensors(tensors, {tag: np.full(of[tag], UNSEEN / n) for tag, n in tags.items()}, np.ones(1))
 
 
 def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
@@ -184,8 +183,7 @@ def split_merge(
             sweep, counts, inner, outer = _swept(trees, numbers, states)
             yield sweep
             if step == sweeps and merged > 0:
-                groups = _groups(trees, inner, outer, states, merged)
-                counts, states = gathered(counts, trees.rules, states, groups)
+                counts, states = gathered(counts, trees.rules, states, _groups(trees, inner, outer, states, merged))
             numbers = improved(counts, TensorLayout.of(trees.rules, states), smoothing=smoothing)
     if cycles:
         yield _swept(trees, numbers, states)[0]
@@ -237,8 +235,7 @@ def gathered(counts: Array, rules: Whole, states: Whole, groups: Sequence[Whole]
 
 def _tensors(numbers: Array, rules: Whole, states: Whole) -> Iterator[Array]:
     """Yield each rule tensor from a flat array of all tensor entries."""
-    starts = TensorLayout.of(rules, states).starts
-    for part, rule in zip(np.split(numbers, starts[1:]), rules, strict=True):
+    for part, rule in zip(np.split(numbers, TensorLayout.of(rules, states).starts[1:]), rules, strict=True):
         yield part.reshape(states[rule[rule >= 0]])
 
 

@@ -107,8 +107,7 @@ class Tree:
 
     def conllu(self) -> str:
         """Format the sentence in CoNLL-U, followed by an empty line."""
-        heads = map(str, self.heads.tolist())
-        columns = (self.forms, self.lemmas, self.upos, self.xpos, self.features, heads)
+        columns = (self.forms, self.lemmas, self.upos, self.xpos, self.features, map(str, self.heads.tolist()))
         rows = zip(*columns, self.relations, self.enhanced, self.misc, strict=True)
         words = [f"{number}\t" + "\t".join(row) for number, row in enumerate(rows, 1)]
         for before, line in reversed(self.skipped):

@@ -49,8 +49,7 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
         sentence = np.repeat(np.arange(last - first), np.diff(edges[first : last + 1]))
         pairs = [_pairs(ids, sentence, d, k * size if positional else 0) for k, d in enumerate(places)]
         words, near = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
-        ones = np.ones(len(words), np.int64)
-        total = total + coo_array((ones, (words, near)), shape=total.shape).tocsr()
+        total = total + coo_array((np.ones(len(words), np.int64), (words, near)), shape=total.shape).tocsr()
     return total
 
 

@@ -133,28 +133,20 @@ class Chunks(NamedTuple):
     """Statistics of the chunks into which the sentences of a corpus are split."""
 
     number: int
-    words: int
-    """Number of distinct words, summed over chunks."""
-    marginals: NDArray[np.int64]
-    """Number of chunks that contain each word."""
+    words: int  # number of distinct words, summed over chunks
+    marginals: NDArray[np.int64]  # number of chunks that contain each word
 
 
 class CountPlan(NamedTuple):
     """Plan for counting co-occurrences: the estimated cost, the tasks, and the indexed corpus."""
 
-    tuples: float
-    """Upper bound of the number of tuples."""
-    memory: float
-    """Bytes of memory."""
-    disk: float
-    """Upper bound of the bytes written."""
-    parts: list[tuple[int, int, int]]
-    """Tasks: first and last rarest word and the maximum number of tuples of each."""
-    indexed: Shared
-    """A :class:`~polyadic.text.kernels.WordIndex`, shared as ids and sentences, which take a third of the memory."""
+    tuples: float  # upper bound of their number
+    memory: float  # bytes
+    disk: float  # upper bound of the bytes written
+    parts: list[tuple[int, int, int]]  # tasks: first and last rarest word and the maximum number of tuples of each
+    indexed: Shared  # a WordIndex, shared as ids and sentences, which take a third of the memory
     chunks: Chunks | None
-    made_of: dict[str, Any]
-    """Digest of the corpus and settings of the window."""
+    made_of: dict[str, Any]  # digest of the corpus and settings of the window
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -203,10 +195,6 @@ def count(
         Whether to replace an existing folder of counts.
     planned : CountPlan, optional
         Result of :func:`plan` for the same arguments, to avoid indexing the words again.
-
-    Returns
-    -------
-    Counts
 
     Raises
     ------
@@ -271,16 +259,12 @@ def plan(
     memory: int | None = None,
     threads: int | None = None,
 ) -> CountPlan:
-    """Estimate the cost of counting co-occurrences, index the corpus, and split the work into tasks.
-
-    The arguments are those of :func:`count`, which accepts the plan.
-    """
+    """Estimate the cost of :func:`count` with these arguments, index the corpus, and split the work into tasks."""
     threads = resources.thread_count(threads)
     check_choice("window", window, get_args(Window))
     order, width = check_int("order", order, low=2, high=5), check_int("width", width, low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
-    bits = max(size - 1, 1).bit_length()
-    if bits * (order - 1) > 64:
+    if max(size - 1, 1).bit_length() * (order - 1) > 64:
         raise InputError(
             f"tuples of order {order} can be counted for at most {2 ** (64 // (order - 1)):,} words; got {size:,}:"
             " build the corpus with a higher min_count or a lower max_size",

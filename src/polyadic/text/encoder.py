@@ -90,8 +90,7 @@ def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: boo
         raise InputError(f"tokens must be strings; got {odd!r}")
     numbers = np.concatenate([*ids, np.zeros(0, np.uint32)])
     left = spool.leave([numbers, *(np.array(each, dtype=np.uint32) for each in (lengths, sentences, starts))])
-    counts = np.bincount(numbers, minlength=len(types))
-    return Chunk(types, counts, left, starts, fields, texts, account)
+    return Chunk(types, np.bincount(numbers, minlength=len(types)), left, starts, fields, texts, account)
 
 
 def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
@@ -229,8 +228,7 @@ class Draft:
                 self._index, self._counts = index, counts
                 spool, parts = SpillFile(self._folder / "joined"), []
                 for numbers, lengths, *rest in self._chunks():
-                    joined = join_pairs(numbers, lengths, keys, numbers_of)
-                    parts.append((0, spool.take(spool.leave([*joined, *rest]))))
+                    parts.append((0, spool.take(spool.leave([*join_pairs(numbers, lengths, keys, numbers_of), *rest]))))
                 self._spool.remove()
                 self._spool, self._parts = spool, parts
                 return names

@@ -141,8 +141,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
         columns += sorted(features)
         values += [features[at] for at in sorted(features)]
         starts.append(len(columns))
-    width = 1 + max(columns, default=-1)
-    X = csr_array((values, columns, starts), shape=(len(labels), width), dtype=np.float64)
+    X = csr_array((values, columns, starts), shape=(len(labels), 1 + max(columns, default=-1)), dtype=np.float64)
     return FeatureLines(X, np.array(labels), np.array(groups, np.int64))
 
 

@@ -27,14 +27,10 @@ if TYPE_CHECKING:
 class WordIndex(NamedTuple):
     """Corpus indexed by word for counting co-occurrences, created by :func:`index_words`."""
 
-    ids: NDArray[Any]
-    """Word ids with a separator around sentences."""
-    positions: NDArray[Any]
-    """Positions of each word, by falling frequency."""
-    starts: NDArray[np.int64]
-    """Start of each word in ``positions``."""
-    end: int
-    """The separator, an id that is not a word."""
+    ids: NDArray[Any]  # word ids with a separator around sentences
+    positions: NDArray[Any]  # positions of each word, by falling frequency
+    starts: NDArray[np.int64]  # start of each word in ``positions``
+    end: int  # the separator, an id that is not a word
     reach: int
 
 

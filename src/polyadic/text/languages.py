@@ -13,7 +13,7 @@ import warnings
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
 
-from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.errors import InputError, needing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,10 +153,8 @@ def segmenter(language: str) -> Callable[[str], list[str]] | None:
 @functools.cache
 def lemmatizer(language: str) -> Callable[[str], str]:
     """Return a function that lemmatizes word forms with simplemma."""
-    try:
+    with needing("simplemma", "lemmas", "lemmas of words"):
         from simplemma import lemmatize
-    except ImportError:
-        raise MissingExtraError("simplemma", "lemmas", "lemmas of words") from None
     try:
         lemmatize("a", lang=language)
     except ValueError:

@@ -46,8 +46,7 @@ class Occurrences:
 
     def around(self, positions: NDArray[np.int64], width: int) -> NDArray[np.int64]:
         """Return the ids of the words around each position, shape (n, 2 width), with -1 outside the sentence."""
-        offsets = _offsets(width)
-        at = positions[:, None] + offsets
+        at = positions[:, None] + _offsets(width)
         sentences = np.asarray(self.corpus.sentences)
         of = np.searchsorted(sentences, positions, side="right")[:, None]
         inside = (at >= sentences[of - 1]) & (at < sentences[of])

@@ -72,8 +72,7 @@ class Reading:
             "".encode(self.encoding)
         except (LookupError, UnicodeError):  # unknown, or no encoding of text
             raise InputError(
-                f"encoding must be a known name, such as 'utf-8' or 'latin-1'; got {self.encoding!r}",
-                "encoding",
+                f"encoding must be a known name, such as 'utf-8' or 'latin-1'; got {self.encoding!r}", "encoding"
             ) from None
 
 

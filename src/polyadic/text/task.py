@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from polyadic.core.errors import InputError
+from polyadic.core.files import check_replaceable, check_whole
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Threads
+from polyadic.interface import errors, output
 from polyadic.interface.run import Incomplete, Saved
 from polyadic.interface.task import Task
 
@@ -89,9 +95,6 @@ def lines(
     csv
         CSV file to write, with all metadata fields of the documents; - writes to standard output.
     """
-    from itertools import chain
-
-    from polyadic.interface import errors, output
     from polyadic.text.lines import Lines
 
     text = Lines(corpus)
@@ -128,10 +131,7 @@ def lines(
 
 def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) -> None:
     """Write concordance lines and the metadata of the documents as CSV."""
-    from itertools import chain
-
     from polyadic.core.frames import field_name, records
-    from polyadic.interface import output
 
     names = [*OWN, *(field_name(name, OWN) for name in fields)]
     rows = ([record.get(name, "") for name in names] for record in records(found))
@@ -140,8 +140,6 @@ def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) 
 
 def _print_lines(found: Iterator[ConcordanceLine]) -> None:
     """Print concordance lines as they are found: aligned at the word on a terminal, otherwise separated by tabs."""
-    import typer
-
     from polyadic.text.readers import name_of_document
 
     for line in found:
@@ -206,10 +204,6 @@ def corpus(
     jobs
         Number of processes (default: all cores).
     """
-    import dataclasses
-
-    from polyadic.core.files import check_replaceable
-    from polyadic.interface import output
     from polyadic.text.corpus import KIND, Corpus
     from polyadic.text.readers import survey
     from polyadic.text.tokens import tokenizer_of
@@ -245,8 +239,6 @@ def corpus(
 
 def _print_checked(result: dict[str, Any]) -> None:
     """Print a table of the undamaged folders and the number of files in each folder."""
-    from polyadic.interface import output
-
     output.table(["undamaged folder", "files"], list(result["whole"].items()))
 
 
@@ -259,9 +251,6 @@ def check(folders: Annotated[list[str], Metavar("FOLDER")]) -> dict[str, Any]:
     folders
         Folders of vectors, models, corpora or counts, or folders that contain such folders.
     """
-    from polyadic.core.files import check_whole
-    from polyadic.interface import errors
-
     checked, damaged = {}, []
     for folder in folders:
         if not Path(folder).exists():

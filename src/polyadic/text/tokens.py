@@ -131,10 +131,7 @@ def tokenizer_of(
 
 @functools.cache
 def _pattern(punctuation: str, kind: str, *, plain: bool) -> re.Pattern[str]:
-    """Return the compiled regular expression for tokens, cached after the first call.
-
-    The ``plain`` pattern matches ASCII text three times as fast.
-    """
+    """Return the regular expression of tokens; the ``plain`` one matches ASCII text three times as fast."""
     if plain:
         some = "[A-Za-z0-9]++"
         joint = rf"(?:_|(?<=\baujourd)'){some}" if kind == "parting" else rf"['_](?!s\b){some}"

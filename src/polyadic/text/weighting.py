@@ -106,8 +106,7 @@ def ppmi(
     if holding is not None:
         counts = replace(counts, entries=counts.entries.holding(holding))
     entries = counts.entries
-    log_word = _log_word(counts, smoothing, normaliser)
-    parts = _parts(counts, form, lower, log_word)
+    parts = _parts(counts, form, lower, _log_word(counts, smoothing, normaliser))
     kept, values, seen = [entries.indices.T[:, :0]], [np.empty(0, np.float32)], [entries.values[:0]]
     for block in tracked(entries.blocks(), "weighing", total=-(-len(entries) // BLOCK)):
         pmi = _log_tuple(counts, block, normaliser) - np.log(shift)

@@ -57,16 +57,12 @@ class TensorModel(WordModel, ABC):
     """Base class for models that predict the association of word tuples."""
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the predicted association of each word tuple.
+        """Return the predicted association of each word tuple, of shape (n,).
 
         Parameters
         ----------
         indices : ndarray of shape (n, order)
             Indices of each tuple.
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         return self._predicted(np.asarray(indices))
 

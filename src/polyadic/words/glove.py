@@ -112,8 +112,7 @@ class GloVe(WordModel):
         rng = np.random.default_rng(self.seed)
         x = entries.values.astype(np.float32)
         f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))
-        size = entries.shape[0]
-        cells = glove_arrange(entries.indices, np.log(x), f, size=size, rng=rng)
+        cells = glove_arrange(entries.indices, np.log(x), f, size=entries.shape[0], rng=rng)
         solver = _epochs(cells, self.rank, self.learning_rate, self._threads, rng)
         w, c, b, d = self._keep(run(solver, max_iter=self.epochs, tol=self.tol, callback=self.callback))
         self.factors_, self.biases_ = [w, c], [b, d]

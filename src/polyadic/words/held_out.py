@@ -144,10 +144,7 @@ def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int6
 def _matched(
     train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.random.Generator, width: int
 ) -> NDArray[np.int64]:
-    """Sample a wrong answer for each question from the words that co-occur with all given words.
-
-    The result is -1 if the answer does not co-occur with them, or if no word is valid.
-    """
+    """Sample a wrong answer to each question from words that, like the answer, co-occur with all given words; or -1."""
     pairs = count(train, order=2, width=width).entries
     size = len(train.vocabulary)
     i, j = pairs.indices.T.astype(np.int32)
@@ -227,8 +224,7 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     last = max(len(ids) - order + 1, 0)
     inside = sentence[:last] == sentence[order - 1 :]
     runs = np.stack([ids[d : last + d][inside] for d in range(order)], axis=1)
-    ranked = np.sort(runs, axis=1)
-    runs = runs[(np.diff(ranked, axis=1) > 0).all(axis=1)]
+    runs = runs[(np.diff(np.sort(runs, axis=1), axis=1) > 0).all(axis=1)]
     at = np.lexsort(runs.T[::-1])
     first = np.flatnonzero(np.concatenate([[True], (runs[at][1:] != runs[at][:-1]).any(axis=1)]))
     often = np.diff(np.append(first, len(at))) >= min_count

@@ -162,8 +162,7 @@ class JointCP(TensorModel):
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
         terms = [_explained_by(ALL, pairs), *(_explained_by(1, term) for term in larger)]
-        objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads, within=self._within)
-        return size, larger, objective
+        return size, larger, Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads, within=self._within)
 
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Initialize unconstrained columns by PPMI-SVD, and non-negative columns by scaled random numbers."""

@@ -34,7 +34,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import PARTS, checked, frozen, imap, in_threads, sum_of_parts, table
+from polyadic.core.kernels.common import FAST, PARTS, checked, frozen, imap, in_threads, sum_of_parts, table
+from polyadic.core.kernels.cp import fibre_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     Factors = list[NDArray[Any]]
 
 Parameters = tuple["NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]"]
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for SIMD; infinities and NaN are preserved, so that an overflow is detected."""
 BLOCK = 1 << 22
 """Maximum size of the core contracted with the rows of a block of roots."""
 PART = 1 << 20
@@ -65,19 +64,12 @@ class GloveCells:
     columns: NDArray[np.int32]
     logs: NDArray[np.float32]
     weights: NDArray[np.float32]
-    size: int
-    """Number of words."""
-    rounds: list[list[tuple[int, int]]]
-    """Spans of cells that share no word, by round."""
+    size: int  # number of words
+    rounds: list[list[tuple[int, int]]]  # spans of cells that share no word, by round
 
 
 def glove_arrange(
-    indices: NDArray[Any],
-    logs: NDArray[Any],
-    weights: NDArray[Any],
-    *,
-    size: int,
-    rng: np.random.Generator,
+    indices: NDArray[Any], logs: NDArray[Any], weights: NDArray[Any], *, size: int, rng: np.random.Generator
 ) -> GloveCells:
     """Shuffle the cells of a co-occurrence matrix and group them into rounds that can be updated in parallel.
 
@@ -148,12 +140,7 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
-    """Numba kernel: update the GloVe vectors and biases of both words of each cell with AdaGrad.
-
-    The loss is ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last. ``U`` is (2, V, R), words and
-    contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared updates. Returns the sum of the
-    losses before the updates.
-    """
+    """Numba kernel: update the parameters of cells first..last with AdaGrad; return the sum of losses before that."""
     rank = U.shape[2]
     one = U.dtype.type(1)
     value = 0.0
@@ -236,18 +223,6 @@ def cp_poisson(
     return sum_of_parts(work, n, [], U[bounds[mode] : bounds[mode + 1]], threads=threads)
 
 
-@njit(cache=True, nogil=True)
-def _fibre_end(indices, start, last):
-    """Return the end of the tensor fibre that begins at entry ``start``."""
-    e = start + 1
-    while e < last:
-        for d in range(indices.shape[0] - 1):
-            if indices[d, e] != indices[d, start]:
-                return e
-        e += 1
-    return e
-
-
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _log_likelihood(x, m, floor):
     """Return the log-likelihood term ``x log m`` of a count, linearized where ``m`` is below ``floor``."""
@@ -269,7 +244,7 @@ def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first,
     total = 0.0
     start = first
     while start < last:
-        end = _fibre_end(indices, start, last)
+        end = fibre_end(indices, start, last)
         others[:] = 1
         for d in range(leaf):
             if d != target:
@@ -322,8 +297,7 @@ class _Tree(NamedTuple):
     at: NDArray[np.int64]
     ranks: NDArray[np.int64]
     U: NDArray[Any]
-    begins: NDArray[np.int64]
-    """Offset of each factor in ``U``."""
+    begins: NDArray[np.int64]  # offset of each factor in ``U``
 
     @property
     def contracted(self) -> tuple[int, int]:
@@ -424,8 +398,7 @@ def tucker_pullback(
         return total
 
     total = _sum(part, len(shares), threads).astype(tree.U.dtype)
-    parts = np.split(total, tree.begins[1:].tolist())
-    return [g.reshape(u.shape) for g, u in zip(parts, factors, strict=True)]
+    return [g.reshape(u.shape) for g, u in zip(np.split(total, tree.begins[1:].tolist()), factors, strict=True)]
 
 
 def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any], *, threads: int) -> NDArray[Any]:
@@ -472,10 +445,8 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
     columns = frozen(indices.T)
     for d, column in enumerate(columns):
         _refuse_outside(column, len(factors[slots[d]]), d)
-    sizes = [u.size for u in factors]
-    begins = np.cumsum([0, *sizes[:-1]])
-    dtype = factors[0].dtype
-    U = frozen(np.concatenate([np.ravel(u) for u in factors]), dtype)
+    begins = np.cumsum([0, *[u.size for u in factors][:-1]])
+    U = frozen(np.concatenate([np.ravel(u) for u in factors]), factors[0].dtype)
     starts = _runs(columns[:-1])
     roots = _runs(columns[:1, starts[:-1]])
     ranks = np.array([factors[s].shape[1] for s in slots], np.int64)
@@ -605,10 +576,7 @@ def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions):
-    """Numba kernel: predict the entries of a block of roots with a Tucker model.
-
-    Writes ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on.
-    """
+    """Numba kernel: write ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on."""
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
     K = np.empty((BATCH, C.shape[1]), U.dtype)

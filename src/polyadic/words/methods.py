@@ -29,20 +29,14 @@ Data = Literal["corpus", "contexts", "counts", "associations"]
 class WordMethod:
     """Method for training word vectors: a model class, and how its input is counted and weighted."""
 
-    model: str
-    """Public name of the model class."""
+    model: str  # public name of the class
     fitted_to: Data = "associations"
-    fixed: Options = field(default_factory=dict)
-    """Settings of the model that define this method."""
-    strength: str = ""
-    """Name of the strength of its penalty, if it has one."""
-    order: int = 3
-    orders: tuple[int, ...] = (2, 3, 4, 5)
-    """Possible numbers of words in a tuple; ``order`` is the default."""
-    joint: bool = False
-    """Whether it is fitted to all orders from 2 on at once."""
-    pairs: Options = field(default_factory=dict)
-    """Defaults of counting and weighting pairs, where they differ from larger tuples."""
+    fixed: Options = field(default_factory=dict)  # settings of the model that define this method
+    strength: str = ""  # name of the strength of its penalty, if it has one
+    order: int = 3  # default number of words in a tuple
+    orders: tuple[int, ...] = (2, 3, 4, 5)  # possible ones
+    joint: bool = False  # whether it is fitted to all orders from 2 on at once
+    pairs: Options = field(default_factory=dict)  # defaults of counting and weighting pairs, where they differ
 
     @property
     def cls(self) -> Any:

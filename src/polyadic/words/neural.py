@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
-from polyadic.core.errors import MissingExtraError
+from polyadic.core.errors import needing
 from polyadic.core.model import Amount, Callback, Count, Within
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
@@ -116,10 +116,8 @@ class Word2Vec(WordModel):
         words = corpus.vocabulary.words
         check_memory(16.0 * len(words) * self.rank, f"word2vec of {len(words):,} words and rank {self.rank}", SMALLER)
         seed = int(np.random.default_rng(self.seed).integers(1 << 31)) if self.seed is None else self.seed
-        try:
+        with needing("gensim", "gensim", "word2vec"):
             from gensim.models import Word2Vec as Gensim
-        except ImportError:
-            raise MissingExtraError("gensim", "gensim", "word2vec") from None
         model = Gensim(
             vector_size=self.rank,
             sg=int(self.method == "sgns"),
@@ -137,10 +135,7 @@ class Word2Vec(WordModel):
 
 
 def _epochs(model: Any, corpus: Corpus, epochs: int, learning_rate: float) -> Iterator[Sweep]:
-    """Train for several epochs with a linearly decreasing learning rate, yielding the vectors after each epoch.
-
-    The first piece evaluates the start.
-    """
+    """Yield the vectors at the start and after each epoch, with a linearly decreasing learning rate."""
     known = model.wv.key_to_index
     rows = np.array([known.get(word, len(known)) for word in corpus.vocabulary.words])
 

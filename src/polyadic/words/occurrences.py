@@ -347,10 +347,8 @@ class WordSenses:
             sides = [[index[word] for word in side if word in index] for side in (left, right)]
             before, after = sides[0][-WIDE:], sides[1][:WIDE]
             rows.append([-1] * (WIDE - len(before)) + before + after + [-1] * (WIDE - len(after)))
-        around = np.array(rows, np.int64).reshape(len(rows), 2 * WIDE)
-        Y = self._contexts(around, [number])[1]
-        nearest = _nearest(Y, np.stack([sense.vector for sense in senses.senses]))
-        return np.where(Y.any(axis=1), nearest, -1)
+        Y = self._contexts(np.array(rows, np.int64).reshape(len(rows), 2 * WIDE), [number])[1]
+        return np.where(Y.any(axis=1), _nearest(Y, np.stack([sense.vector for sense in senses.senses])), -1)
 
     def _around(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the ids of the words around each position, one row per position; -1 outside the document."""
@@ -372,10 +370,7 @@ class WordSenses:
     def _mean_contexts(
         self, positions: NDArray[np.int64], words: NDArray[np.int64], size: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean context vector of each word, shape (size, 2 * rank), and the mean weight of a context.
-
-        There is one mean weight for wide contexts and one for near contexts.
-        """
+        """Return the mean context of each word, (size, 2 * rank), and the mean weights of wide and of near contexts."""
         totals = np.zeros((2, size, self.embedding.rank))
         weights = np.zeros((2, size))
         for start in range(0, len(positions), 1 << 16):
@@ -419,8 +414,7 @@ class WordSenses:
         for s in range(len(vectors)):
             others = np.delete(alike, s, axis=0)
             score = alike[s] - (REPELLED * np.maximum(others.max(axis=0), 0) if len(others) else 0)
-            best = np.argsort(-score, kind="stable")[:top]
-            named.append(tuple(self.embedding.words[rows[at]] for at in best))
+            named.append(tuple(self.embedding.words[rows[at]] for at in np.argsort(-score, kind="stable")[:top]))
         return named
 
 
@@ -492,8 +486,7 @@ def _sampled(
         else order[rng.choice(np.arange(first, last), SAMPLED, replace=False)]
         for first, last in ends
     ]
-    words = np.repeat(np.arange(len(rows)), [len(some) for some in drawn])
-    return np.concatenate(drawn).astype(np.int64), words
+    return np.concatenate(drawn).astype(np.int64), np.repeat(np.arange(len(rows)), [len(some) for some in drawn])
 
 
 def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[NDArray[np.int64], float]:

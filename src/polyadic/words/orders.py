@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.forms import CP
@@ -126,10 +127,7 @@ def _zero_weight(entries: Entries, loss: Loss) -> float:
 
 
 def positive_start(size: int, rank: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Initialize a factor matrix with random rows around a common positive direction, shape (size, rank).
-
-    Associations are positive, so this start is nearer to a solution than a centred one.
-    """
+    """Return random rows, (size, rank), around a common positive direction: nearer to a solution than centred ones."""
     return (1 + rng.standard_normal((size, rank))).astype(np.float32)
 
 
@@ -159,8 +157,6 @@ def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | 
     Predictions of order n scale with :math:`t^n` if ``u`` scales with t, so a squared loss is
     :math:`f(0) - b t^n + c t^{2n}`, and one gradient gives b and c. Other losses are evaluated during the search.
     """
-    from scipy.optimize import minimize_scalar
-
     rays = [_ray(term, u, threads) for term in terms]
 
     def loss(log_t: float) -> float:

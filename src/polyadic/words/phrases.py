@@ -75,8 +75,7 @@ def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: f
 
     Inputs are pairs (n, 2), their rows of triples (n, V) and unit vectors (V, R).
     """
-    both = unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]])
-    return np.asarray(unit_rows(rows @ unit) + blend * both)
+    return np.asarray(unit_rows(rows @ unit) + blend * unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]]))
 
 
 def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:

@@ -76,13 +76,7 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
 
 
 def induce(
-    embedding: Embedding,
-    word: str,
-    contexts: Sequence[Sequence[str]],
-    *,
-    number: int,
-    rule: str = "sum",
-    seed: int = 0,
+    embedding: Embedding, word: str, contexts: Sequence[Sequence[str]], *, number: int, rule: str = "sum", seed: int = 0
 ) -> NDArray[np.int64]:
     """Cluster the contexts of a word by sense; contexts without known words are labelled -1.
 

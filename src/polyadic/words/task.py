@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,19 +12,7 @@ import typer
 
 from polyadic.core.errors import InputError
 from polyadic.core.files import check_replaceable
-from polyadic.core.settings import (
-    Count,
-    File,
-    Folder,
-    Help,
-    Metavar,
-    Natural,
-    Out,
-    Picture,
-    Repeated,
-    Threads,
-    Within,
-)
+from polyadic.core.settings import Count, File, Folder, Help, Metavar, Natural, Out, Picture, Repeated, Threads, Within
 from polyadic.interface import errors, output
 from polyadic.interface.run import Saved
 from polyadic.interface.task import Task
@@ -469,8 +458,6 @@ def senses(
 
 def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any]:
     """Predict the sense of a word in each line of a text file."""
-    from itertools import chain
-
     from polyadic.core.streams import blocks, lines, open_bytes
 
     found = space.senses(word, top=top)
@@ -569,12 +556,7 @@ def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> 
 
 
 def _by_triples(
-    embedding: Embedding,
-    asked: dict[str, list[str]],
-    counted: Counts,
-    top: int,
-    *,
-    otherwise: Nearest | None = None,
+    embedding: Embedding, asked: dict[str, list[str]], counted: Counts, top: int, *, otherwise: Nearest | None = None
 ) -> Nearest:
     """Return a function that finds the neighbours of a two-word phrase from the triples that contain both words."""
     from polyadic.text.weighting import ppmi
@@ -623,53 +605,33 @@ def phrases(words: list[str]) -> list[list[str]]:
 
 # ---- evaluation
 
-Kind = (
-    Annotated[
-        list[str],
-        Repeated(),
-        Metavar("KIND"),
-        Help(
-            "Kind of published test sets: similarity, outliers, analogies, recovery, sentiment, senses, or all; can be"
-            " repeated (default: the first three, which take seconds)."
-        ),
-    ]
-    | None
-)
-Data = Annotated[Folder, Help("Folder of published test sets (default: $POLYADIC_DATA).")] | None
-Made = (
-    Annotated[Folder, Help("Folder of test files generated from held-out text: gaps.tsv, phrases.tsv, names.tsv.")]
-    | None
-)
-Pairs = (
-    Annotated[list[str], Repeated(), Metavar("FILE"), Help("File of your own word pairs with scores; can be repeated.")]
-    | None
-)
-Groups = (
-    Annotated[
-        list[str],
-        Repeated(),
-        Metavar("DIR"),
-        Help("Folder of your own outlier groups, one .txt file each; can be repeated."),
-    ]
-    | None
-)
-Questions = (
-    Annotated[
-        list[str],
-        Repeated(),
-        Metavar("FILE"),
-        Help("File of your own analogy questions, four words per line; can be repeated."),
-    ]
-    | None
-)
+Several = Annotated[list[str] | None, Repeated()]
+Kind = Annotated[
+    Several,
+    Metavar("KIND"),
+    Help(
+        "Kind of published test sets: similarity, outliers, analogies, recovery, sentiment, senses, or all; can be"
+        " repeated (default: the first three, which take seconds)."
+    ),
+]
+Data = Annotated[Folder | None, Help("Folder of published test sets (default: $POLYADIC_DATA).")]
+Made = Annotated[
+    Folder | None, Help("Folder of test files generated from held-out text: gaps.tsv, phrases.tsv, names.tsv.")
+]
+Pairs = Annotated[Several, Metavar("FILE"), Help("File of your own word pairs with scores; can be repeated.")]
+Groups = Annotated[
+    Several, Metavar("DIR"), Help("Folder of your own outlier groups, one .txt file each; can be repeated.")
+]
+Questions = Annotated[
+    Several, Metavar("FILE"), Help("File of your own analogy questions, four words per line; can be repeated.")
+]
 
 
 def _print_figures(result: dict[str, Any]) -> None:
     """Print the result of each test, and on standard error the tests that could not be run."""
-    rows = result["figures"]
     output.table(
         ["test", "value", "95 % interval", "chance", "cases", "total"],
-        [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in rows],
+        [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in result["figures"]],
     )
     _print_left_out(result)
 

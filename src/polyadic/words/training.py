@@ -224,10 +224,7 @@ def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]
 def _going_on(
     model: Any, data: Any, plan: TrainingPlan, keep: str | Path | None, *, overwrite: bool
 ) -> Iterator[Result | None]:
-    """Context manager that saves a checkpoint every minute and resumes from a checkpoint of the same fit.
-
-    It has no effect if the model does not accept a start.
-    """
+    """Context manager that saves a checkpoint every minute and resumes the same fit, if the model accepts a start."""
     if keep is None or "start" not in METHODS[plan.method].options:
         yield None
         return
@@ -311,10 +308,7 @@ def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Cou
 
 
 def counted(corpus: Corpus, *, steps: StepTimer = no_steps, **settings: Any) -> Counts:
-    """Report the estimated cost and then count word tuples.
-
-    The settings are those of :func:`~polyadic.text.counts.count`.
-    """
+    """Report the estimated cost, then count word tuples with the settings of :func:`~polyadic.text.counts.count`."""
     with steps("plan") as facts:
         ahead = ("order", "window", "width", "repeats", "memory", "threads")
         planned = estimate(corpus, **{name: settings[name] for name in ahead if name in settings})

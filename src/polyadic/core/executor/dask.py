@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.errors import InputError, needing
 from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, added, spans
 from polyadic.core.kernels.common import in_window
 from polyadic.core.resources import deferred_interrupts
@@ -56,11 +56,9 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
     ``workers`` local processes are started. Raises InputError if there is no scheduler, or workers have other versions
     of polyadic, numpy, numba or Python.
     """
-    try:
+    with needing("distributed", "distributed", "work on a cluster"):
         import dask
         from distributed import Client, LocalCluster
-    except ImportError:
-        raise MissingExtraError("distributed", "distributed", "work on a cluster") from None
     if (where is None) == (workers is None):
         raise InputError("specify either a scheduler or a number of local workers, but not both")
     with ExitStack() as stack:
@@ -104,9 +102,8 @@ def with_retries(work: Callable[[], Any]) -> Any:
             return work()
         except WorkerLostError as error:
             if not left:
-                cause = error.__cause__
                 raise InputError(
-                    f"a task failed after {MAX_ATTEMPTS} attempts because workers were lost: {cause}"
+                    f"a task failed after {MAX_ATTEMPTS} attempts because workers were lost: {error.__cause__}"
                 ) from error
     raise AssertionError  # the last attempt returns or raises
 

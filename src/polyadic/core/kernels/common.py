@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
 LINE = 64
 """Bytes of a cache line."""
 PARTS = 16

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import eigsh
 
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.linalg.sparse import SparsePlusLowRank
@@ -131,8 +132,6 @@ def soft_threshold_symmetric(
 
 def largest_eigenvalue(operator: Any, *, tol: float, seed: int = 0) -> float:
     """Return an upper bound on the largest eigenvalue of a symmetric matrix; ``tol`` is its relative accuracy."""
-    from scipy.sparse.linalg import eigsh
-
     n = operator.shape[0]
     if n <= DENSE_SIZE:
         return float(np.linalg.eigvalsh(finite(_whole(operator)))[-1])
@@ -186,8 +185,7 @@ def _leading(
         sought = min(inside + EXTRA, len(w))
         R = AQ @ Z[:, :sought] - (Q @ Z[:, :sought]) * w[:sought]
         residuals = np.linalg.norm(R, axis=0)
-        allowed = _allowed(w[:sought], tol, n, relative=threshold is None, roots=roots)
-        unsure = residuals > allowed
+        unsure = residuals > _allowed(w[:sought], tol, n, relative=threshold is None, roots=roots)
         unsure[inside:] = residuals[inside:] > SETTLED_SHARE * np.abs(w[inside:sought])  # roughly
         needed = inside + (threshold is not None)
         far = np.abs(w[inside:sought]) + residuals[inside:]

@@ -81,13 +81,7 @@ def leapfrog(density: Density, at: Point, step: float, variance: Array) -> Point
 
 
 def nuts(
-    density: Density,
-    start: Array,
-    rng: np.random.Generator,
-    *,
-    warmup: int,
-    target: float = 0.8,
-    max_depth: int = 10,
+    density: Density, start: Array, rng: np.random.Generator, *, warmup: int, target: float = 0.8, max_depth: int = 10
 ) -> Iterator[Transition]:
     """Yield the transitions of a no-U-turn sampler, without end; raise InputError if the start has no finite density.
 

@@ -355,8 +355,7 @@ class _Descent:
 
     def value(self) -> float:
         """Compute the objective, including the loss of a fixed sample of zeros."""
-        pairs = zip(self.objective.penalties, self.factors, strict=True)
-        value = sum(penalty.value(u) for penalty, u in pairs)
+        value = sum(penalty.value(u) for penalty, u in zip(self.objective.penalties, self.factors, strict=True))
         value += sum(_all_zero(term, self.seen)[0] for term in self.exact)
         for part in self.batches.parts:
             value += sum(self._loss(part, block) for block in blocks(len(part.values)))

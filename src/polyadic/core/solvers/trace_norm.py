@@ -73,10 +73,7 @@ the first objective.
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Sparsity pattern of the known cells of a matrix, sorted by row.
-
-    In a ``symmetric`` matrix a cell off the diagonal is listed once and stands for two.
-    """
+    """Known cells of a matrix, sorted by row; a cell off the diagonal of a ``symmetric`` one stands for two."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -108,10 +105,7 @@ class Pattern:
         return np.asarray(cp_predict(cells, factors, offsets=[0, self.shape[0]], threads=self.threads))
 
     def spread(self, y: Array) -> Any:
-        r"""Return the matrix :math:`P^\top y`, with the values ``y`` in the known cells and zeros elsewhere.
-
-        It is dense or sparse; in a symmetric matrix, values are split between two cells.
-        """
+        r"""Return :math:`P^\top y`, dense or sparse: ``y`` in the known cells, halved for two if symmetric."""
         if self.dense:
             dense = np.zeros(self.shape)
             dense.ravel()[self._flat] = y

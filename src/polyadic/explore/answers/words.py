@@ -67,7 +67,6 @@ def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, mi
         "log_dice": log_dice(together * (n / len(looked)), n, frequent),
     }
     best = {name: np.argsort(-values, kind="stable")[:top] for name, values in measures.items()}
-    shown = np.unique(np.concatenate([*best.values()]))
     return {
         "word": word,
         **frequency(workspace, number),
@@ -78,7 +77,7 @@ def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, mi
         "collocates": [
             {"word": vocabulary.words[others[at]], "together": int(together[at]), "count": int(frequent[at])}
             | {name: short(values[at]) for name, values in measures.items()}
-            for at in shown
+            for at in np.unique(np.concatenate([*best.values()]))
         ],
         "looked_at": len(looked),
         "components": [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Help, Metavar, Out
+from polyadic.interface import output
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -74,8 +76,6 @@ def train(
     smoothing
         Strength of smoothing for the rule probabilities of latent states (default: split-merge 10; spectral 50).
     """
-    import time
-
     from sklearn.base import clone
 
     from polyadic.core.methods import Method, refuse_unused
@@ -132,7 +132,6 @@ def apply(model: Parser, sentences: Lines, *, tagged: bool = False, out: Written
         Read words with part-of-speech tags, such as dog/NN.
     """
     from polyadic.core.progress import tracked
-    from polyadic.interface import output
 
     def lines() -> Iterator[str]:
         for number, words in enumerate(tracked(_sentences(sentences), "parsing"), 1):
@@ -148,8 +147,6 @@ def apply(model: Parser, sentences: Lines, *, tagged: bool = False, out: Written
 
 def _print_scores(result: dict[str, Any]) -> None:
     """Print the evaluation scores as a table with one row."""
-    from polyadic.interface import output
-
     headings = ["sentences", "F1", "95 % interval", "precision", "recall", "exact match", "tagging accuracy"]
     interval = result["figure"]["low"], result["figure"]["high"]
     shares = [result[name] for name in ("precision", "recall", "complete", "tagging")]

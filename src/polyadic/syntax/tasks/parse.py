@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Folder, Help, Metavar, Natural, Out, Within
+from polyadic.interface import output
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -133,16 +134,12 @@ def apply(
     With --tagger, parts of speech, lemmas and morphology are predicted too, and with --text, sentences and words.
     Enhanced dependencies, PHEAD and PDEPREL are left empty, because they belong to other trees.
     """
-    from polyadic.interface import output
-
     parsed = model.annotate(_sentences(trees, tagger, text=text, by_line=by_line))
     output.write_lines((tree.conllu() for tree in parsed), out)
 
 
 def _print_scores(result: dict[str, Any]) -> None:
     """Print the attachment scores, the shares of correct sentences, and any scores by relation and length."""
-    from polyadic.interface import output
-
     print_figures(result["figures"], "words")
     headings = ["sentences", "unlabelled exact match", "labelled exact match"]
     output.table(headings, [(result["sentences"], result["exact"], result["exact_labelled"])])
@@ -179,24 +176,20 @@ def evaluate(
     result = d.dependency_score(counts).as_dict()
     result["figures"] = [figure.as_dict() for figure in d.dependency_figures(counts)]
     if tables:
-        relations = d.by_relation(gold, parsed, subtypes=not universal)
-        result["relation"] = counts_in_json(relations, "precision", "recall")
+        result["relation"] = counts_in_json(d.by_relation(gold, parsed, subtypes=not universal), "precision", "recall")
         result["length"] = counts_in_json(d.by_distance(gold, parsed), "precision", "recall")
     return result
 
 
 def _print_comparison(result: dict[str, Any]) -> None:
     """Print a table that compares each file of parses with the first."""
-    from polyadic.interface import output
-
     first, *others = result["parses"]
     for other in others:
         rows = [
             (a["name"], a["value"], b["value"], x["value"], (x["low"], x["high"]), x["certain"])
             for a, b, x in zip(first["figures"], other["figures"], other["minus first"], strict=True)
         ]
-        headings = ["metric", first["parses"], other["parses"], "difference", "95 % interval", "significant"]
-        output.table(headings, rows)
+        output.table(["metric", first["parses"], other["parses"], "difference", "95 % interval", "significant"], rows)
 
 
 @TASK.verb(example="polyadic parse compare latin-test.conllu parsed.conllu latin-test.conllu", show=_print_comparison)

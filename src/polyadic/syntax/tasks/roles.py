@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Folder, Help, Metavar, Out
+from polyadic.interface import output
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -86,7 +87,6 @@ def apply(
 
     With --find, parsed sentences need no predicates.
     """
-    from polyadic.interface import output
     from polyadic.syntax.propositions import read_propositions
 
     corpus = list(read_propositions(sentences))
@@ -99,8 +99,6 @@ def apply(
 
 def _print_scores(result: dict[str, Any]) -> None:
     """Print the evaluation metrics, the corpus sizes, and any scores by role."""
-    from polyadic.interface import output
-
     print_figures(result["figures"])
     sizes = "sentences", "predicates", "arguments"
     output.table(sizes, [[result[name] for name in sizes]])
@@ -140,5 +138,4 @@ def _parsed(sentences: list[Sentence], parser: Path) -> list[Sentence]:
     from polyadic.syntax.low_rank_parser import LowRankParser
     from polyadic.syntax.propositions import with_trees
 
-    model = load(parser, LowRankParser)
-    return with_trees(sentences, model.annotate([sentence.tree for sentence in sentences]))
+    return with_trees(sentences, load(parser, LowRankParser).annotate([sentence.tree for sentence in sentences]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import File, Help, Metavar
+from polyadic.interface import output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,8 +37,6 @@ def counts_in_json(counts: Iterable[Any], *measures: str) -> list[dict[str, Any]
 
 def print_figures(figures: Sequence[Mapping[str, Any]], used: str = "") -> None:
     """Print a table of metrics with confidence intervals and, if ``used`` is given, the number of cases."""
-    from polyadic.interface import output
-
     rows = [(each["name"], each["value"], (each["low"], each["high"]), each["used"]) for each in figures]
     headings = ["metric", "value", "95 % interval", *([used] if used else [])]
     output.table(headings, [row[: len(headings)] for row in rows])
@@ -45,8 +44,6 @@ def print_figures(figures: Sequence[Mapping[str, Any]], used: str = "") -> None:
 
 def print_counts(kind: str, counts: Sequence[Mapping[str, Any]]) -> None:
     """Print a table of counts, precision and recall by category, with F1 if available."""
-    from polyadic.interface import output
-
     names = {"name": kind, "gold": "gold", "found": "found", "precision": "precision", "recall": "recall"}
     names |= {name: "F1" for each in counts[:1] for name in each if name in ("f1", "F1")}
     output.table([*names.values()], [[each[name] for name in names] for each in counts])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Help, Metavar, Out
+from polyadic.interface import output
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -110,7 +111,6 @@ def apply(model: Tagger, sentences: Input, *, text: Text = False, by_line: ByLin
 
     In CoNLL-U the columns lemma, upos, xpos and features are replaced; all others are unchanged.
     """
-    from polyadic.interface import output
     from polyadic.syntax.plain_text import read_paragraphs
     from polyadic.syntax.text_tagger import TextTagger
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.errors import InputError, error_text, needing
 from polyadic.text.formats.plain import NO_CHARACTER, text_pieces
 from polyadic.text.pieces import Piece
 
@@ -56,10 +56,8 @@ def read_html(file: File) -> Iterator[Piece]:
 def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict[str, str]]:
     """Return the text of an HTML page, one paragraph per line, and the title; raise ValueError if parsing fails."""
     if isinstance(page, bytes):
-        try:
+        with needing("beautifulsoup4", "files", "reading HTML"):
             from bs4 import UnicodeDammit
-        except ImportError:
-            raise MissingExtraError("beautifulsoup4", "files", "reading HTML") from None
         page = UnicodeDammit(page, [encoding] if encoding else [], is_html=True).unicode_markup or ""
     for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
         at = page.rfind(closing) + 1  # what is not closed would slow down the parser
@@ -190,10 +188,8 @@ def _name(element: ET.Element) -> str:
 
 def read_mediawiki(file: File) -> Iterator[Piece]:
     """Read the articles (namespace 0) of a MediaWiki dump, without redirects."""
-    try:
+    with needing("gensim", "gensim", "reading MediaWiki dumps"):
         from gensim.corpora.wikicorpus import extract_pages
-    except ImportError:
-        raise MissingExtraError("gensim", "gensim", "reading MediaWiki dumps") from None
     try:
         for name, text, number in extract_pages(file.stream, filter_namespaces=("0",)):
             if text and not text.lstrip()[:9].lower().startswith("#redirect"):
@@ -206,8 +202,6 @@ def read_mediawiki(file: File) -> Iterator[Piece]:
 
 def clean_markup(text: str) -> str:
     """Convert MediaWiki markup to plain text with gensim, one paragraph per line."""
-    try:
+    with needing("gensim", "gensim", "reading MediaWiki dumps"):
         from gensim.corpora.wikicorpus import filter_wiki
-    except ImportError:
-        raise MissingExtraError("gensim", "gensim", "reading MediaWiki dumps") from None
     return re.sub(r"'{2,}|={2,}|^[*#:;]+", "", filter_wiki(text), flags=re.MULTILINE)

@@ -10,7 +10,7 @@ import re
 from email.headerregistry import HeaderRegistry
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.errors import InputError, MissingExtraError, error_text, needing
 from polyadic.text.formats.markup import html_text
 from polyadic.text.formats.plain import text_pieces
 
@@ -27,11 +27,9 @@ _APART, _AS_IT_STANDS = HeaderRegistry(), HeaderRegistry(use_default_map=False)
 
 def read_docx(file: File) -> Iterator[Piece]:
     """Read a Word document, with each table cell as a paragraph; title, author and date become metadata."""
-    try:
+    with needing("python-docx", "files", "reading Word documents"):
         from docx import Document
         from docx.table import Table, _Cell
-    except ImportError:
-        raise MissingExtraError("python-docx", "files", "reading Word documents") from None
 
     def paragraphs(part: Any) -> Iterator[str]:
         for item in part.iter_inner_content():
@@ -54,11 +52,9 @@ def read_docx(file: File) -> Iterator[Piece]:
 
 def read_pdf(file: File) -> Iterator[Piece]:
     """Read the text layer of a PDF; hard-wrapped lines are joined into paragraphs."""
-    try:
+    with needing("pypdf", "files", "reading PDF"):
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
-    except ImportError:
-        raise MissingExtraError("pypdf", "files", "reading PDF") from None
     try:
         with _quiet("pypdf"):  # it tells what it mends; what it cannot mend it raises
             reader = PdfReader(file.whole())
