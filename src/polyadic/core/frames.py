@@ -78,8 +78,9 @@ def records(answer: Any) -> Iterator[Record]:
     share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
     field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
     rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); components of a
-    table (component, share, column, loading); a table (row, column, count); a correspondence analysis (side, label,
-    mass, quality, and coordinate, contribution and squared cosine on each axis). A dict of them has the key in the
+    table (component, share, column, loading); a table (row, column, count); a simple or multiple
+    correspondence analysis (side, label, mass, quality, and coordinate, contribution and squared cosine on each axis);
+    its eigenvalues (axis, inertia, share, cumulative_share). A dict of them has the key in the
     first column.
     """
     if isinstance(answer, Mapping):
@@ -160,18 +161,12 @@ def _topics(model: Any) -> Iterator[Record]:
 
 
 def _correspondence(model: Any) -> Iterator[Record]:
-    model.coordinates("rows")  # raises if not fitted
-    for side, labels, masses in (
-        ("rows", model.row_labels_, model.row_masses_),
-        ("columns", model.column_labels_, model.column_masses_),
-    ):
-        quality, at = model.quality(side), model.coordinates(side)
-        made, cosines = model.contributions(side), model.squared_cosines(side)
-        for k, mass in enumerate(masses.tolist()):
-            record = {"side": side, "label": labels[k] if labels else str(k + 1), "mass": mass}
-            record["quality"] = float(quality[k])
-            for axis in range(at.shape[1]):
-                values = {"coordinate": at, "contribution": made, "squared_cosine": cosines}
+    for side, labels in (("rows", model.row_labels_), ("columns", model.column_labels_)):
+        values = {"coordinate": model.coordinates(side), "contribution": model.contributions(side)}
+        values["squared_cosine"], quality = model.squared_cosines(side), model.quality(side).tolist()
+        for k, mass in enumerate(model.points(side).masses.tolist()):
+            record = {"side": side, "label": labels[k] if labels else str(k + 1), "mass": mass, "quality": quality[k]}
+            for axis in range(values["coordinate"].shape[1]):
                 record |= {f"{name}_{axis + 1}": float(value[k, axis]) for name, value in values.items()}
             yield record
 
@@ -179,10 +174,11 @@ def _correspondence(model: Any) -> Iterator[Record]:
 ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
     "Component": _component,
     "ConcordanceLine": _line,
-    "CorrespondenceAnalysis": _correspondence,
     "Counts": _counts,
     "CrossTable": _table,
+    "Eigenvalue": lambda axis: [axis._asdict()],
     "Explanation": _explanation,
+    "PrincipalAxes": _correspondence,
     "Recommendation": lambda best: [best._asdict()],
     "SensesOfWord": _senses,
     "TextTopics": _topics,
