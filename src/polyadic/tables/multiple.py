@@ -155,9 +155,8 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         self._check_missing(values)
         Z = self._indicator(values)
         if new := np.flatnonzero(Z.sum(axis=1) < values.shape[1]).tolist():
-            each, known = next(
-                pair for pair in zip(values[new[0]], self.levels_, strict=True) if pair[0] not in pair[1]
-            )
+            pairs = zip(values[new[0]].tolist(), (some.tolist() for some in self.levels_), strict=True)
+            each, known = next((each, known) for each, known in pairs if each not in known)
             fault = f"rows with unknown categories, which are ignored: {len(new):,} of {len(values):,}, for example row"
             warn([f"{fault} {new[0]} (counted from 0) with {each!r}{meant(str(each), map(str, known))}"])
         return self.analysis_.transform(Z)
