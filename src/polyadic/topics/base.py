@@ -109,8 +109,9 @@ class Topics(Transformer, ABC):
 
     def _warn(self, table: csr_array, *, unknown: bool) -> None:
         """Warn if there are as many components as rows, and if rows contain no values."""
-        if self.n_components >= table.shape[0]:
-            message = f"n_components should be below the number of rows, {table.shape[0]:,}; got {self.n_components:,}"
+        size, side = min(zip(table.shape, ("rows", "columns"), strict=True))
+        if self.n_components > size:
+            message = f"n_components should be at most {size:,}, the number of {side}; got {self.n_components:,}"
             warnings.warn(InputWarning(message, "n_components"), stacklevel=4)
         sizes = np.diff(table.indptr) if unknown else table.sum(axis=1)
         if empty := np.flatnonzero(sizes == 0).tolist():
