@@ -161,10 +161,11 @@ def _topics(model: Any) -> Iterator[Record]:
 
 
 def _correspondence(model: Any) -> Iterator[Record]:
-    for side, labels in (("rows", model.row_labels_), ("columns", model.column_labels_)):
+    for side in ("rows", "columns"):
         values = {"coordinate": model.coordinates(side), "contribution": model.contributions(side)}
-        values["squared_cosine"], quality = model.squared_cosines(side), model.quality(side).tolist()
-        for k, mass in enumerate(model.points(side).masses.tolist()):
+        values["squared_cosine"], points = model.squared_cosines(side), model.points(side)
+        quality, labels = values["squared_cosine"].sum(axis=1).tolist(), points.labels
+        for k, mass in enumerate(points.masses.tolist()):
             record = {"side": side, "label": labels[k] if labels else str(k + 1), "mass": mass, "quality": quality[k]}
             for axis in range(values["coordinate"].shape[1]):
                 record |= {f"{name}_{axis + 1}": float(value[k, axis]) for name, value in values.items()}

@@ -66,8 +66,9 @@ def biplot(
     ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     ax.axvline(0, color="0.8", linewidth=0.8, zorder=0)
     places, texts, colors, weights = [], [], [], []
-    fewest = min(len(model.points(side).masses) for side in COLORS)
-    for side, labels in (("rows", rows), ("columns", columns)):
+    sides: tuple[tuple[Side, Sequence[str] | None], ...] = (("rows", rows), ("columns", columns))
+    fewest = min(len(model.points(side).masses) for side, _ in sides)
+    for side, labels in sides:
         points, principal = model.points(side), kind in ("symmetric", side)
         at = (points.principal if principal else points.standard)[:, chosen]
         at = np.pad(at, ((0, 0), (0, 2 - len(chosen))))
@@ -79,7 +80,7 @@ def biplot(
         best = np.argsort(-importance, kind="stable")[: 0 if "observations" in groups and rows is None else top]
         for group, (members, color) in groups.items():
             shown, faint = np.intersect1d(members, best), np.setdiff1d(members, best)
-            how = {"marker": "o" if side == "rows" else "s", "arrows": not principal, "color": color}
+            how: dict[str, Any] = {"marker": "o" if side == "rows" else "s", "arrows": not principal, "color": color}
             label = group if principal else f"{group}, standard"
             if len(faint):
                 _draw(ax, at[faint], alpha=0.25, label=None if len(shown) else label, **how)
@@ -133,8 +134,7 @@ def _draw(
 def _labels(model: PrincipalAxes, labels: Sequence[str] | None, size: int, side: Side) -> Sequence[str]:
     """Return the labels of rows or columns, by default the labels of the fitted table or numbers from 1."""
     if labels is None:
-        known = model.row_labels_ if side == "rows" else model.column_labels_
-        return [str(number) for number in range(1, size + 1)] if known is None else known
+        return model.points(side).labels or [str(number) for number in range(1, size + 1)]
     if len(labels) != size:
         raise InputError(f"labels must have one entry for each of the {size:,} {side}; got {len(labels):,}", "labels")
     return labels

@@ -154,19 +154,8 @@ class HigherOrderParser(LowRankParser):
         """Return up to ``k`` high-scoring trees of a sentence and their scores in decreasing order.
 
         They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
-        the tree of :meth:`parse` or one with a higher score.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
+        the tree of :meth:`parse` or one with a higher score. For arguments and results, see :class:`LowRankParser
+        <polyadic.syntax.low_rank_parser.LowRankParser>`.
         """
         _check_length(tree.forms)
         table = self._coder(tree)

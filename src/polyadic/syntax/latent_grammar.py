@@ -76,18 +76,7 @@ class LatentGrammar(Model, ABC):
     candidates: Count = 50
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Estimate the grammar without latent states and the rule tensors from a treebank.
-
-        Parameters
-        ----------
-        trees : iterable of Phrase
-            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
-
-        Raises
-        ------
-        InputError
-            If there are no trees, or a parameter is out of range.
-        """
+        """Estimate the plain grammar and the rule tensors; see :meth:`~polyadic.syntax.pcfg.PCFG.fit`."""
         self.check()
         treebank = list(trees)
         plain = PlainPCFG(horizontal=self.horizontal).fit(treebank)
@@ -142,19 +131,9 @@ class LatentGrammar(Model, ABC):
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Rerank the ``candidates`` best trees of the grammar without latent states, and return the most probable.
+        """Rerank the ``candidates`` best trees of the plain grammar and return the most probable.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+        For the parameters, see :meth:`PCFG.k_best <polyadic.syntax.pcfg.PCFG.k_best>`.
         """
         return self.rerank(self.plain_.k_best(words, k=self.candidates, tags=tags))[0].tree
 

@@ -95,18 +95,7 @@ class MarginalParser(Model):
     threshold: Amount = 1e-4
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Fit a clone of ``grammar`` to a treebank and use the fitted grammar for parsing.
-
-        Parameters
-        ----------
-        trees : iterable of Phrase
-            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
-
-        Raises
-        ------
-        InputError
-            If there are no trees, or a parameter is out of range.
-        """
+        """Fit a clone of ``grammar`` and use it for parsing; see :meth:`~polyadic.syntax.pcfg.PCFG.fit`."""
         self.check()
         return self.use(clone(self.grammar).fit(trees))
 
@@ -128,17 +117,7 @@ class MarginalParser(Model):
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Return the tree with the largest sum of phrase marginals, or the grammar's own parse if there is none.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+        For the parameters, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
         """
         sentence = self._sentence(words, tags)
         sums = None if sentence is None else self._sums(sentence)

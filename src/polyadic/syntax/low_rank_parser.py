@@ -252,15 +252,7 @@ class LowRankParser(Model):
     ) -> NDArray[np.float64]:
         """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns.
 
-        Parameters
-        ----------
-        forms, tags, pos, lemmas, features
-            See :meth:`parse`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`parse`.
+        For the parameters, see :meth:`parse`.
         """
         tree = _sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)
         return self._scores(forms, self._coder(tree))

@@ -16,10 +16,6 @@ Without trees only the sums over all trees are observed, so the weights f of the
 which is convex. With singular vectors V of the completed matrix, :math:`\beta_a` is the row of a in V, and the rules
 follow from the entries of adjacent phrases. The weights of the trees are variables, so that all entries agree; in the
 paper the entries are, with linear constraints.
-
-References
-----------
-Bailly, Carreras, Luque, Quattoni (2013), Unsupervised spectral learning of WCFG as low-rank matrix completion.
 """
 
 from __future__ import annotations
@@ -211,13 +207,7 @@ class SpectralGrammar(Model):
         return np.array([max(self.grammar_(s), 0.0) if len(s) else 0.0 for s in self._coded(X)])
 
     def brackets(self, X: Strings) -> list[list[tuple[int, int]]]:
-        """Return the phrases of each sequence: starts and ends, see :meth:`WeightedGrammar.brackets`.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences of known symbols.
-        """
+        """Return the phrases of each sequence: starts and ends, see :meth:`WeightedGrammar.brackets`."""
         return [self.grammar_.brackets(s) for s in self._coded(X)]
 
     def _coded(self, X: Strings) -> list[Any]:

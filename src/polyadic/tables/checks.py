@@ -114,15 +114,13 @@ def category_warnings(levels: Sequence[NDArray[Any]], variables: Sequence[str], 
     for name, some in zip(variables, levels, strict=True):
         if len(some) == 1:
             yield f"the variable {name!r} has the value {some[0]!s} in all {n:,} rows, so it has no influence"
-        elif len(some) > 4 and (2 * len(some) > n or (len(some) > 20 and _decimal(some))):
+        elif len(some) > 4 and (
+            2 * len(some) > n or (len(some) > 20 and any(x % 1 for x in some if isinstance(x, float)))
+        ):
             yield (
                 f"the variable {name!r} has {len(some):,} different values in {n:,} rows, such as {some[0]!s}, and each"
                 " is a category; group continuous numbers into classes, and leave out identifiers"
             )
-
-
-def _decimal(values: NDArray[Any]) -> bool:
-    return any(isinstance(value, float | np.floating) and value % 1 for value in values)
 
 
 def _name(side: str, at: int, labels: Labels) -> str:

@@ -5,7 +5,6 @@ Sparse tables are never made dense. The base classes read tables and return coor
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
@@ -122,13 +121,11 @@ class TableAnalysis(TableTransformer):
 
     def _read(self, X: Any) -> tuple[csr_array, bool]:
         """Validate a contingency table; return the transformed counts, and whether the table is symmetric."""
-        symmetric = False
         self.row_labels_, self.column_labels_ = labels_of(X)
         if isinstance(X, Entries):
             if X.order != 2:
                 raise InputError(f"X must be Entries of order 2 (rows and columns); got order {X.order}")
-            values = X.values.astype(np.float32)
-            symmetric = X.symmetric
+            values, symmetric = X.values.astype(np.float32), X.symmetric
             at, shape = tuple(X.indices.T), X.shape
             N = symmetric_matrix(X.indices, values, shape[0]) if symmetric else csr_array((values, at), shape=shape)
             self.n_features_in_ = X.shape[1]
@@ -172,6 +169,7 @@ class Points(NamedTuple):
     masses: NDArray[Any]
     distances: NDArray[Any]  # squared chi-square distances to the mean profile
     scale: NDArray[Any]  # factors of principal coordinates, the singular values
+    labels: tuple[str, ...] | None
 
     @property
     def principal(self) -> NDArray[Any]:
@@ -194,9 +192,13 @@ class PrincipalAxes(TableTransformer):
     inertia_: NDArray[Any] = learned()
     explained_inertia_ratio_: NDArray[Any] = learned()
 
-    @abstractmethod
     def points(self, side: Side = "rows") -> Points:
-        """Return coordinates, masses and distances of the rows or the columns."""
+        """Return coordinates, masses, distances and labels of the rows or the columns."""
+        check_is_fitted(self)
+        check_choice("side", side, get_args(Side))
+        names = ("standard_coordinates_", "masses_", "distances_", "labels_")
+        standard, masses, distances, labels = (getattr(self, f"{side[:-1]}_{name}") for name in names)
+        return Points(standard, masses, distances, self.singular_values_, labels)
 
     def eigenvalues(self) -> list[Eigenvalue]:
         """Return the principal inertia, its share of the total and the cumulative share of each axis."""
@@ -206,18 +208,12 @@ class PrincipalAxes(TableTransformer):
         return [Eigenvalue(axis, *values) for axis, values in enumerate(zip(*columns, strict=True), 1)]
 
     def contributions(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the contribution of each row or column to the inertia of each axis, shape (points, n_components).
-
-        Columns sum to 1.
-        """
+        """Return contributions of points to the inertia of axes, shape (points, n_components); columns sum to 1."""
         points = self.points(side)
         return np.asarray(points.masses[:, None] * points.standard**2)
 
     def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the squared cosines: the share of each point's inertia that is explained by each axis.
-
-        The shape is (points, n_components); rows sum to the quality of the point.
-        """
+        """Return the share of each point's inertia that is explained by each axis, shape (points, n_components)."""
         points = self.points(side)
         return np.asarray(points.principal**2 * inverse(np.maximum(points.distances, 0))[:, None])
 
@@ -257,21 +253,20 @@ class PrincipalAxes(TableTransformer):
         at, points = self._place_of(side, name), self.points(side)
         apart = np.linalg.norm(points.principal - points.principal[at], axis=1)
         apart[points.masses == 0] = np.inf
-        labels = self.row_labels_ if side == "rows" else self.column_labels_
+        labels = points.labels
         others = [k for k in np.argsort(apart, kind="stable").tolist() if k != at and np.isfinite(apart[k])]
         return [(labels[k] if labels else k, float(apart[k])) for k in others[:n]]
 
     def _place_of(self, side: Side, name: str | int) -> int:
         """Return the index of a row or column, given its label or index."""
-        masses = self.points(side).masses
-        labels = self.row_labels_ if side == "rows" else self.column_labels_
-        known = range(len(masses)) if labels is None else labels
+        points = self.points(side)
+        labels, known = points.labels, points.labels or range(len(points.masses))
         if name not in known:
             hint = f"; indices are 0 to {known[-1]}" if labels is None else meant(str(name), labels)
             raise InputError(f"the table has no {side[:-1]} {name!r}{hint}")
-        if labels and labels.count(name) > 1:  # type: ignore[arg-type]
-            raise InputError(f"the table has {labels.count(name)} {side} with the label {name!r}; rename them")  # type: ignore[arg-type]
-        return known.index(name)  # type: ignore[arg-type] # it is one of them
+        if (number := known.count(name)) > 1:  # type: ignore[arg-type] # it is one of them
+            raise InputError(f"the table has {number} {side} with the label {name!r}; rename them")
+        return known.index(name)  # type: ignore[arg-type]
 
 
 class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
@@ -400,12 +395,10 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         return self._place(_scaled_counts(N, self.count_exponent).T.tocsr(), self.row_standard_coordinates_)
 
     def inverse_transform(self, X: Any, *, totals: Any = None) -> NDArray[Any]:
-        r"""Return the counts that coordinates of rows describe, by the reconstitution formula.
+        r"""Return the dense table that coordinates of rows describe, :math:`n_i c_j (1 + \sum_k f_{ik} g_{jk} / s_k)`.
 
-        .. math:: n_{ij} = n_i\, c_j \Big(1 + \sum_k \frac{f_{ik}\, g_{jk}}{s_k}\Big)
-
-        With the coordinates of the fitted rows on all axes, this is the fitted table. With fewer axes, values can be
-        negative. The table is dense.
+        With the coordinates of the fitted rows on all axes, this is the fitted table (the reconstitution formula). With
+        fewer axes, values can be negative.
 
         Parameters
         ----------
@@ -419,10 +412,6 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         ------
         InputError
             If X does not have one column per axis, or the totals are missing or do not match.
-
-        References
-        ----------
-        Greenacre (2007), Correspondence analysis in practice, appendix A
         """
         check_is_fitted(self)
         F, scale = check_array(X), self._scale()
@@ -434,7 +423,9 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
             totals = self.total_ * self.row_masses_
         n = np.asarray(totals, float)
         if n.shape not in ((), (len(F),)):
-            raise InputError(f"totals must contain one sum for each of the {len(F):,} rows; got shape {n.shape}", "totals")
+            raise InputError(
+                f"totals must contain one sum for each of the {len(F):,} rows; got shape {n.shape}", "totals"
+            )
         check_memory(16.0 * len(F) * len(self.column_masses_), "the dense table", "pass fewer rows")
         parts = F * inverse(scale) * self.singular_values_
         table = n.reshape(-1, 1) * self.column_masses_ * (1 + parts @ self.column_standard_coordinates_.T)
@@ -458,10 +449,6 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         InputError
             If there is no such row or column.
 
-        References
-        ----------
-        Greenacre (2007), Correspondence analysis in practice, appendix A
-
         Examples
         --------
         >>> model = CorrespondenceAnalysis(1).fit([[30, 10], [10, 30]])
@@ -472,15 +459,6 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         i, j = self._place_of("rows", row), self._place_of("columns", column)
         parts = self.row_standard_coordinates_[i] * self.column_standard_coordinates_[j] * self.singular_values_
         return Explanation.of(float(1 + parts.sum()), enumerate(parts.tolist(), 1))
-
-    def points(self, side: Side = "rows") -> Points:
-        """Return coordinates, masses and distances of the rows or the columns."""
-        check_is_fitted(self)
-        check_choice("side", side, get_args(Side))
-        s = self.singular_values_
-        if side == "rows":
-            return Points(self.row_standard_coordinates_, self.row_masses_, self.row_distances_, s)
-        return Points(self.column_standard_coordinates_, self.column_masses_, self.column_distances_, s)
 
     def _place(self, N: csr_array, standard: NDArray[Any]) -> NDArray[Any]:
         means = (N @ standard) * inverse(np.asarray(N.sum(axis=1)).ravel())[:, None]

@@ -24,6 +24,8 @@ class Topics(Transformer, ABC):
     ----------
     n_components : int
         Number of topics.
+    threads : int, optional
+        Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
     """
 
     n_components: Count = 10
