@@ -154,8 +154,8 @@ class HigherOrderParser(LowRankParser):
         """Return up to ``k`` high-scoring trees of a sentence and their scores in decreasing order.
 
         They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
-        the tree of :meth:`parse` or one with a higher score. For arguments and results, see :class:`LowRankParser
-        <polyadic.syntax.low_rank_parser.LowRankParser>`.
+        the tree of :meth:`parse` or one with a higher score. For parameters and results, see
+        :meth:`~polyadic.syntax.low_rank_parser.LowRankParser.candidates`.
         """
         _check_length(tree.forms)
         table = self._coder(tree)

@@ -109,7 +109,10 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     beta: Positive = 1.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the model to a contingency table; see :meth:`CorrespondenceAnalysis.fit`."""
+        """Fit the model to a contingency table.
+
+        For the parameters, see :meth:`~polyadic.tables.correspondence.CorrespondenceAnalysis.fit`.
+        """
         self.check()
         del y
         N, symmetric = self._read(X)
