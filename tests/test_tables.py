@@ -770,6 +770,10 @@ def test_supplementary_frames_are_matched_by_name():
     ):
         with pytest.raises(InputError, match=fault):
             call()
+    twice = named(FISHER, columns=["a", "b", "a", "c", "d"])
+    for call in (CorrespondenceAnalysis(2).fit, MultipleCorrespondenceAnalysis(2).fit, model.transform):
+        with pytest.raises(InputError, match="different labels; 2 are called 'a'"):
+            call(twice)
     numbers = named(FISHER, columns=[3, 1, 4, 0, 5])  # which scikit-learn does not compare
     model = CorrespondenceAnalysis(2).fit(numbers)
     assert model.transform(numbers[[0, 1, 3, 4, 5]]) == pytest.approx(model.row_coordinates_)

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     Labels = tuple[str, ...] | None
 
 
-def is_cross_table(X: Any) -> bool:
-    """Return whether a table is a :class:`~polyadic.tables.cross_table.CrossTable`."""
-    return isinstance(X, tuple) and hasattr(X, "counts")
-
-
 def labels_of(X: Any) -> tuple[Labels, Labels]:
     """Return the labels of the rows and columns of a pandas DataFrame or cross table, or None for other tables."""
-    if is_cross_table(X):
+    if hasattr(X, "_fields"):  # CrossTable
         return X.rows, X.columns
-    named = hasattr(X, "index") and hasattr(X, "columns")
-    return (tuple(map(str, X.index)), tuple(map(str, X.columns))) if named else (None, None)
+    if not (hasattr(X, "index") and hasattr(X, "columns")):
+        return None, None
+    rows, columns = tuple(map(str, X.index)), tuple(map(str, X.columns))
+    if len(set(columns)) < len(columns):
+        label, number = Counter(columns).most_common(1)[0]
+        raise InputError(f"the columns of a data frame must have different labels; {number:,} are called {label!r}")
+    return rows, columns
 
 
 def matched(X: Any, known: Labels, side: str) -> Any:

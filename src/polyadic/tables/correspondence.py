@@ -20,7 +20,7 @@ from polyadic.core.linalg import SVDMethod, symmetric_matrix
 from polyadic.core.model import Amount, Count, Positive, Seed, Transformer, learned
 from polyadic.core.resources import check_memory
 from polyadic.embedding import Embedding
-from polyadic.tables.checks import axis_warnings, check_counts, count_warnings, is_cross_table, labels_of, matched, warn
+from polyadic.tables.checks import axis_warnings, check_counts, count_warnings, labels_of, matched, warn
 from polyadic.tables.residuals import decompose, inverse, linear, with_values
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class TableAnalysis(TableTransformer):
             self.n_features_in_ = X.shape[1]
             check_counts(N)
         else:
-            N = self._validated(X.counts if is_cross_table(X) else X, reset=True)
+            N = self._validated(X.counts if hasattr(X, "_fields") else X, reset=True)
             symmetric = N.shape[0] == N.shape[1] and abs(N - N.T).max() == 0
         warn(count_warnings(N, self.row_labels_, self.column_labels_), stacklevel=4)
         return _scaled_counts(N, self.count_exponent), symmetric
