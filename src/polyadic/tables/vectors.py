@@ -74,7 +74,7 @@ class CorrespondenceVectors(Model):
     >>> from polyadic import Corpus
     >>> from polyadic.text.contexts import contexts
     >>> corpus = Corpus.build(["red rose", "red tulip", "fast car", "fast bus", "blue rose", "blue tulip"], min_count=1)
-    >>> vectors = CorrespondenceVectors(2).fit(contexts(corpus, side="left")).embedding(corpus.vocabulary.words)
+    >>> vectors = CorrespondenceVectors(2).fit(contexts(corpus)).embedding(corpus.vocabulary.words)
     >>> vectors.neighbours("rose", top=1)[0][0]
     'tulip'
     """
