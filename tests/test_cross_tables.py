@@ -10,7 +10,15 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2_contingency
 
 from helpers import invoke
-from polyadic import Corpus, CorrespondenceAnalysis, InputError, cross_table, frame, load
+from polyadic import (
+    Corpus,
+    CorrespondenceAnalysis,
+    InputError,
+    MultipleCorrespondenceAnalysis,
+    cross_table,
+    frame,
+    load,
+)
 from polyadic.core.errors import InputWarning
 from polyadic.core.frames import records
 from polyadic.interface import errors
@@ -228,6 +236,7 @@ def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
     assert "dark\t0.244" in shown.stdout
 
 
+@pytest.mark.filterwarnings("ignore:rows without counts")
 def test_the_verb_takes_a_cell_apart(fisher):
     """Once, what the axes add, and what axes that are not kept do, make what was counted by what was expected."""
     result = invoke("table", fisher, "--set", "n_components=1", "--why", "dark", "black", "--json")
@@ -248,3 +257,45 @@ def test_the_verb_takes_a_cell_apart(fisher):
     assert "no column 'green'" in invoke("table", fisher, "--why", "dark", "green").output
     empty = write(fisher.parent / "empty.csv", [("", "a", "b"), ("x", 1, 2), ("y", 3, 1), ("z", 0, 0)])
     assert "'z' or 'a' has no observations" in invoke("table", empty, "--why", "z", "a").output
+
+
+@pytest.mark.filterwarnings("default:records with an empty cell")
+def test_the_verb_analyses_several_variables(tmp_path):
+    """Figures are those of the class; incomplete records are left out and counted; other names are refused."""
+    rng = np.random.default_rng(0)
+    people = [
+        [rng.choice(["blue", "dark"]), rng.choice(["fair", "red", "black"]), rng.choice([*"xyz"])] for _ in range(30)
+    ]
+    path = write(tmp_path / "people.csv", [("eye", "hair", "group"), *people, ("", "red", "x")])
+    out = {name: tmp_path / name for name in ("m.svg", "m.csv", "model")}
+    where = ("--picture", out["m.svg"], "--csv", out["m.csv"], "--out", out["model"], "--json")
+    done = invoke("table", path, "--variables", "eye,hair,group", "--set", "correction=greenacre", *where)
+    assert done.exit_code == 0, done.output
+    assert "records with an empty cell, which are left out: 1 of 31 (eye 1)" in done.stderr
+    found = json.loads(done.stdout)
+    truth = MultipleCorrespondenceAnalysis(5, correction="greenacre", seed=0).fit(people)
+    assert found["axes"]["share"] == pytest.approx(truth.explained_inertia_ratio_)
+    assert (found["variables"], found["categories"], found["observations"], found["chi2"]) == (3, 8, 30, None)
+    kept = load(out["model"])
+    assert kept.column_labels_[:3] == ("eye=blue", "eye=dark", "hair=black")
+    assert frame(kept)["label"].tolist()[:2] == ["1", "2"]
+    assert kept.column_coordinates_ == pytest.approx(truth.column_coordinates_)
+    assert len(out["m.csv"].read_text().splitlines()) == 1 + 30 + 8
+    assert out["m.svg"].is_file()
+    write(path, [("eye", "hair", "group"), *people])
+    assert "categories\tmass" in invoke("table", path, "--variables", "hair,group").stdout
+    for options, fault in (
+        (("--variables", "eye,hiar"), "has no column 'hiar'; did you mean 'hair'?"),
+        (("--variables", "eye,eye"), "--variables must be at least two different names"),
+        (("--variables", "eye,hair", "--why", "a", "b"), "--why and --variables are mutually exclusive"),
+        (("--set", "correction=none"), "correction requires --variables"),
+    ):
+        assert fault in invoke("table", path, *options).stderr
+
+
+def test_fields_of_documents_are_variables(tmp_path):
+    """The fields of a corpus are analysed as the columns of a file."""
+    rows = [("text", "year", "place"), *((f"word {k}", 1900 + k % 2, "abc"[k % 3]) for k in range(12))]
+    Corpus.build(write(tmp_path / "t.csv", rows), tmp_path / "c", min_count=1, field="text")
+    found = json.loads(invoke("table", tmp_path / "c", "--variables", "year,place", "--json").stdout)
+    assert (found["observations"], found["categories"]) == (12, 5)

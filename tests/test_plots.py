@@ -7,7 +7,7 @@ import pytest
 from matplotlib import font_manager
 from matplotlib.text import Text
 
-from polyadic import CorrespondenceAnalysis, Embedding, InputError, plots
+from polyadic import CorrespondenceAnalysis, Embedding, InputError, MultipleCorrespondenceAnalysis, plots
 from polyadic.plots.axes import new_axes, place
 
 VECTORS = Embedding(
@@ -155,6 +155,29 @@ def test_biplot(kind):
         plots.biplot(model, rows=HAIR, columns=HAIR)
     with pytest.raises(InputError, match="axes must be"):
         plots.biplot(model, rows=EYES, columns=HAIR, axes=(0, 3))
+
+
+def test_biplot_of_many_variables():
+    """Each variable has a color and a place in the legend; observations have labels only on request."""
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.choice(list(kinds), 40) for kinds in ("abc", "xy", "pqrs")], axis=1)
+    model = MultipleCorrespondenceAnalysis(2).fit(X)
+    ax = plots.biplot(model)
+    observations, *variables = (points.get_offsets() for points in ax.collections)
+    np.testing.assert_allclose(observations, model.row_coordinates_)
+    np.testing.assert_allclose(np.concatenate(variables), model.column_coordinates_)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["observations", "0", "1", "2"]
+    shown = {text.get_text(): text.get_color() for text in ax.texts if text.get_text()}
+    assert {*shown} == {*model.categories_}
+    assert {shown[name] for name in ("0=a", "0=b")} != {shown["1=x"], shown["1=y"]}
+    assert "of the inertia" in ax.get_xlabel()
+    labelled = boxes(plots.biplot(model, rows=[f"person {k}" for k in range(40)]))
+    assert len(labelled) > len(shown)
+    for k, box in enumerate(labelled):
+        assert box.count_overlaps(labelled[:k]) == 0
+    assert len(boxes(plots.biplot(model, top=3, kind="rows"))) == 3
+    widths = [bar.get_width() for bar in plots.contributions(model, side="columns", top=9).patches]
+    assert np.abs(widths).sum() == pytest.approx(100)
 
 
 def test_labels_do_not_cover_one_another():

@@ -112,6 +112,7 @@ def test_words_that_do_not_occur_have_no_share():
     assert SpectralLDA(2, alpha0=0.2, threads=1).fit(counts).components_[:, 2].tolist() == [0, 0]
 
 
+@pytest.mark.filterwarnings("ignore:n_components should be at most")
 @pytest.mark.parametrize(
     ("X", "how", "message"),
     [

@@ -1,5 +1,8 @@
 """Laws of correspondence analysis, its kernels, its kin for many variables, and the Gini index behind it."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,8 +16,11 @@ from polyadic import (
     InputError,
     KernelCorrespondenceAnalysis,
     MultipleCorrespondenceAnalysis,
+    frame,
 )
+from polyadic.core.errors import InputWarning
 from polyadic.tables import residuals
+from polyadic.tables.cross_table import CrossTable
 from polyadic.tables.gini import categorical_covariance, contingency_table, gini_index
 from polyadic.tables.kernel_correspondence import CASES
 from polyadic.tables.residuals import categorical_kernel, root, stop_word_kernel
@@ -75,6 +81,7 @@ def test_counts_for_margins_scale_the_coordinates_alone():
 # ---- correspondence analysis
 
 
+@pytest.mark.filterwarnings("ignore:axes without inertia", "ignore:rows and columns are independent")
 @given(tables)
 def test_coordinates_are_those_of_the_definition(N):
     """F and G, contributions, squared cosines and inertias follow from a dense decomposition."""
@@ -95,6 +102,7 @@ def test_coordinates_are_those_of_the_definition(N):
     assert ((F[:, None] - F[None]) ** 2).sum(axis=2) == pytest.approx(apart, abs=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:axes without inertia", "ignore:rows and columns are independent")
 @given(tables)
 def test_shares_sum_to_one(N):
     """Contributions sum to 1 for each axis, squared cosines over all axes to 1 for each point that is not the mean."""
@@ -105,6 +113,7 @@ def test_shares_sum_to_one(N):
         assert model.quality(side)[distances > 1e-9] == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:axes without inertia", "ignore:rows and columns are independent")
 @given(tables, st.integers(0, 99))
 def test_order_and_scale_mean_nothing(N, seed):
     """Rows and columns in another order, and all counts doubled, give the same points."""
@@ -167,11 +176,14 @@ def test_symmetric_entries_are_both_halves():
     assert a.row_coordinates_ @ a.row_coordinates_.T == pytest.approx(a.column_coordinates_ @ a.column_coordinates_.T)
 
 
+@pytest.mark.filterwarnings("ignore:rows without counts")
 def test_margins_of_zero_stay_out():
     """An empty row and column lie at zero, and change nothing."""
     N = some_table()
     wide = np.insert(np.insert(N, 2, 0, axis=0), 4, 0, axis=1)
-    a, b = CorrespondenceAnalysis(3).fit(N), CorrespondenceAnalysis(3).fit(wide)
+    with pytest.warns(InputWarning, match="columns without counts: 1 of 7, for example column 4"):
+        b = CorrespondenceAnalysis(3).fit(wide)
+    a = CorrespondenceAnalysis(3).fit(N)
     assert same_up_to_signs(np.delete(b.row_coordinates_, 2, axis=0), a.row_coordinates_)
     assert not b.row_coordinates_[2].any()
     assert not b.column_coordinates_[4].any()
@@ -193,6 +205,7 @@ def test_supplementary_points(power):
     assert model.transform(5 * N[:1]) == pytest.approx(model.transform(N[:1]))
 
 
+@pytest.mark.filterwarnings("ignore:values that are not whole numbers")
 def test_tempered_counts_are_the_analysis_of_their_roots():
     """``count_exponent`` takes counts to a power before anything else, also those of supplementary rows."""
     N = some_table()
@@ -594,13 +607,202 @@ def test_further_observations():
     X = people()
     model = MultipleCorrespondenceAnalysis(2).fit(X)
     assert model.transform(X) == pytest.approx(model.row_coordinates_, abs=1e-9)
-    assert np.isfinite(model.transform([["a", "x", "new"]])).all()
-    assert not model.transform([[1, 2, 3]]).any()  # numbers are no words
+    with pytest.warns(InputWarning, match=r"ignored: 1 of 2, for example row 1 .* with 'bb'; did you mean 'b'"):
+        assert np.isfinite(model.transform([["a", "x", "p"], ["bb", "x", "p"]])).all()
+    with pytest.warns(InputWarning, match="ignored: 1 of 1, for example row 0 .* with 1$"):
+        assert not model.transform(np.array([[1, 2, 3]])).any()  # numbers are no words
+
+
+@pytest.mark.parametrize("table", ["indicator", "burt"])
+def test_statistics_of_categories_and_observations(table):
+    """Contributions sum to 1 on an axis, squared cosines over all axes to 1; a category is a mean of observations."""
+    X = people()
+    model = MultipleCorrespondenceAnalysis(6, table=table).fit(X)
+    assert len(model.categories_) - X.shape[1] == 6  # all axes
+    for side in ("rows", "columns"):
+        assert model.contributions(side).sum(axis=0) == pytest.approx(1)
+        assert model.quality(side) == pytest.approx(1)
+    has = X[:, 0] == "b"
+    scale = 1 if table == "burt" else np.sqrt(model.analysis_.inertia_)
+    assert model.column_coordinates_[1] * scale == pytest.approx(model.row_coordinates_[has].mean(axis=0))
+    assert model.nearest("0=a", side="columns", n=1)[0][1] > 0
+    assert model.eigenvalues()[-1].cumulative_share == pytest.approx(1)
+
+
+def test_statistics_agree_with_prince():
+    """Contributions, squared cosines, the summary of eigenvalues and supplementary rows are the same to rounding."""
+    prince, pandas = pytest.importorskip("prince"), pytest.importorskip("pandas")
+    X = pandas.DataFrame(people(), columns=list("ABC"))
+    theirs, ours = prince.MCA(n_components=6, engine="scipy").fit(X), MultipleCorrespondenceAnalysis(6).fit(X)
+    assert ours.contributions("columns") == pytest.approx(theirs.column_contributions_.to_numpy())
+    assert ours.contributions("rows") == pytest.approx(theirs.row_contributions_.to_numpy())
+    assert ours.squared_cosines("columns") == pytest.approx(theirs.column_cosine_similarities(X).to_numpy())
+    assert ours.squared_cosines("rows") == pytest.approx(theirs.row_cosine_similarities(X).to_numpy())
+    assert same_up_to_signs(ours.column_coordinates_, theirs.column_coordinates(X).to_numpy())
+    table = frame(ours.eigenvalues())
+    assert table["inertia"].to_numpy() == pytest.approx(theirs.eigenvalues_)
+    assert 100 * table["cumulative_share"].to_numpy() == pytest.approx(theirs.cumulative_percentage_of_variance_)
+    points = frame(ours)
+    assert points["label"].tolist()[-3:] == ["C=q", "C=r", "C=s"]
+    assert points["contribution_2"].to_numpy()[60:] == pytest.approx(ours.contributions("columns")[:, 1])
+
+
+# ---- tables from coordinates
+
+
+@pytest.mark.filterwarnings("ignore:axes without inertia", "ignore:rows and columns are independent")
+@given(tables, st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.5, 1.0]))
+def test_all_axes_give_the_table_back(N, power, exponent):
+    """The reconstitution formula is exact with all axes, for fitted rows and, with their totals, for others."""
+    model = CorrespondenceAnalysis(min(N.shape) - 1, power=power, count_exponent=exponent).fit(N)
+    assert model.inverse_transform(model.row_coordinates_) == pytest.approx(N.astype(float), rel=1e-6)
+    if min(N.shape) == N.shape[1] and model.singular_values_.all():  # the axes contain all profiles of rows
+        more = N[::-1] + np.eye(*N.shape, dtype=int)
+        totals = (more.astype(float) ** exponent).sum(axis=1)
+        assert model.inverse_transform(model.transform(more), totals=totals) == pytest.approx(
+            more.astype(float), rel=1e-6
+        )
+
+
+def test_fewer_axes_give_the_best_table():
+    """Of rank k with the margins of the table, by singular values; profiles sum to 1; other rows need totals."""
+    model = CorrespondenceAnalysis(1).fit(FISHER)
+    made = model.inverse_transform(model.row_coordinates_)
+    P, r, c = shares(FISHER)
+    U, s, V = np.linalg.svd((P - np.outer(r, c)) / np.sqrt(np.outer(r, c)))
+    assert made / FISHER.sum() == pytest.approx(
+        np.outer(r, c) + s[0] * np.outer(np.sqrt(r) * U[:, 0], np.sqrt(c) * V[0])
+    )
+    assert made.sum(axis=0) == pytest.approx(FISHER.sum(axis=0))
+    assert model.inverse_transform([[0.2]], totals=1).sum() == pytest.approx(1)
+    for call, fault in (
+        (lambda: model.inverse_transform([[0.2]]), "totals must be given for rows that are not"),
+        (lambda: model.inverse_transform([[0.2, 1]], totals=1), "one column for each of the 1 axes; got 2"),
+        (lambda: model.inverse_transform([[0.2]], totals=[1, 2]), "one sum for each of the 1 rows"),
+    ):
+        with pytest.raises(InputError, match=fault):
+            call()
+
+
+# ---- tables that may not be what they seem
+
+
+EYES, HAIR = ["blue", "light", "medium", "dark"], ["fair", "red", "medium", "dark", "black"]
+TOTALS = np.block([[FISHER, FISHER.sum(axis=1, keepdims=True)], [FISHER.sum(axis=0), FISHER.sum()]])
+
+
+def named(N, rows=EYES, columns=HAIR):
+    return pytest.importorskip("pandas").DataFrame(N, index=list(rows), columns=list(columns))
+
+
+@pytest.mark.parametrize(
+    ("make", "faults"),
+    [
+        (
+            lambda: named(TOTALS, [*EYES, "Sum"], [*HAIR, "Sum"]),
+            [
+                "row 'Sum' is the sum of the other 4 rows .10,774 of 21,548",
+                "column 'Sum' is the sum of the other 5 col",
+            ],
+        ),
+        (
+            lambda: csr_array(TOTALS[:, :5]),
+            [r"^row 4 .counted from 0. is the sum of the other 4 rows .5,387 of 10,774"],
+        ),
+        (lambda: named(FISHER / 2), ["not whole numbers: 7 of 20, for example 120.5 in row 'blue', column 'medium'"]),
+        (lambda: named(FISHER * (np.arange(5) != 2)), ["^columns without counts: 1 of 5, for example column 'medium'"]),
+        (lambda: named(FISHER, ["blue", "light", "blue", "dark"]), ["^2 rows have the label 'blue'"]),
+        (lambda: np.outer([1, 2, 5], [4, 5, 6]), ["^rows and columns are independent"]),
+    ],
+    ids=["totals", "sparse", "fractions", "empty", "labels", "independent"],
+)
+def test_degenerate_tables_are_reported(make, faults):
+    """Totals, fractions, empty columns, repeated labels and independence are warnings that say where and how many."""
+    for kind in (CorrespondenceAnalysis, KernelCorrespondenceAnalysis):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            kind(2).fit(make())
+        assert len(found) == len(faults)
+        for warning, fault in zip(found, faults, strict=True):
+            assert re.search(fault, str(warning.message)), warning.message
+            assert (warning.category, warning.filename) == (InputWarning, __file__)
+
+
+def test_cross_tables_are_fitted_with_their_labels():
+    """The labels of a cross table are used in messages and results."""
+    model = CorrespondenceAnalysis(2).fit(CrossTable(csr_array(FISHER), tuple(EYES), tuple(HAIR)))
+    assert model.nearest("blue", n=1)[0][0] == "light"
+    with pytest.raises(InputError, match="got -1 in row 'blue', column 'fair'"):
+        CorrespondenceAnalysis(2).fit(CrossTable(csr_array(-1 + 0 * FISHER), tuple(EYES), tuple(HAIR)))
+    with pytest.raises(InputError, match="no row 'bleu'; did you mean 'blue'"):
+        model.nearest("bleu")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(-3.0, "^Negative values in data: .* got -3"), (np.nan, "got NaN"), (np.inf, "got inf")]
+)
+def test_wrong_counts_are_refused_by_position(value, shown):
+    """The first wrong value is shown with its row and column, in fitted tables and in supplementary ones."""
+    wrong = FISHER.astype(float)
+    wrong[1, 3] = value
+    model = CorrespondenceAnalysis(2).fit(named(FISHER))
+    for call, where in (
+        (lambda: CorrespondenceAnalysis(2).fit(wrong), "row 1, column 3 .counted from 0"),
+        (lambda: KernelCorrespondenceAnalysis(2).fit(named(wrong)), "row 'light', column 'dark'"),
+        (lambda: model.transform(named(wrong)[1:]), "row 'light', column 'dark'"),
+        (lambda: model.transform_columns(named(wrong)[["red", "dark"]]), "row 'light', column 'dark'"),
+    ):
+        with pytest.raises(InputError, match=f"{shown} in {where}"):
+            call()
+
+
+def test_supplementary_frames_are_matched_by_name():
+    """Rows and columns in another order are the same; names that are missing or new are refused, never positions."""
+    model = CorrespondenceAnalysis(2).fit(named(FISHER))
+    other = named(FISHER).iloc[[2, 0, 3, 1], [4, 0, 2, 1, 3]]
+    assert model.transform(other) == pytest.approx(model.row_coordinates_[[2, 0, 3, 1]])
+    assert model.transform_columns(other) == pytest.approx(model.column_coordinates_[[4, 0, 2, 1, 3]])
+    for call, fault in (
+        (lambda: model.transform(named(FISHER, columns=["fair", "rde", *HAIR[2:]])), "'rde'; did you mean 'red'"),
+        (lambda: model.transform(named(FISHER)[HAIR[1:]]), "columns .* has in addition: 'fair'"),
+        (lambda: model.transform_columns(named(FISHER, rows=range(4))), "does not have: '0', '1', '2' and 1 more"),
+        (lambda: model.transform_columns(named(FISHER)[["red"]].iloc[[0, 0, 1, 2, 3]]), "must have the labels"),
+    ):
+        with pytest.raises(InputError, match=fault):
+            call()
+    twice = named(FISHER, columns=["a", "b", "a", "c", "d"])
+    for call in (CorrespondenceAnalysis(2).fit, MultipleCorrespondenceAnalysis(2).fit, model.transform):
+        with pytest.raises(InputError, match="different labels; 2 are called 'a'"):
+            call(twice)
+    numbers = named(FISHER, columns=[3, 1, 4, 0, 5])  # which scikit-learn does not compare
+    model = CorrespondenceAnalysis(2).fit(numbers)
+    assert model.transform(numbers[[0, 1, 3, 4, 5]]) == pytest.approx(model.row_coordinates_)
+    X = named(people(), rows=range(60), columns=[7, 8, 9])
+    many = MultipleCorrespondenceAnalysis(2).fit(X)
+    assert many.categories_[0] == "7=a"
+    assert many.transform(X[[9, 7, 8]]) == pytest.approx(many.row_coordinates_)
+
+
+@pytest.mark.parametrize(
+    ("column", "fault"),
+    [
+        (np.random.default_rng(0).normal(size=60), "'x' has 60 different values in 60 rows, such as -"),
+        (np.arange(60) // 1.5, "'x' has 40 different values in 60 rows"),
+        (np.array([f"id {k}" for k in range(60)]), "'x' has 60 different values"),
+        (np.array(["same"] * 60), "'x' has the value same in all 60 rows"),
+    ],
+    ids=["continuous", "often", "identifiers", "constant"],
+)
+def test_improbable_categories_are_reported(column, fault):
+    """Continuous numbers, identifiers and constants among the variables are warnings with the numbers."""
+    with pytest.warns(InputWarning, match=f"the variable {fault}"):
+        MultipleCorrespondenceAnalysis(1).fit(named(people(), range(60), "ABC").assign(x=column))
 
 
 # ---- tables with less in them than their size
 
 
+@pytest.mark.filterwarnings("ignore:axes without inertia")
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 def test_axes_that_a_table_does_not_have(power):
     """Of a table of lower rank, further axes are zero, also for supplementary points."""
@@ -612,6 +814,7 @@ def test_axes_that_a_table_does_not_have(power):
     assert not model.row_coordinates_[:, 2:].any()
 
 
+@pytest.mark.filterwarnings("ignore:rows without counts", "ignore:columns without counts")
 def test_large_tables_of_few_words():
     """Rows without observations exhaust what products lead to; no singular value is beyond 1."""
     rng = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 """Topics: non-negative factors, mixtures, anchors, sparse topics, what they are worth, and their number."""
 
+import warnings
 from itertools import permutations
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn import decomposition, linear_model
 from sklearn.base import clone
 
 from polyadic import InputError, load, plots
+from polyadic.core.errors import InputWarning
 from polyadic.core.kernels import (
     RowEntries,
     divergence_rows,
@@ -47,7 +49,9 @@ from polyadic.topics.rlsi import RLSI
 from polyadic.topics.text_topics import FoldScores, TextTopics, best, cross_validate, held_out_perplexity
 from strategies import tries
 
-pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:Maximum number of iterations")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:stopped at max_iter", "ignore:Maximum number of iterations", "ignore:rows that are all zero"
+)
 LOSSES = ("squared", "kl")
 EVERY_LOSS = (*LOSSES, 0.5, 1.5)
 
@@ -184,6 +188,38 @@ def test_rows_are_transformed_alone(loss):
     assert model.get_feature_names_out().tolist() == ["nmf0", "nmf1", "nmf2"]
 
 
+@pytest.mark.parametrize("model", [NMF(3, seed=0), RLSI(3, seed=0), PLSA(3, seed=0), LDA(3, seed=0)], ids=repr)
+def test_factors_give_the_table_back(model):
+    """A table that has as many components is the product of its factors; models of probabilities have its rows."""
+    rng = np.random.default_rng(0)
+    x = 50 * rng.dirichlet(np.full(3, 0.2), 40) @ rng.dirichlet(np.full(12, 0.2), 3)
+    made = model.set_params(max_iter=1000).inverse_transform(model.fit_transform(x))
+    rows = x if isinstance(model, NMF | RLSI) else x / x.sum(axis=1, keepdims=True)
+    assert np.linalg.norm(made - rows) < (0.15 if isinstance(model, LDA) else 0.02) * np.linalg.norm(rows)
+    with pytest.raises(InputError, match="one column for each of the 3 components; got 2"):
+        model.inverse_transform(np.ones((1, 2)))
+
+
+def test_tables_with_less_in_them_than_their_size_are_reported():
+    """More components than rows or columns, and rows without values, are warnings; zeros may be observed values."""
+    x = table() + 0.1
+    with pytest.warns(InputWarning, match="n_components should be at most 20, the number of columns; got 21"):
+        NMF(21, seed=0, max_iter=2).fit(x)
+    with pytest.warns(InputWarning, match="at most 3, the number of rows; got 5"):
+        TextTopics(n_components=5, min_count=1, stop_words=None).fit(["a b c d e f", "a b e f c", "c d a b e"])
+    x[[4, 9]] = 0
+    with pytest.warns(InputWarning, match=r"rows that are all zero: 2 of 30, for example row 4 \(counted from 0\)"):
+        PLSA(2, seed=0, max_iter=2).fit(x)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "rows that|n_components")
+        NMF(2, seed=0, max_iter=2, unobserved="missing").fit(x)
+        NMF(20, seed=0, max_iter=2, unobserved="missing").fit(x)
+    x[4] = np.nan
+    with pytest.warns(InputWarning, match="rows without observed values: 1 of 30, for example row 4"):
+        NMF(2, seed=0, max_iter=2, unobserved="missing").fit(x)
+
+
+@pytest.mark.filterwarnings("ignore:n_components should be at most")
 @pytest.mark.parametrize(
     ("how", "x", "fault"),
     [
@@ -762,6 +798,7 @@ def perplexity(mixtures=2, words=4, background=4, **how):
         (lambda: AnchorTopics(4, threads=1).fit(separable(300)[1] * 0.3), "whole numbers; do not apply weights"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:n_components should be at most")
 def test_refusals(call, fault):
     """What is no text, no count, and of which there is nothing is refused in a sentence."""
     with pytest.raises(InputError, match=fault):

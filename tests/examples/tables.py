@@ -34,7 +34,7 @@ EXAMPLES = [
         make=lambda: MultipleCorrespondenceAnalysis(1, seed=0),
         fit=lambda model: model.fit(PEOPLE),
         ask=lambda model: [
-            model.transform([["dark", "fair"], ["green", "black"]]),
+            model.transform([["dark", "fair"], ["light", "black"]]),
             model.categories_,
             model.column_coordinates_,
             model.inertia_,

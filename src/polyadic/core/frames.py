@@ -93,8 +93,9 @@ def records(answer: Any) -> Iterator[Record]:
     share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
     field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
     rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); components of a
-    table (component, share, column, loading); a table (row, column, count); a correspondence analysis (side, label,
-    mass, quality, and coordinate, contribution and squared cosine on each axis). A dict of them has the key in the
+    table (component, share, column, loading); a table (row, column, count); a simple or multiple
+    correspondence analysis (side, label, mass, quality, and coordinate, contribution and squared cosine on each axis);
+    its eigenvalues (axis, inertia, share, cumulative_share). A dict of them has the key in the
     first column.
     """
     if isinstance(answer, Mapping):
@@ -175,18 +176,13 @@ def _topics(model: Any) -> Iterator[Record]:
 
 
 def _correspondence(model: Any) -> Iterator[Record]:
-    model.coordinates("rows")  # raises if not fitted
-    for side, labels, masses in (
-        ("rows", model.row_labels_, model.row_masses_),
-        ("columns", model.column_labels_, model.column_masses_),
-    ):
-        quality, at = model.quality(side), model.coordinates(side)
-        made, cosines = model.contributions(side), model.squared_cosines(side)
-        for k, mass in enumerate(masses.tolist()):
-            record = {"side": side, "label": labels[k] if labels else str(k + 1), "mass": mass}
-            record["quality"] = float(quality[k])
-            for axis in range(at.shape[1]):
-                values = {"coordinate": at, "contribution": made, "squared_cosine": cosines}
+    for side in ("rows", "columns"):
+        values = {"coordinate": model.coordinates(side), "contribution": model.contributions(side)}
+        values["squared_cosine"], points = model.squared_cosines(side), model.points(side)
+        quality, labels = values["squared_cosine"].sum(axis=1).tolist(), points.labels
+        for k, mass in enumerate(points.masses.tolist()):
+            record = {"side": side, "label": labels[k] if labels else str(k + 1), "mass": mass, "quality": quality[k]}
+            for axis in range(values["coordinate"].shape[1]):
                 record |= {f"{name}_{axis + 1}": float(value[k, axis]) for name, value in values.items()}
             yield record
 
@@ -194,10 +190,11 @@ def _correspondence(model: Any) -> Iterator[Record]:
 ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
     "Component": _component,
     "ConcordanceLine": _line,
-    "CorrespondenceAnalysis": _correspondence,
     "Counts": _counts,
     "CrossTable": _table,
+    "Eigenvalue": lambda axis: [axis._asdict()],
     "Explanation": _explanation,
+    "PrincipalAxes": _correspondence,
     "Recommendation": lambda best: [best._asdict()],
     "SensesOfWord": _senses,
     "TextTopics": _topics,

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.tables.correspondence import CorrespondenceAnalysis
+    from polyadic.tables.correspondence import PrincipalAxes
 
+Side = Literal["rows", "columns"]
 COLORS = {"rows": "C0", "columns": "C3"}
 
 
 def biplot(
-    model: CorrespondenceAnalysis,
+    model: PrincipalAxes,
     *,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
@@ -31,10 +32,13 @@ def biplot(
 ) -> Any:
     """Plot the rows and columns of a correspondence analysis as points with non-overlapping labels.
 
+    Of a multiple correspondence analysis, categories have the color of their variable, and observations are small
+    grey points, with labels only if ``rows`` is given.
+
     Parameters
     ----------
-    model : CorrespondenceAnalysis
-        Model fitted with ``power=1``.
+    model : CorrespondenceAnalysis or MultipleCorrespondenceAnalysis
+        Fitted model.
     rows, columns : sequence of str, optional
         Labels; by default those of the DataFrame used in ``fit``, or numbers from 1.
     kind : {"symmetric", "rows", "columns"}
@@ -54,28 +58,39 @@ def biplot(
         If the number of labels does not match, or an axis was not kept.
     """
     check_choice("kind", kind, ("symmetric", "rows", "columns"))
-    kept = len(model.singular_values_)
+    kept = len(model.inertia_)
     chosen = [check_int("axes", axis, low=0, high=kept - 1) for axis in axes[:kept]]
     if top is not None:
         check_int("top", top, low=1)
     ax = new_axes(width=7, height=6) if ax is None else ax
-    points, texts, colors, weights = [], [], [], []
-    sizes = len(model.row_masses_), len(model.column_masses_)
-    for side, labels in (("rows", rows), ("columns", columns)):
-        principal = kind in ("symmetric", side)
-        shown = np.pad(_coordinates(model, side, principal=principal)[:, chosen], ((0, 0), (0, 2 - len(chosen))))
-        names = _labels(model, labels, len(shown), side)
-        importance = model.row_masses_ if side == "rows" else model.column_masses_
+    ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+    ax.axvline(0, color="0.8", linewidth=0.8, zorder=0)
+    places, texts, colors, weights = [], [], [], []
+    sides: tuple[tuple[Side, Sequence[str] | None], ...] = (("rows", rows), ("columns", columns))
+    fewest = min(len(model.points(side).masses) for side, _ in sides)
+    for side, labels in sides:
+        points, principal = model.points(side), kind in ("symmetric", side)
+        at = (points.principal if principal else points.standard)[:, chosen]
+        at = np.pad(at, ((0, 0), (0, 2 - len(chosen))))
+        names = _labels(model, labels, len(at), side)
+        importance = points.masses
         if top is not None:
-            importance = model.contributions(side)[:, chosen] @ model.inertia_[chosen]  # type: ignore[arg-type]
-        best = np.argsort(-importance, kind="stable")[:top]
-        if len(best) < len(shown):
-            _draw(ax, np.delete(shown, best, axis=0), side, arrows=not principal, alpha=0.25)
-        _draw(ax, shown[np.sort(best)], side, arrows=not principal, label=True)
-        points.append(shown[best])
+            importance = model.contributions(side)[:, chosen] @ model.inertia_[chosen]
+        groups = _groups(model, side)
+        best = np.argsort(-importance, kind="stable")[: 0 if "observations" in groups and rows is None else top]
+        for group, (members, color) in groups.items():
+            shown, faint = np.intersect1d(members, best), np.setdiff1d(members, best)
+            how: dict[str, Any] = {"marker": "o" if side == "rows" else "s", "arrows": not principal, "color": color}
+            label = group if principal else f"{group}, standard"
+            if len(faint):
+                _draw(ax, at[faint], alpha=0.25, label=None if len(shown) else label, **how)
+            if len(shown):
+                _draw(ax, at[shown], label=label, **how)
+        places.append(at[best])
         texts += [names[k] for k in best]
-        colors += [COLORS[side]] * len(best)
-        weights.append(importance[best] + (len(shown) == min(sizes)))
+        shades = {k: color for members, color in groups.values() for k in members.tolist()}
+        colors += [shades[k] for k in best.tolist()]
+        weights.append(importance[best] + (len(at) == fewest))
     share = 100 * model.explained_inertia_ratio_
     ax.set_xlabel(f"axis {chosen[0] + 1} ({share[chosen[0]]:.1f} % of the inertia)")
     if len(chosen) > 1:
@@ -84,33 +99,42 @@ def biplot(
         ax.set_yticks([])
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.12)
-    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4)
     order = np.argsort(-np.concatenate(weights), kind="stable")
-    place(ax, np.concatenate(points)[order], [texts[k] for k in order], [colors[k] for k in order])
+    place(ax, np.concatenate(places)[order], [texts[k] for k in order], [colors[k] for k in order])
     return ax
 
 
-def _draw(ax: Any, points: NDArray[Any], side: str, *, arrows: bool, alpha: float = 1.0, label: bool = False) -> None:
+def _groups(model: PrincipalAxes, side: Side) -> dict[str, tuple[NDArray[Any], str]]:
+    """Return the points and the color of each set: rows, columns, observations, or the categories of a variable."""
+    points = np.arange(len(model.points(side).masses))
+    levels = getattr(model, "levels_", None)  # of a multiple correspondence analysis
+    if levels is None:
+        return {side: (points, COLORS[side])}
+    if side == "rows":
+        return {"observations": (points, "0.4")}
+    parts = np.split(points, np.cumsum([len(some) for some in levels])[:-1])
+    return {name: (part, f"C{k}") for k, (name, part) in enumerate(zip(model.variables_, parts, strict=True))}
+
+
+def _draw(
+    ax: Any, at: NDArray[Any], *, arrows: bool, color: str, marker: str, label: str | None, alpha: float = 1.0
+) -> None:
     """Draw points, or arrows from the origin to the points."""
-    color = COLORS[side]
-    ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
-    ax.axvline(0, color="0.8", linewidth=0.8, zorder=0)
     if not arrows:
-        how = {"marker": "o" if side == "rows" else "s", "alpha": alpha, "label": side if label else None}
-        ax.scatter(*points.T, s=16, color=color, zorder=2 + label, **how)
+        ax.scatter(*at.T, s=16, color=color, marker=marker, alpha=alpha, label=label, zorder=2 + (alpha == 1))
         return
-    ax.scatter(*points.T, s=1, color=color, zorder=2)
-    for x, y in points:
+    ax.scatter(*at.T, s=1, color=color, zorder=2)
+    for x, y in at:
         ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": color, "alpha": alpha / 2})
     if label:
-        ax.plot([], [], color=color, label=f"{side}, standard")
+        ax.plot([], [], color=color, label=label)
 
 
-def _labels(model: CorrespondenceAnalysis, labels: Sequence[str] | None, size: int, side: str) -> Sequence[str]:
+def _labels(model: PrincipalAxes, labels: Sequence[str] | None, size: int, side: Side) -> Sequence[str]:
     """Return the labels of rows or columns, by default the labels of the fitted table or numbers from 1."""
     if labels is None:
-        known = model.row_labels_ if side == "rows" else model.column_labels_
-        return [str(number) for number in range(1, size + 1)] if known is None else known
+        return model.points(side).labels or [str(number) for number in range(1, size + 1)]
     if len(labels) != size:
         raise InputError(f"labels must have one entry for each of the {size:,} {side}; got {len(labels):,}", "labels")
     return labels
@@ -137,10 +161,10 @@ def scree(model: Any, *, ax: Any = None) -> Any:
 
 
 def contributions(
-    model: CorrespondenceAnalysis,
+    model: PrincipalAxes,
     labels: Sequence[str] | None = None,
     *,
-    side: Literal["rows", "columns"] = "rows",
+    side: Side = "rows",
     axis: int = 0,
     top: int = 20,
     ax: Any = None,
@@ -151,7 +175,7 @@ def contributions(
 
     Parameters
     ----------
-    model : CorrespondenceAnalysis
+    model : CorrespondenceAnalysis or MultipleCorrespondenceAnalysis
         Fitted model.
     labels : sequence of str, optional
         Labels of all rows or columns; by default as in :func:`biplot`.
@@ -167,12 +191,12 @@ def contributions(
     InputError
         If the number of labels does not match, or the axis was not kept.
     """
-    check_int("axis", axis, low=0, high=len(model.singular_values_) - 1)
+    check_int("axis", axis, low=0, high=len(model.inertia_) - 1)
     check_int("top", top, low=1)
     made = model.contributions(side)[:, axis]
     labels = _labels(model, labels, len(made), side)
     best = np.argsort(-made, kind="stable")[:top]
-    signs = np.sign(_coordinates(model, side, principal=False)[best, axis])
+    signs = np.sign(model.points(side).standard[best, axis])
     ax = new_axes(height=1 + 0.22 * len(best)) if ax is None else ax
     ax.barh(range(len(best)), 100 * made[best] * signs, color=np.where(signs < 0, "C3", "C0"))
     ax.set_yticks(range(len(best)), [labels[k] for k in best])
@@ -183,8 +207,3 @@ def contributions(
     ax.xaxis.set_major_formatter(lambda x, _: f"{abs(x):g}")
     ax.set_xlabel(f"contribution to axis {axis + 1} (%)")
     return ax
-
-
-def _coordinates(model: CorrespondenceAnalysis, side: str, *, principal: bool) -> Any:
-    standard = model.row_standard_coordinates_ if side == "rows" else model.column_standard_coordinates_
-    return standard * model.singular_values_ if principal else standard

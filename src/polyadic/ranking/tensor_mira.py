@@ -5,10 +5,6 @@ with :math:`a = \sum_d i_d \prod_{k < d} n_k`, so the first mode is the fastest.
 the weights of a model trained first, positive ones in falling and negative ones in rising order, and fills slices of
 the last mode with :math:`u` of them each. A slice has one sign where possible, and slices are approximately
 proportional to each other.
-
-References
-----------
-Cao, Khudanpur (2014), Online learning in tensor space, sections 3.2 to 3.4.
 """
 
 from __future__ import annotations
@@ -217,7 +213,7 @@ class TensorMIRA(Reranker):
 
     References
     ----------
-    Cao, Khudanpur (2014), Online learning in tensor space.
+    Cao, Khudanpur (2014), Online learning in tensor space, sections 3.2 to 3.4.
 
     Examples
     --------

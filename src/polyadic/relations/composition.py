@@ -118,13 +118,7 @@ class TransitiveVerbs(Model):
         return np.asarray(self.verb_factors_[v] * N[s][:, :, None] * N[o][:, None, :])
 
     def predict(self, subjects: ArrayLike, verbs: ArrayLike, objects: ArrayLike) -> NDArray[np.float32]:
-        r"""Return the plausibility :math:`\phi` of each subject-verb-object sentence, shape (m,).
-
-        Parameters
-        ----------
-        subjects, verbs, objects : array of int of shape (m,)
-            Numbers of the words of each sentence.
-        """
+        r"""Return the plausibility :math:`\phi` of each sentence, shape (m,), with the arguments of :meth:`compose`."""
         s, v, o = self._numbers(subjects, verbs, objects)
         N = self.noun_factors_
         return np.array([N[i] @ self.verb_factors_[j] @ N[k] for i, j, k in zip(s, v, o, strict=True)], np.float32)

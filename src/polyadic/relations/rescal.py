@@ -9,11 +9,6 @@ by alternating least squares. With :math:`A = U \,\mathrm{diag}(s)\, V^\top` the
 
 In these coordinates :math:`A R_k A^\top = U C_k U^\top` with :math:`C_k = s s^\top * P * Z_k`, so the squared error is
 :math:`\|X_k\|^2 - 2 \langle Z_k, C_k \rangle + \|C_k\|^2`, and no dense matrix of entities by entities is formed.
-
-References
-----------
-Nickel, Tresp, Kriegel (2011), A three-way model for collective learning on multi-relational data, section 4.
-Nickel (2013), Tensor factorization for relational learning, section 4.2 (the singular value form of R).
 """
 
 from __future__ import annotations
@@ -67,7 +62,8 @@ class RESCAL(TripleModel):
 
     References
     ----------
-    Nickel, Tresp, Kriegel (2011), A three-way model for collective learning on multi-relational data.
+    Nickel, Tresp, Kriegel (2011), A three-way model for collective learning on multi-relational data, section 4.
+    Nickel (2013), Tensor factorization for relational learning, section 4.2 (the singular value form of R).
 
     Examples
     --------

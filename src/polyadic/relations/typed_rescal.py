@@ -8,11 +8,6 @@ object; other cells are ignored. Only Gram matrices of these rows are formed: wi
 :math:`A_{S_k}^\top A_{S_k} = P \,\mathrm{diag}(s)\, P^\top`,
 :math:`A_{O_k}^\top A_{O_k} = Q \,\mathrm{diag}(t)\, Q^\top` and :math:`M_k = A_{S_k}^\top X_k A_{O_k}` the optimal R is
 :math:`P \frac{P^\top M_k Q}{s t^\top + \lambda_R} Q^\top`.
-
-References
-----------
-Chang, Yih, Yang, Meek (2014), Typed tensor decomposition of knowledge bases for relation extraction, section 3.
-Nickel, Tresp, Kriegel (2012), Factorizing YAGO: scalable machine learning for linked data, section 4.1 (attributes).
 """
 
 from __future__ import annotations
@@ -66,8 +61,8 @@ class TypedRESCAL(RESCAL):
 
     References
     ----------
-    Chang, Yih, Yang, Meek (2014), Typed tensor decomposition of knowledge bases for relation extraction.
-    Nickel, Tresp, Kriegel (2012), Factorizing YAGO: scalable machine learning for linked data.
+    Chang, Yih, Yang, Meek (2014), Typed tensor decomposition of knowledge bases for relation extraction, section 3.
+    Nickel, Tresp, Kriegel (2012), Factorizing YAGO: scalable machine learning for linked data, section 4.1.
 
     Examples
     --------

@@ -104,16 +104,9 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         return self
 
     def fit_transform(self, sentences: Iterable[Sentence], y: Any = None) -> csr_array:
-        """Fit the model to sentences and return the feature matrix.
+        """Fit the model to sentences with labels of two classes and return the feature matrix; see :meth:`fit`.
 
         An iterator is first read into memory.
-
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words
-            Training sentences.
-        y : array-like of shape (sentences,)
-            Labels of two classes.
         """
         kept = list(words_of(sentences))
         return self.fit(kept, y).transform(kept)

@@ -213,13 +213,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return self._probabilities(self._features(self._numbered(documents)))
 
     def predict(self, documents: Documents) -> NDArray[Any]:
-        """Return the most likely class of each document.
-
-        Parameters
-        ----------
-        documents : iterable of str
-            Texts, or documents as lists of words.
-        """
+        """Return the most likely class of each document; see :meth:`predict_proba`."""
         return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
 
     def explain(self, document: Content, label: Any = None) -> Explanation:

@@ -62,19 +62,9 @@ class MeanSentences(SentenceVectors):
     removed: Natural = 0
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
-        """Learn word vectors, word frequencies and common components.
+        """Learn word vectors, word frequencies and common components from sentences, which are read once.
 
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Training sentences, read once.
-        y : ignored
-            For compatibility with scikit-learn.
-
-        Raises
-        ------
-        InputError
-            If a setting is out of range, or no word has a vector.
+        For the parameters, see :meth:`fit_transform`. At least one word must have a vector.
         """
         self.check()
         del y

@@ -177,13 +177,7 @@ class NGrams(Model):
         return self.next_probabilities(contexts(data, max(self.order - 1, 1)))
 
     def logs(self, data: Coded) -> Array:
-        """Return the log-likelihood of each string, or minus infinity if the probability is 0.
-
-        Parameters
-        ----------
-        data : Coded
-            Strings of symbols.
-        """
+        """Return the log-likelihood of each string, or minus infinity if the probability is 0; see :meth:`along`."""
         return string_logs(data, self.tree_.size, self.along)
 
 

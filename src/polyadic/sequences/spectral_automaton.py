@@ -225,13 +225,7 @@ class SpectralAutomaton(Model):
         return float(self._scored(X)[1].mean())
 
     def perplexity(self, X: Strings) -> float:
-        """Return the perplexity per symbol, where the end of a sequence counts as a symbol.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences to score.
-        """
+        """Return the perplexity per symbol, where the end of a sequence counts as a symbol; see :meth:`score`."""
         data, logs = self._scored(X)
         return math.exp(-float(logs.sum()) / (len(logs) + len(data.symbols)))
 

@@ -225,13 +225,7 @@ class SpectralTransducer(Model):
         return logs - np.where(possible & given_input, self.transducer_.inputs.logs(x), 0)
 
     def score(self, X: Strings, y: Strings) -> float:
-        """Return the mean log-likelihood of the outputs given their inputs.
-
-        Parameters
-        ----------
-        X, y : iterables of sequences of symbols
-            Inputs and their outputs, of known symbols, without gaps.
-        """
+        """Return the mean log-likelihood of the outputs given their inputs; see :meth:`log_likelihoods`."""
         return float(self.log_likelihoods(X, y, given_input=True).mean())
 
     def predict(self, X: Strings) -> list[list[Any]]:
@@ -245,15 +239,7 @@ class SpectralTransducer(Model):
         return [each[0].output if each else [] for each in self.k_best(X, k=1)]
 
     def k_best(self, X: Strings, *, k: int = 5) -> list[list[Prediction]]:
-        """Return up to ``k`` outputs for each input, in decreasing order of probability.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Inputs.
-        k : int
-            Maximum number of outputs.
-        """
+        """Return up to ``k`` outputs for each input sequence, in decreasing order of probability."""
         check_int("k", k, low=1)
         x, _ = self._coded(listed(X), [])
         model = self.transducer_

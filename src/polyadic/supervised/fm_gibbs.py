@@ -7,11 +7,6 @@ r"""Bayesian factorization machines, fitted by Gibbs sampling.
 where feature j belongs to group g. Each variable is drawn from its conditional distribution, so the penalties are
 learned, one per column and group. Binary targets are handled by normal latent variables of unit variance that are
 positive where the target is true.
-
-References
-----------
-Rendle (2012), Factorization machines with libFM, section 3.3 and figure 4. Albert, Chib (1993), Bayesian analysis of
-binary and polychotomous response data, section 3.1.
 """
 
 from __future__ import annotations
@@ -117,7 +112,7 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
 
     References
     ----------
-    Rendle (2012), Factorization machines with libFM, section 3.3.
+    Rendle (2012), Factorization machines with libFM, section 3.3 and figure 4.
 
     Examples
     --------

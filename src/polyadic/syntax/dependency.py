@@ -155,15 +155,7 @@ class ArcFactored(Model):
         return best_arcs(self.scores(words, tags), k)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the ``k`` highest-scoring trees for the words and tags of a treebank sentence.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
-        """
+        """Return the ``k`` highest-scoring trees for the words and tags of a treebank sentence; see :meth:`k_best`."""
         return self.k_best(tree.forms, tree.xpos, k=k)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:

@@ -76,18 +76,7 @@ class LatentGrammar(Model, ABC):
     candidates: Count = 50
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Estimate the grammar without latent states and the rule tensors from a treebank.
-
-        Parameters
-        ----------
-        trees : iterable of Phrase
-            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
-
-        Raises
-        ------
-        InputError
-            If there are no trees, or a parameter is out of range.
-        """
+        """Estimate the plain grammar and the rule tensors; see :meth:`~polyadic.syntax.pcfg.PCFG.fit`."""
         self.check()
         treebank = list(trees)
         plain = PlainPCFG(horizontal=self.horizontal).fit(treebank)
@@ -142,7 +131,7 @@ class LatentGrammar(Model, ABC):
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Rerank the ``candidates`` best trees of the grammar without latent states, and return the most probable.
+        """Rerank the ``candidates`` best trees of the plain grammar and return the most probable.
 
         Parameters
         ----------

@@ -95,18 +95,7 @@ class MarginalParser(Model):
     threshold: Amount = 1e-4
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Fit a clone of ``grammar`` to a treebank and use the fitted grammar for parsing.
-
-        Parameters
-        ----------
-        trees : iterable of Phrase
-            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
-
-        Raises
-        ------
-        InputError
-            If there are no trees, or a parameter is out of range.
-        """
+        """Fit a clone of ``grammar`` and use it for parsing; see :meth:`~polyadic.syntax.pcfg.PCFG.fit`."""
         self.check()
         return self.use(clone(self.grammar).fit(trees))
 

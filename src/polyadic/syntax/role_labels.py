@@ -111,19 +111,9 @@ class RoleLabels(Model, ABC):
         return words, self._scores(frame)
 
     def arguments(self, tree: Tree, predicates: Iterable[int]) -> list[tuple[Argument, ...]]:
-        """Return the arguments of each given predicate, in the order of the words.
+        """Return the arguments of each predicate, given by the number of its word from 1, in the order of the words.
 
-        Parameters
-        ----------
-        tree : Tree
-            Sentence with heads and relations.
-        predicates : iterable of int
-            Numbers of the predicates' words, from 1.
-
-        Raises
-        ------
-        InputError
-            If there is no such word.
+        For the parameters, see :meth:`scores`.
         """
         places = list(predicates)
         for place in places:

@@ -17,10 +17,6 @@ theta, P, Q, R and S are updated together with a step size that removes the loss
           + (1 - \gamma)^2 (\|\partial P\|^2 + \|\partial Q\|^2 + \|\partial R\|^2 + \|\partial S\|^2)}\Big)
 
 The final parameters are averages of each factor by itself, as in :mod:`polyadic.syntax.arc_learning`.
-
-References
-----------
-Lei, Zhang, Marquez, Moschitti, Barzilay (2015), High-order low-rank tensors for semantic role labeling, sections 3, 4
 """
 
 from __future__ import annotations
@@ -240,7 +236,8 @@ class SemanticRoles(RoleLabels):
 
     References
     ----------
-    Lei, Zhang, Marquez, Moschitti, Barzilay (2015), High-order low-rank tensors for semantic role labeling
+    Lei, Zhang, Marquez, Moschitti, Barzilay (2015), High-order low-rank tensors for semantic role labeling, sections 3
+    and 4.
 
     Examples
     --------

@@ -10,11 +10,6 @@ EM computes the expected counts of the tensor entries by sums over the states of
 
 where :math:`c(a)` sums over the states of a, so that a rare state resembles its symbol. With :math:`s = 0` this is
 plain EM, and the likelihood never falls.
-
-References
-----------
-Petrov, Barrett, Thibaux, Klein (2006), Learning accurate, compact, and interpretable tree annotation, sections 2.1 to
-2.3. Matsuzaki, Miyao, Tsujii (2005), Probabilistic CFG with latent annotations
 """
 
 from __future__ import annotations
@@ -66,7 +61,8 @@ class SplitMergePCFG(LatentGrammar):
 
     References
     ----------
-    Petrov, Barrett, Thibaux, Klein (2006), Learning accurate, compact, and interpretable tree annotation
+    Petrov, Barrett, Thibaux, Klein (2006), Learning accurate, compact, and interpretable tree annotation, sections 2.1
+    to 2.3. Matsuzaki, Miyao, Tsujii (2005), Probabilistic CFG with latent annotations.
 
     Examples
     --------

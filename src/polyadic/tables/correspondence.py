@@ -6,19 +6,21 @@ Sparse tables are never made dense. The base classes read tables and return coor
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from polyadic.core.entries import Entries
-from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int, meant
 from polyadic.core.explanation import Explanation
 from polyadic.core.linalg import SVDMethod, symmetric_matrix
 from polyadic.core.model import Amount, Count, Positive, Seed, Transformer, learned
+from polyadic.core.resources import check_memory
 from polyadic.embedding import Embedding
+from polyadic.tables.checks import axis_warnings, check_counts, count_warnings, labels_of, matched, warn
 from polyadic.tables.residuals import decompose, inverse, linear, with_values
 
 if TYPE_CHECKING:
@@ -34,6 +36,15 @@ class TableTransformer(Transformer):
     """Base class for table models whose ``fit_transform`` returns the coordinates of the rows."""
 
     row_coordinates_: NDArray[Any] = learned()
+    column_coordinates_: NDArray[Any] = learned()
+    row_labels_: tuple[str, ...] | None = learned()
+    column_labels_: tuple[str, ...] | None = learned()
+
+    def coordinates(self, side: Side = "rows") -> NDArray[Any]:
+        """Return the coordinates of the rows or the columns, shape (m, n_components) or (n, n_components)."""
+        check_is_fitted(self)
+        check_choice("side", side, get_args(Side))
+        return self.row_coordinates_ if side == "rows" else self.column_coordinates_
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit the model and return the coordinates of the rows, shape (m, n_components)."""
@@ -63,9 +74,6 @@ class TableAnalysis(TableTransformer):
         Convergence tolerance of the Lanczos method.
     """
 
-    column_coordinates_: NDArray[Any] = learned()
-    row_labels_: tuple[str, ...] | None = learned()
-    column_labels_: tuple[str, ...] | None = learned()
     singular_values_: NDArray[Any] = learned()
     n_components: Count = 2
     _: KW_ONLY
@@ -74,12 +82,6 @@ class TableAnalysis(TableTransformer):
     method: SVDMethod = "lanczos"
     tol: Positive = 1e-2
     seed: Seed = None
-
-    def coordinates(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the coordinates of the rows or the columns, shape (m, n_components) or (n, n_components)."""
-        check_is_fitted(self)
-        check_choice("side", side, get_args(Side))
-        return self.row_coordinates_ if side == "rows" else self.column_coordinates_
 
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
@@ -119,43 +121,31 @@ class TableAnalysis(TableTransformer):
 
     def _read(self, X: Any) -> tuple[csr_array, bool]:
         """Validate a contingency table; return the transformed counts, and whether the table is symmetric."""
-        symmetric = False
-        named = hasattr(X, "index") and hasattr(X, "columns")  # a DataFrame
-        self.row_labels_ = tuple(map(str, X.index)) if named else None
-        self.column_labels_ = tuple(map(str, X.columns)) if named else None
+        self.row_labels_, self.column_labels_ = labels_of(X)
         if isinstance(X, Entries):
             if X.order != 2:
                 raise InputError(f"X must be Entries of order 2 (rows and columns); got order {X.order}")
-            values = X.values.astype(np.float32)
-            symmetric = X.symmetric
+            values, symmetric = X.values.astype(np.float32), X.symmetric
             at, shape = tuple(X.indices.T), X.shape
             N = symmetric_matrix(X.indices, values, shape[0]) if symmetric else csr_array((values, at), shape=shape)
             self.n_features_in_ = X.shape[1]
-            check_counts(values)
+            check_counts(N)
         else:
-            N = self._validated(X, reset=True)
+            N = self._validated(X.counts if hasattr(X, "_fields") else X, reset=True)
             symmetric = N.shape[0] == N.shape[1] and abs(N - N.T).max() == 0
+        warn(count_warnings(N, self.row_labels_, self.column_labels_), stacklevel=4)
         return _scaled_counts(N, self.count_exponent), symmetric
 
-    def _read_more(self, X: Any) -> csr_array:
-        """Validate supplementary rows and return the transformed counts."""
-        return _scaled_counts(self._validated(X, reset=False), self.count_exponent)
-
     def _validated(self, X: Any, *, reset: bool) -> csr_array:
-        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_non_negative": True}
+        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
         if reset:
             how |= {"ensure_min_samples": 2, "ensure_min_features": 2}
         N = csr_array(validate_data(self, X, reset=reset, **how))
         if not N.has_canonical_format:
             N = N.copy()  # do not modify the caller's matrix
             N.sum_duplicates()
+        check_counts(N, self.row_labels_ if reset else labels_of(X)[0], self.column_labels_)
         return N
-
-
-def check_counts(values: NDArray[Any]) -> None:
-    """Raise InputError if a count is negative, infinite or missing."""
-    if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise InputError("counts must be non-negative and finite, without missing values")
 
 
 def _scaled_counts(N: csr_array, power: float) -> csr_array:
@@ -172,7 +162,114 @@ def squared_distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[N
     )
 
 
-class CorrespondenceAnalysis(TableAnalysis):
+class Points(NamedTuple):
+    """Rows or columns of a fitted table, from which their statistics are computed."""
+
+    standard: NDArray[Any]  # standard coordinates, shape (points, n_components)
+    masses: NDArray[Any]
+    distances: NDArray[Any]  # squared chi-square distances to the mean profile
+    scale: NDArray[Any]  # factors of principal coordinates, the singular values
+    labels: tuple[str, ...] | None
+
+    @property
+    def principal(self) -> NDArray[Any]:
+        """Principal coordinates, shape (points, n_components)."""
+        return np.asarray(self.standard * self.scale)
+
+
+class Eigenvalue(NamedTuple):
+    """Principal inertia of an axis, its share of the total inertia, and the share of all axes up to it."""
+
+    axis: int
+    inertia: float
+    share: float
+    cumulative_share: float
+
+
+class PrincipalAxes(TableTransformer):
+    """Base class for analyses of tables with principal axes, which have the same statistics of axes and points."""
+
+    inertia_: NDArray[Any] = learned()
+    explained_inertia_ratio_: NDArray[Any] = learned()
+
+    def points(self, side: Side = "rows") -> Points:
+        """Return coordinates, masses, distances and labels of the rows or the columns."""
+        check_is_fitted(self)
+        check_choice("side", side, get_args(Side))
+        names = ("standard_coordinates_", "masses_", "distances_", "labels_")
+        standard, masses, distances, labels = (getattr(self, f"{side[:-1]}_{name}") for name in names)
+        return Points(standard, masses, distances, self.singular_values_, labels)
+
+    def eigenvalues(self) -> list[Eigenvalue]:
+        """Return the principal inertia, its share of the total and the cumulative share of each axis."""
+        check_is_fitted(self)
+        shares = self.explained_inertia_ratio_
+        columns = (values.tolist() for values in (self.inertia_, shares, shares.cumsum()))
+        return [Eigenvalue(axis, *values) for axis, values in enumerate(zip(*columns, strict=True), 1)]
+
+    def contributions(self, side: Side = "rows") -> NDArray[Any]:
+        """Return contributions of points to the inertia of axes, shape (points, n_components); columns sum to 1."""
+        points = self.points(side)
+        return np.asarray(points.masses[:, None] * points.standard**2)
+
+    def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
+        """Return the share of each point's inertia that is explained by each axis, shape (points, n_components)."""
+        points = self.points(side)
+        return np.asarray(points.principal**2 * inverse(np.maximum(points.distances, 0))[:, None])
+
+    def quality(self, side: Side = "rows") -> NDArray[Any]:
+        """Return the share of each point's inertia that is explained by all computed axes, shape (points,)."""
+        return np.asarray(self.squared_cosines(side).sum(axis=1))
+
+    def nearest(self, name: str | int, *, side: Side = "rows", n: int = 10) -> list[tuple[Any, float]]:
+        r"""Return the rows or columns with the most similar profiles, and their chi-square distances.
+
+        .. math:: d_{ii'}^2 = \sum_j \frac{1}{c_j} \Big(\frac{p_{ij}}{r_i} - \frac{p_{i'j}}{r_{i'}}\Big)^2
+                  \approx \sum_k (f_{ik} - f_{i'k})^2
+
+        The distance is computed on the fitted axes and is exact if these are all axes. Points without observations are
+        left out.
+
+        Parameters
+        ----------
+        name : str or int
+            Label of the row or column, or its index if the table has no labels.
+        side : {"rows", "columns"}
+            Side of the table.
+        n : int
+            Number of neighbours.
+
+        Raises
+        ------
+        InputError
+            If there is no such row or column, or a setting is out of range.
+
+        Examples
+        --------
+        >>> CorrespondenceAnalysis(1).fit([[30, 10], [10, 30], [20, 10]]).nearest(0, n=1)[0][0]
+        2
+        """
+        check_int("n", n, low=1)
+        at, points = self._place_of(side, name), self.points(side)
+        apart = np.linalg.norm(points.principal - points.principal[at], axis=1)
+        apart[points.masses == 0] = np.inf
+        labels = points.labels
+        others = [k for k in np.argsort(apart, kind="stable").tolist() if k != at and np.isfinite(apart[k])]
+        return [(labels[k] if labels else k, float(apart[k])) for k in others[:n]]
+
+    def _place_of(self, side: Side, name: str | int) -> int:
+        """Return the index of a row or column, given its label or index."""
+        points = self.points(side)
+        labels, known = points.labels, points.labels or range(len(points.masses))
+        if name not in known:
+            hint = f"; indices are 0 to {known[-1]}" if labels is None else meant(str(name), labels)
+            raise InputError(f"the table has no {side[:-1]} {name!r}{hint}")
+        if (number := known.count(name)) > 1:  # type: ignore[arg-type] # it is one of them
+            raise InputError(f"the table has {number} {side} with the label {name!r}; rename them")
+        return known.index(name)  # type: ignore[arg-type]
+
+
+class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     r"""Correspondence analysis of a contingency table.
 
     With the relative frequencies :math:`P = N / n` and their margins :math:`r, c`,
@@ -196,6 +293,8 @@ class CorrespondenceAnalysis(TableAnalysis):
         Singular values :math:`S` and principal inertias :math:`S^2`.
     row_distances_, column_distances_ : ndarray of shape (m,) and (n,)
         Squared chi-square distances to the mean profile, over all axes.
+    total_ : float
+        Sum :math:`n` of the table.
     total_inertia_ : float
         Inertia of all axes, :math:`\chi^2 / n`, including those not computed.
     explained_inertia_ratio_ : ndarray of shape (n_components,)
@@ -237,7 +336,14 @@ class CorrespondenceAnalysis(TableAnalysis):
         self.check()
         del y
         N, symmetric = self._read(X)
-        A = linear(N)
+        self.fit_counts(N, symmetric=symmetric)
+        warn(axis_warnings(self.singular_values_))
+        return self
+
+    def fit_counts(self, N: csr_array, *, symmetric: bool = False) -> Self:
+        """Fit the model to validated counts without warnings; see :meth:`fit`."""
+        self.n_features_in_ = N.shape[1]
+        self.total_, A = float(N.sum(dtype=float)), linear(N)
         axes = self._decompose(A, ("margins", "margins"), symmetric=symmetric)
         self.inertia_ = self.singular_values_**2
         self.row_masses_, self.column_masses_ = A.r, A.c
@@ -262,7 +368,8 @@ class CorrespondenceAnalysis(TableAnalysis):
             Counts of the same columns.
         """
         check_is_fitted(self)
-        return self._place(self._read_more(X), self.column_standard_coordinates_)
+        N = self._validated(matched(X, self.column_labels_, "column"), reset=False)
+        return self._place(_scaled_counts(N, self.count_exponent), self.column_standard_coordinates_)
 
     def transform_columns(self, X: Any) -> NDArray[Any]:
         """Project supplementary columns onto the principal axes, shape (columns, n_components).
@@ -278,33 +385,51 @@ class CorrespondenceAnalysis(TableAnalysis):
             If X does not have as many rows as the fitted table.
         """
         check_is_fitted(self)
-        turned = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float).T.tocsr()
-        turned.sum_duplicates()
-        if turned.shape[1] != len(self.row_masses_):
-            raise InputError(f"X must have {len(self.row_masses_)} rows, like the fitted table; got {turned.shape[1]}")
-        check_counts(turned.data)
-        turned.data **= self.count_exponent
-        return self._place(turned, self.row_standard_coordinates_)
+        labels = labels_of(X)
+        X = matched(X, self.row_labels_, "row")
+        N = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float)
+        N.sum_duplicates()
+        if N.shape[0] != len(self.row_masses_):
+            raise InputError(f"X must have {len(self.row_masses_)} rows, like the fitted table; got {N.shape[0]}")
+        check_counts(N, self.row_labels_, labels[1])
+        return self._place(_scaled_counts(N, self.count_exponent).T.tocsr(), self.row_standard_coordinates_)
 
-    def contributions(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the contribution of each row or column to the inertia of each axis, shape (points, n_components).
+    def inverse_transform(self, X: Any, *, totals: Any = None) -> NDArray[Any]:
+        r"""Return the dense table that coordinates of rows describe, :math:`n_i c_j (1 + \sum_k f_{ik} g_{jk} / s_k)`.
 
-        Columns sum to 1.
+        With the coordinates of the fitted rows on all axes, this is the fitted table (the reconstitution formula). With
+        fewer axes, values can be negative.
+
+        Parameters
+        ----------
+        X : array of shape (m, n_components)
+            Coordinates of rows, as returned by :meth:`transform`.
+        totals : array of shape (m,) or float, optional
+            Sum :math:`n_i` of each row, after ``count_exponent``; required unless X contains the coordinates of the
+            fitted rows. With 1, the result contains profiles.
+
+        Raises
+        ------
+        InputError
+            If X does not have one column per axis, or the totals are missing or do not match.
         """
-        standard, masses, _ = self._points(side)
-        return np.asarray(masses[:, None] * standard**2)
-
-    def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the squared cosines: the share of each point's inertia that is explained by each axis.
-
-        The shape is (points, n_components); rows sum to the quality of the point.
-        """
-        standard, _, distances = self._points(side)
-        return np.asarray((standard * self.singular_values_) ** 2 * inverse(np.maximum(distances, 0))[:, None])
-
-    def quality(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each point's inertia that is explained by all computed axes, shape (points,)."""
-        return np.asarray(self.squared_cosines(side).sum(axis=1))
+        check_is_fitted(self)
+        F, scale = check_array(X), self._scale()
+        if F.shape[1] != len(scale):
+            raise InputError(f"X must have one column for each of the {len(scale)} axes; got {F.shape[1]}")
+        if totals is None:
+            if F.shape != self.row_coordinates_.shape or not np.allclose(F, self.row_coordinates_):
+                raise InputError("totals must be given for rows that are not those of the fitted table", "totals")
+            totals = self.total_ * self.row_masses_
+        n = np.asarray(totals, float)
+        if n.shape not in ((), (len(F),)):
+            raise InputError(
+                f"totals must contain one sum for each of the {len(F):,} rows; got shape {n.shape}", "totals"
+            )
+        check_memory(16.0 * len(F) * len(self.column_masses_), "the dense table", "pass fewer rows")
+        parts = F * inverse(scale) * self.singular_values_
+        table = n.reshape(-1, 1) * self.column_masses_ * (1 + parts @ self.column_standard_coordinates_.T)
+        return table if self.count_exponent == 1 else np.maximum(table, 0) ** (1 / self.count_exponent)
 
     def explain(self, row: str | int, column: str | int) -> Explanation:
         r"""Decompose the ratio of observed to expected frequency of a cell into contributions of the axes.
@@ -324,10 +449,6 @@ class CorrespondenceAnalysis(TableAnalysis):
         InputError
             If there is no such row or column.
 
-        References
-        ----------
-        Greenacre (2007), Correspondence analysis in practice, appendix A
-
         Examples
         --------
         >>> model = CorrespondenceAnalysis(1).fit([[30, 10], [10, 30]])
@@ -338,60 +459,6 @@ class CorrespondenceAnalysis(TableAnalysis):
         i, j = self._place_of("rows", row), self._place_of("columns", column)
         parts = self.row_standard_coordinates_[i] * self.column_standard_coordinates_[j] * self.singular_values_
         return Explanation.of(float(1 + parts.sum()), enumerate(parts.tolist(), 1))
-
-    def nearest(self, name: str | int, *, side: Side = "rows", n: int = 10) -> list[tuple[Any, float]]:
-        r"""Return the rows or columns with the most similar profiles, and their chi-square distances.
-
-        .. math:: d_{ii'}^2 = \sum_j \frac{1}{c_j} \Big(\frac{p_{ij}}{r_i} - \frac{p_{i'j}}{r_{i'}}\Big)^2
-                  \approx \sum_k (f_{ik} - f_{i'k})^2
-
-        The distance is computed on the fitted axes and is exact if these are all axes. Points without observations are
-        left out.
-
-        Parameters
-        ----------
-        name : str or int
-            Label of the row or column, or its index if the table has no labels.
-        side : {"rows", "columns"}
-            Side of the table.
-        n : int
-            Number of neighbours.
-
-        Raises
-        ------
-        InputError
-            If there is no such row or column, or a setting is out of range.
-
-        Examples
-        --------
-        >>> CorrespondenceAnalysis(1).fit([[30, 10], [10, 30], [20, 10]]).nearest(0, n=1)[0][0]
-        2
-        """
-        check_int("n", n, low=1)
-        at, (standard, masses, _) = self._place_of(side, name), self._points(side)
-        apart = np.linalg.norm((standard - standard[at]) * self.singular_values_, axis=1)
-        apart[masses == 0] = np.inf
-        labels = self.row_labels_ if side == "rows" else self.column_labels_
-        others = [k for k in np.argsort(apart, kind="stable").tolist() if k != at and np.isfinite(apart[k])]
-        return [(labels[k] if labels else k, float(apart[k])) for k in others[:n]]
-
-    def _place_of(self, side: Side, name: str | int) -> int:
-        """Return the index of a row or column, given its label or index."""
-        standard, _, _ = self._points(side)
-        labels = self.row_labels_ if side == "rows" else self.column_labels_
-        known = range(len(standard)) if labels is None else labels
-        if name not in known:
-            raise InputError(
-                f"the table has no {side[:-1]} {name!r}" + ("" if labels else f"; indices are 0 to {known[-1]}")
-            )
-        return known.index(name)  # type: ignore[arg-type] # it is one of them
-
-    def _points(self, side: Side) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        check_is_fitted(self)
-        check_choice("side", side, get_args(Side))
-        if side == "rows":
-            return self.row_standard_coordinates_, self.row_masses_, self.row_distances_
-        return self.column_standard_coordinates_, self.column_masses_, self.column_distances_
 
     def _place(self, N: csr_array, standard: NDArray[Any]) -> NDArray[Any]:
         means = (N @ standard) * inverse(np.asarray(N.sum(axis=1)).ravel())[:, None]

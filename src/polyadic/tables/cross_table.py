@@ -41,9 +41,7 @@ class CrossTable(NamedTuple):
         if min(m, n) < 2:
             raise InputError(f"a table must have at least two rows and two columns; got {m:,} and {n:,}")
         axes = min(AXES, m - 1, n - 1) if n_components is None else n_components
-        model = CorrespondenceAnalysis(axes, seed=0).fit(self.counts)
-        model.row_labels_, model.column_labels_ = self.rows, self.columns
-        return model
+        return CorrespondenceAnalysis(axes, seed=0).fit(self)
 
     def association(self) -> dict[str, Any]:
         """Test the independence of rows and columns by Pearson's chi-square test."""

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.tables.correspondence import check_counts
+from polyadic.tables.checks import check_counts
 from polyadic.tables.residuals import linear, root
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"]
             f"the covariance supports at most {MAX_CATEGORIES:,} categories per variable; got a table of"
             f" shape {N.shape}"
         )
-    check_counts(N.data)
+    check_counts(N)
     A = linear(N)
     left, right = root(scaled, A.r, "row"), root(scaled, A.c, "column")
     U, s, V = np.linalg.svd(left[:, None] * (A.S.toarray() + A.L @ A.M.T) * right, full_matrices=False)

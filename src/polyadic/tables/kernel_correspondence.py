@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Positive, Within
+from polyadic.tables.checks import axis_warnings, warn
 from polyadic.tables.correspondence import TableAnalysis
 from polyadic.tables.residuals import (
     Difference,
@@ -108,19 +109,9 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     beta: Positive = 1.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit kernel correspondence analysis to a contingency table.
+        """Fit the model to a contingency table.
 
-        Parameters
-        ----------
-        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
-            Non-negative counts.
-
-        Raises
-        ------
-        ValueError
-            If the table is empty or has negative, infinite or missing values.
-        InputError
-            If ``n_components``, a kernel or scores do not fit the table, or a setting is out of range or has no effect.
+        For the parameters, see :meth:`~polyadic.tables.correspondence.CorrespondenceAnalysis.fit`.
         """
         self.check()
         del y
@@ -128,6 +119,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         A = self._residual(N)
         alike = self.smoothing == 1 and self.row_scores is self.column_scores and self.difference != "log-counts"
         axes = self._decompose(A, (self.row_kernel, self.column_kernel), symmetric=symmetric and alike)
+        warn(axis_warnings(self.singular_values_))
         self.row_masses_, self.column_masses_ = A.r, A.c
         self.row_coordinates_ = _applied(axes.row_root, axes.U) * self._scale()
         self.column_coordinates_ = _applied(axes.column_root, axes.V) * self._scale()

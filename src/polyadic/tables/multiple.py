@@ -10,15 +10,18 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, meant
 from polyadic.core.model import Count, Seed
-from polyadic.tables.correspondence import CorrespondenceAnalysis, TableTransformer
+from polyadic.tables.checks import axis_warnings, category_warnings, labels_of, matched, warn
+from polyadic.tables.correspondence import CorrespondenceAnalysis, PrincipalAxes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from polyadic.tables.correspondence import Points, Side
 
-class MultipleCorrespondenceAnalysis(TableTransformer):
+
+class MultipleCorrespondenceAnalysis(PrincipalAxes):
     r"""Multiple correspondence analysis: correspondence analysis of the indicator matrix of categorical variables.
 
     Each of the :math:`Q` variables is expanded into one 0/1 column per category, the **indicator matrix** :math:`Z`.
@@ -44,7 +47,9 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
     row_coordinates_ : ndarray of shape (n, n_components)
         Principal coordinates of the observations, from the indicator matrix.
     column_coordinates_ : ndarray of shape (categories, n_components)
-        Principal coordinates of the categories.
+        Principal coordinates of the categories. Corrections do not change coordinates.
+    variables_ : tuple of str
+        Names of the variables, or numbers from 0.
     levels_ : list of ndarray
         Sorted categories of each variable.
     categories_ : list of str
@@ -54,7 +59,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
     total_inertia_ : float
         Total inertia.
     analysis_ : CorrespondenceAnalysis
-        Analysis of the indicator matrix, with contributions and squared cosines.
+        Analysis of the indicator matrix.
 
     References
     ----------
@@ -93,33 +98,43 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         """
         self.check()
         del y
+        rows, variables = labels_of(X)
         values = validate_data(self, X, dtype=None, ensure_min_samples=2, ensure_all_finite="allow-nan")
-        missing = [row for row, some in enumerate(values) for each in some if each is None or each != each]  # noqa: PLR0124
-        if missing:
-            raise InputError(f"row {missing[0]} has a missing category (NaN or None); fill it in or drop the row")
+        return self.fit_categories(values, variables, rows)
+
+    def fit_categories(
+        self, values: NDArray[Any], variables: tuple[str, ...] | None, rows: tuple[str, ...] | None
+    ) -> Self:
+        """Fit the model to an array of categories, with the names of the variables and labels of the rows."""
+        self.row_labels_, self.n_features_in_ = rows, values.shape[1]
+        self.variables_ = variables or tuple(map(str, range(values.shape[1])))
+        self._check_missing(values)
         self.levels_ = OneHotEncoder().fit(values).categories_
+        warn(category_warnings(self.levels_, self.variables_, len(values)), stacklevel=4)
         Z = self._indicator(values)
-        Q = values.shape[1]
+        Q, J = values.shape[1], Z.shape[1]
         if self.correction != "none" and Q < 2:
             raise InputError("X must have at least 2 variables to correct the inertias; got 1")
-        self.analysis_ = plain = CorrespondenceAnalysis(self.n_components, seed=self.seed).fit(Z)
-        names = getattr(self, "feature_names_in_", range(Q))
-        self.categories_ = [f"{name}={level}" for name, some in zip(names, self.levels_, strict=True) for level in some]
-        self.row_coordinates_ = plain.row_coordinates_
-        burt = self.table == "burt"
-        scale = plain.inertia_ if burt else plain.singular_values_
-        self.column_coordinates_ = plain.column_standard_coordinates_ * scale
-        J = Z.shape[1]
-        excess = (Q / max(Q - 1, 1) * np.maximum(plain.inertia_ - 1 / Q, 0)) ** 2
-        if self.correction == "none" and burt:
-            self.inertia_, self.total_inertia_ = plain.inertia_**2, _burt_inertia(Z)
+        self.analysis_ = plain = CorrespondenceAnalysis(self.n_components, seed=self.seed).fit_counts(Z)
+        warn(axis_warnings(plain.singular_values_), stacklevel=4)
+        levels = zip(self.variables_, self.levels_, strict=True)
+        self.categories_ = [f"{name}={level}" for name, some in levels for level in some]
+        self.column_labels_ = tuple(self.categories_)
+        plain.row_labels_, plain.column_labels_ = self.row_labels_, self.column_labels_
+        burt = plain
+        if self.table == "burt" or self.correction == "greenacre":
+            burt = CorrespondenceAnalysis(1).fit_counts(csr_array(Z.T @ Z))  # has the squared inertias of Z
+        self.column_distances_ = burt.column_distances_ if self.table == "burt" else plain.column_distances_
+        self.row_coordinates_, self.column_coordinates_ = (self.points(side).principal for side in ("rows", "columns"))
+        self.inertia_ = (Q / max(Q - 1, 1) * np.maximum(plain.inertia_ - 1 / Q, 0)) ** 2
+        if self.correction == "none" and self.table == "burt":
+            self.inertia_, self.total_inertia_ = plain.inertia_**2, burt.total_inertia_
         elif self.correction == "none":
             self.inertia_, self.total_inertia_ = plain.inertia_, plain.total_inertia_
         elif self.correction == "greenacre":  # the mean of the blocks off the diagonal
-            self.inertia_, self.total_inertia_ = excess, Q / (Q - 1) * (_burt_inertia(Z) - (J - Q) / Q**2)
+            self.total_inertia_ = Q / (Q - 1) * (burt.total_inertia_ - (J - Q) / Q**2)
         else:
-            every = CorrespondenceAnalysis(min(J - Q, min(Z.shape) - 1), seed=self.seed).fit(Z).inertia_
-            self.inertia_ = excess
+            every = CorrespondenceAnalysis(min(J - Q, min(Z.shape) - 1), seed=self.seed).fit_counts(Z).inertia_
             self.total_inertia_ = float(((Q / (Q - 1) * np.maximum(every - 1 / Q, 0)) ** 2).sum())
         self.explained_inertia_ratio_ = self.inertia_ / (self.total_inertia_ or 1.0)
         return self
@@ -127,16 +142,41 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
     def transform(self, X: Any) -> NDArray[Any]:
         """Project new observations onto the principal axes, shape (n, n_components).
 
-        Categories not seen in ``fit`` are ignored.
+        Categories not seen in ``fit`` are ignored, with a warning.
 
         Parameters
         ----------
         X : array or DataFrame of shape (n, Q)
-            The same variables.
+            The same variables; columns of a DataFrame are matched by name.
         """
         check_is_fitted(self)
-        values = validate_data(self, X, dtype=None, reset=False)
-        return self.analysis_.transform(self._indicator(values))
+        X = matched(X, self.row_labels_ and self.variables_, "column")
+        values = validate_data(self, X, dtype=None, reset=False, ensure_all_finite="allow-nan")
+        self._check_missing(values)
+        Z = self._indicator(values)
+        if new := np.flatnonzero(Z.sum(axis=1) < values.shape[1]).tolist():
+            pairs = zip(values[new[0]].tolist(), (some.tolist() for some in self.levels_), strict=True)
+            each, known = next((each, known) for each, known in pairs if each not in known)
+            fault = f"rows with unknown categories, which are ignored: {len(new):,} of {len(values):,}, for example row"
+            warn([f"{fault} {new[0]} (counted from 0) with {each!r}{meant(str(each), map(str, known))}"])
+        return self.analysis_.transform(Z)
+
+    def points(self, side: Side = "rows") -> Points:
+        """Return coordinates, masses and distances of the observations (rows) or the categories (columns)."""
+        check_is_fitted(self)
+        points = self.analysis_.points(side)
+        if side == "columns" and self.table == "burt":
+            return points._replace(distances=self.column_distances_, scale=points.scale**2)
+        return points
+
+    def _check_missing(self, values: NDArray[Any]) -> None:
+        """Raise InputError if a value is missing."""
+        for (row, column), each in np.ndenumerate(values):
+            if each is None or each != each:  # noqa: PLR0124 # NaN
+                raise InputError(
+                    f"row {row} has a missing category (NaN or None) of the variable {self.variables_[column]!r}; fill"
+                    " it in or drop the row"
+                )
 
     def _indicator(self, values: NDArray[Any]) -> csr_array:
         """Return the one-hot indicator matrix; unknown categories are ignored."""
@@ -150,8 +190,3 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _burt_inertia(Z: csr_array) -> float:
-    """Return the total inertia of the Burt table: the sum of squared inertias of the indicator matrix."""
-    return CorrespondenceAnalysis(1).fit(csr_array(Z.T @ Z)).total_inertia_

@@ -230,7 +230,8 @@ def decompose(
     left, right = root(kernels[0], A.r, "row"), root(kernels[1], A.c, "column")
     rows, columns = (x if x.ndim == 1 else np.ones(len(x)) for x in (left, right))
     scale = np.repeat(rows.astype(A.S.dtype), np.diff(A.S.indptr)) * columns.astype(A.S.dtype)[A.S.indices]
-    scaled: Any = SparsePlusLowRank(with_values(A.S, A.S.data * scale), A.L * rows[:, None], A.M * columns[:, None])
+    S = with_values(A.S, A.S.data * scale)
+    scaled: Any = SparsePlusLowRank(S, A.L * rows[:, None], A.M * columns[:, None])
     if left.ndim == 2:
         scaled = aslinearoperator(left) @ scaled
     if right.ndim == 2:
@@ -241,7 +242,7 @@ def decompose(
         s, V = np.abs(w), U * np.where(w < 0, -1, 1)
     else:
         U, s, V = truncated_svd(scaled, rank, method=method, tol=tol, seed=seed)
-    null = np.finfo(A.S.dtype).eps * max(A.S.shape) * s[0]
+    null = np.finfo(A.S.dtype).eps * max(max(A.S.shape) * s[0], 10 * np.linalg.norm(S.data))
     return Decomposition(U, np.where(s > null, s, 0), V, left, right)
 
 

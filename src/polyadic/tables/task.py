@@ -11,7 +11,7 @@ from polyadic.core.settings import Count, File, Folder, Metavar, Picture, Within
 from polyadic.interface.task import Task
 
 if TYPE_CHECKING:
-    from polyadic.tables.correspondence import CorrespondenceAnalysis
+    from polyadic.tables.correspondence import CorrespondenceAnalysis, PrincipalAxes
     from polyadic.tables.cross_table import CrossTable
     from polyadic.text.tables import TableReading
 
@@ -24,7 +24,7 @@ Name = Annotated[str, Metavar("NAME")]
 class Analysed(dict[str, Any]):
     """Result of correspondence analysis, with the number of rows and columns to print."""
 
-    top = 10
+    top, several = 10, False
 
 
 def _print_analysis(result: Analysed) -> None:
@@ -33,10 +33,12 @@ def _print_analysis(result: Analysed) -> None:
 
     from polyadic.interface import output
 
-    sizes = {"rows": result["rows"], "columns": result["columns"], "observations": f"{result['observations']:.10g}"}
-    p = "below 0.001" if result["p"] < 0.001 else f"{result['p']:.3f}"
-    test = {"chi-square": f"{result['chi2']:.1f}", "degrees of freedom": result["degrees"], "p": p}
-    output.facts(sizes | test)
+    names = ("observations", "variables", "categories") if result.several else ("rows", "columns", "observations")
+    sizes = {name: f"{result[name]:.10g}" for name in names}
+    if not result.several:
+        p = "below 0.001" if result["p"] < 0.001 else f"{result['p']:.3f}"
+        sizes |= {"chi-square": f"{result['chi2']:.1f}", "degrees of freedom": result["degrees"], "p": p}
+    output.facts(sizes)
     _print_points(result)
     if "why" in result:
         _print_cell(result["why"])
@@ -47,7 +49,7 @@ def _print_analysis(result: Analysed) -> None:
 @TASK.verb(
     example="polyadic table eyes.csv --picture eyes.png",
     settings={"reading": "polyadic.text.tables:TableReading"},
-    options=("rows", "columns", "top", "why", "picture", "csv", "page", "out"),
+    options=("rows", "columns", "variables", "top", "why", "picture", "csv", "page", "out"),
     show=_print_analysis,
 )
 def table(
@@ -56,6 +58,8 @@ def table(
     *,
     rows: Name | None = None,
     columns: Name | None = None,
+    variables: Annotated[list[str], Metavar("NAMES")] | None = None,
+    correction: Literal["none", "benzecri", "greenacre"] | None = None,
     counts: Name | None = None,
     words: Annotated[int, Within(2)] | None = None,
     n_components: Count | None = None,
@@ -82,6 +86,11 @@ def table(
     columns
         Column of the file, or field of the documents, whose values become the columns of the table of counts (default:
         the words of a corpus).
+    variables
+        Two or more columns of the file, or fields of the documents, separated by commas, for multiple correspondence
+        analysis of their categories. Records with an empty cell are left out, with a warning.
+    correction
+        Correction of the inertias of multiple correspondence analysis: none, benzecri or greenacre (default: none).
     counts
         Column of the file that contains the count of each record (default: 1 for each).
     words
@@ -110,8 +119,20 @@ def table(
     output.check_file(page, force=force)
     if out is not None:
         check_replaceable(out, KIND, overwrite=force)
-    read = cross_table(source, rows=rows, columns=columns, counts=counts, words=words, reading=reading)
-    model = read.analyse(n_components=n_components)
+    if variables is None:
+        if correction is not None:
+            raise InputError("correction requires variables", "correction", "variables")
+        read = cross_table(source, rows=rows, columns=columns, counts=counts, words=words, reading=reading)
+        model: PrincipalAxes = read.analyse(n_components=n_components)
+        sizes, about = read.counts.shape, read.association()
+    else:
+        idle = {"rows": rows, "columns": columns, "counts": counts, "words": words, "why": why, "page": page}
+        if given := [name for name, value in idle.items() if value is not None]:
+            raise InputError(f"{given[0]} and variables are mutually exclusive; leave one out", given[0], "variables")
+        model = _multiple(source, variables, correction or "none", n_components, reading)
+        sizes = tuple(len(model.points(side).masses) for side in ("rows", "columns"))
+        about = {"observations": sizes[0], "chi2": None, "degrees": None, "p": None}
+        about |= {"variables": len(variables), "categories": sizes[1]}
     points = list(records(model))
     cell = {} if why is None else {"why": _cell(read, model, *why, top=top)}
     if csv is not None:
@@ -127,13 +148,48 @@ def table(
         from polyadic.plots import biplot
         from polyadic.plots.axes import save_figure
 
-        save_figure(biplot(model, top=None if max(read.counts.shape) <= CROWDED else LABELLED), picture)
+        crowded = max(sizes if variables is None else sizes[1:]) > CROWDED
+        save_figure(biplot(model, top=LABELLED if crowded else None), picture)
     axes = {"inertia": model.inertia_.tolist(), "share": model.explained_inertia_ratio_.tolist()}
-    shape = {"rows": len(read.rows), "columns": len(read.columns)}
+    shape = {"rows": sizes[0], "columns": sizes[1]}
     written = [str(path) for path in (picture, csv, page, out) if path is not None]
-    found = Analysed({**shape, **read.association(), "axes": axes, "points": points, **cell, "written": written})
-    found.top = top
+    found = Analysed({**shape, **about, "axes": axes, "points": points, **cell, "written": written})
+    found.top, found.several = top, variables is not None
     return found
+
+
+def _multiple(
+    source: str, names: list[str], correction: Any, n_components: int | None, reading: TableReading
+) -> PrincipalAxes:
+    """Fit multiple correspondence analysis to columns of a file or document fields, without incomplete records."""
+    import numpy as np
+
+    from polyadic.tables.checks import warn
+    from polyadic.tables.cross_table import AXES
+    from polyadic.tables.multiple import MultipleCorrespondenceAnalysis
+    from polyadic.text.corpus import Corpus
+    from polyadic.text.tables import open_table, text_of
+
+    if len(set(names)) < max(len(names), 2):
+        raise InputError(f"variables must be at least two different names; got {', '.join(names)}", "variables")
+    of_corpus = (Path(source) / "meta.json").is_file()
+    data: Any = [dict(each) for each in Corpus.open(source).fields or ()] if of_corpus else source
+    table = open_table(data, reading, columns=names)
+    places = [table.place(name, "variables") for name in names]
+    texts = [[text_of(cells[at]) if at < len(cells) else "" for at in places] for _, cells in table]
+    kept = {str(number): row for number, row in enumerate(texts, 1) if all(row)}
+    if len(kept) < len(texts):
+        gaps = {name: sum(not row[at] for row in texts) for at, name in enumerate(names)}
+        shown = ", ".join(f"{name} {gap:,}" for name, gap in gaps.items() if gap)
+        warn(
+            [f"records with an empty cell, which are left out: {len(texts) - len(kept):,} of {len(texts):,} ({shown})"]
+        )
+    if len(kept) < 2:
+        raise InputError(f"{source} must have at least two records with a value in each of the variables", "variables")
+    values = np.array([*kept.values()], object)
+    axes = sum(len({*column}) - 1 for column in values.T)
+    model = MultipleCorrespondenceAnalysis(n_components or max(min(AXES, axes, len(values) - 1), 1), seed=0)
+    return model.set_params(correction=correction).fit_categories(values, tuple(names), tuple(kept))
 
 
 def _print_points(result: Analysed) -> None:
@@ -146,6 +202,7 @@ def _print_points(result: Analysed) -> None:
     inertia, shares = result["axes"]["inertia"], result["axes"]["share"]
     axes = zip(range(1, len(shares) + 1), inertia, shares, accumulate(shares), strict=True)
     output.table(["axis", "inertia", "share", "cumulative share"], [*axes])
+    titles = {"rows": "observations", "columns": "categories"} if result.several else {}
     for side in ("rows", "columns"):
         typer.echo()
         mine = sorted((p for p in result["points"] if p["side"] == side), key=_contribution, reverse=True)
@@ -155,7 +212,7 @@ def _print_points(result: Analysed) -> None:
             (p["label"], p["mass"], sum(p[f"squared_cosine_{number}"] for number in two), *(p[name] for name in axis))
             for p in mine[: result.top]
         ]
-        output.table([side, "mass", "quality", *(name.replace("_", " ") for name in axis)], shown)
+        output.table([titles.get(side, side), "mass", "quality", *(name.replace("_", " ") for name in axis)], shown)
 
 
 def _print_cell(cell: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ class CorrespondenceVectors(Model):
     >>> from polyadic import Corpus
     >>> from polyadic.text.contexts import contexts
     >>> corpus = Corpus.build(["red rose", "red tulip", "fast car", "fast bus", "blue rose", "blue tulip"], min_count=1)
-    >>> vectors = CorrespondenceVectors(2).fit(contexts(corpus, side="left")).embedding(corpus.vocabulary.words)
+    >>> vectors = CorrespondenceVectors(2).fit(contexts(corpus)).embedding(corpus.vocabulary.words)
     >>> vectors.neighbours("rose", top=1)[0][0]
     'tulip'
     """
@@ -119,20 +119,9 @@ class CorrespondenceVectors(Model):
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the word vectors as an :class:`~polyadic.embedding.Embedding`.
+        """Return the word vectors as an :class:`~polyadic.embedding.Embedding`, given the word of each vector.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Word of each vector.
-        counts : array of int, optional
-            Frequency of each word.
-
-        Raises
-        ------
-        InputError
-            If the number of words differs from the number of vectors. Vectors of positional contexts belong to a word
-            at a position.
+        Vectors of positional contexts belong to a word at a position.
         """
         if len(self.vectors_) != len(words):
             raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY
 from typing import Any, Self
@@ -9,10 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, InputWarning
 from polyadic.core.model import Count, Threads, Transformer, learned
+from polyadic.core.resources import check_memory
 
 
 class Topics(Transformer, ABC):
@@ -22,6 +24,8 @@ class Topics(Transformer, ABC):
     ----------
     n_components : int
         Number of topics.
+    threads : int, optional
+        Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
     """
 
     n_components: Count = 10
@@ -54,6 +58,28 @@ class Topics(Transformer, ABC):
         """Fit the model to a table and return the factors of the rows."""
         return self.fit(X, y).row_factors_
 
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        """Return the table that factors describe, :math:`X H` with the components :math:`H`.
+
+        For models of probabilities, rows are the word distributions of the documents, which sum to 1.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_components)
+            Factors, as returned by :meth:`transform`.
+
+        Raises
+        ------
+        InputError
+            If X does not have one column per component.
+        """
+        check_is_fitted(self)
+        factors, (K, columns) = check_array(X, dtype=[np.float64, np.float32]), self.components_.shape
+        if factors.shape[1] != K:
+            raise InputError(f"X must have one column for each of the {K} components; got {factors.shape[1]}")
+        check_memory(8.0 * len(factors) * columns, "the dense table", "pass fewer rows")
+        return np.asarray(factors @ self.components_)
+
     def __sklearn_tags__(self) -> Any:
         """Declare sparse input, non-negative values and single-precision output."""
         tags = super().__sklearn_tags__()
@@ -79,7 +105,21 @@ class Topics(Transformer, ABC):
             raise InputError(f"Negative values in data cannot be used; row {row} contains {table.data.min():g}")
         if reset and not table.data.any():
             raise InputError("X must contain at least one non-zero value")
+        if reset:
+            self._warn(table, unknown=unknown)
         return table
+
+    def _warn(self, table: csr_array, *, unknown: bool) -> None:
+        """Warn if there are as many components as rows, and if rows contain no values."""
+        size, side = min(zip(table.shape, ("rows", "columns"), strict=True))
+        if self.n_components > size:
+            message = f"n_components should be at most {size:,}, the number of {side}; got {self.n_components:,}"
+            warnings.warn(InputWarning(message, "n_components"), stacklevel=4)
+        sizes = np.diff(table.indptr) if unknown else table.sum(axis=1)
+        if empty := np.flatnonzero(sizes == 0).tolist():
+            kind = "without observed values" if unknown else "that are all zero"
+            message = f"rows {kind}: {len(empty):,} of {len(sizes):,}, for example row {empty[0]} (counted from 0)"
+            warnings.warn(InputWarning(f"{message}; they have no influence on the components"), stacklevel=4)
 
     @property
     def _n_features_out(self) -> int:

@@ -11,11 +11,6 @@ mixtures need not converge before topics are updated. Starting each sweep from t
 documents to the topics of their random start: the bound ended 4 % lower. Therefore the mixtures are restarted during
 the first :data:`RESTART_SWEEPS` sweeps, with :data:`RESTART_PASSES` passes each; afterwards one pass per sweep is
 enough.
-
-References
-----------
-Blei, Ng, Jordan (2003), Latent Dirichlet allocation, equations 6, 7 and, with a prior on topics, section 5.4. Hoffman,
-Blei, Bach (2010), Online learning for latent Dirichlet allocation, equations 3 and 5, for the bound.
 """
 
 from __future__ import annotations
@@ -74,8 +69,8 @@ class LDA(Topics):
 
     References
     ----------
-    Blei, Ng, Jordan (2003), Latent Dirichlet allocation. Hoffman, Blei, Bach (2010), Online learning for latent
-    Dirichlet allocation.
+    Blei, Ng, Jordan (2003), Latent Dirichlet allocation, equations 6, 7 and, with a prior on topics, section 5.4.
+    Hoffman, Blei, Bach (2010), Online learning for latent Dirichlet allocation, equations 3 and 5, for the bound.
 
     Examples
     --------

@@ -3,14 +3,6 @@ r"""Two-factor non-negative factorization, :math:`X \approx W H^\top`, by coordi
 Both factors are updated by the same half-step, whose rows are independent given the other factor: :class:`Squares`
 minimizes over one coordinate after another (HALS), :class:`ActiveSet` over all coordinates of a row (ANLS), and
 :class:`MultiplicativeSquares` and :class:`Divergence` multiply.
-
-References
-----------
-Cichocki, Phan (2009), Fast local algorithms for large scale nonnegative matrix and tensor factorizations.
-Ang, Gillis (2019), Accelerating nonnegative matrix factorization algorithms using extrapolation, algorithm 3.
-Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the beta-divergence.
-Lee, Seung (2001), Algorithms for non-negative matrix factorization, theorem 1.
-Kim, Park (2011), Fast nonnegative matrix factorization: an active-set-like method and comparisons, algorithm 1.
 """
 
 from __future__ import annotations

@@ -75,8 +75,6 @@ class NMF(Topics):
         lower objective.
     inner : int
         Number of passes over one factor before the other is updated.
-    threads : int, optional
-        Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
 
     Attributes
     ----------
@@ -88,10 +86,10 @@ class NMF(Topics):
     References
     ----------
     Cichocki, Phan (2009), Fast local algorithms for large scale nonnegative matrix and tensor factorizations.
-    Ang, Gillis (2019), Accelerating nonnegative matrix factorization algorithms using extrapolation.
+    Ang, Gillis (2019), Accelerating nonnegative matrix factorization algorithms using extrapolation, algorithm 3.
     Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the beta-divergence.
-    Lee, Seung (2001), Algorithms for non-negative matrix factorization.
-    Kim, Park (2011), Fast nonnegative matrix factorization: an active-set-like method and comparisons.
+    Lee, Seung (2001), Algorithms for non-negative matrix factorization, theorem 1.
+    Kim, Park (2011), Fast nonnegative matrix factorization: an active-set-like method and comparisons, algorithm 1.
 
     Examples
     --------
@@ -121,20 +119,17 @@ class NMF(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:
-        """Factorize a table into non-negative factors.
+        """Factorize a table into non-negative factors; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`.
 
         Parameters
         ----------
-        X : sparse matrix or array of shape (rows, columns)
-            Table to factorize.
         weights : sparse matrix or array of shape (rows, columns), optional
             Weight of each observed cell; ones by default.
 
         Raises
         ------
         InputError
-            If a value is negative, all values are zero, the weights do not match the table, or a parameter is out of
-            range.
+            Also if the weights do not match the table.
         """
         del y
         self.check()

@@ -3,10 +3,6 @@ r"""Probabilistic latent semantic analysis by expectation maximization.
 With :math:`\tilde u = P(z|d)^\tau`, :math:`\tilde v = P(w|z)^\tau` and :math:`\tilde m = \sum_z \tilde u_z \tilde v_z`
 the expected counts of a topic in a document are :math:`\tilde u_z \sum_w n_{dw} \tilde v_z / \tilde m`: the
 multiplicative update of the Kullback-Leibler divergence before normalization.
-
-References
-----------
-Hofmann (1999), Probabilistic latent semantic analysis, equations 3 to 5 and, for the temperature, section 3.4.
 """
 
 from __future__ import annotations
@@ -46,8 +42,6 @@ class PLSA(Topics):
     temperature : float
         Tempering exponent :math:`\tau` of the topic posterior :math:`P(z|d) P(w|z)`; 1 is maximum likelihood, and
         smaller values reduce overfitting.
-    threads : int, optional
-        Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
 
     Attributes
     ----------
@@ -62,8 +56,8 @@ class PLSA(Topics):
 
     References
     ----------
-    Hofmann (1999), Probabilistic latent semantic analysis. Gaussier, Goutte (2005), Relation between PLSA and NMF and
-    implications.
+    Hofmann (1999), Probabilistic latent semantic analysis, equations 3 to 5 and, for the temperature, section 3.4.
+    Gaussier, Goutte (2005), Relation between PLSA and NMF and implications.
 
     Examples
     --------

@@ -2,10 +2,6 @@ r"""Regularized latent semantic indexing: factors of words and of documents with
 
 .. math:: \min_{W, H} \|X - W H^\top\|^2 + \lambda_H \Omega_H(H) + \lambda_W \Omega_W(W),
           \qquad \Omega(A) = \|A\|_1 \text{ or } \|A\|^2
-
-References
-----------
-Wang, Xu, Li, Craswell (2011), Regularized latent semantic indexing, algorithms 1 to 3.
 """
 
 from __future__ import annotations
@@ -84,8 +80,6 @@ class RLSI(Topics):
         Number of coordinate descent passes over a factor with an L1 penalty per sweep.
     seed : int, optional
         Seed of the randomized singular value decomposition; its effect is small.
-    threads : int, optional
-        Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
 
     Attributes
     ----------
@@ -96,7 +90,7 @@ class RLSI(Topics):
 
     References
     ----------
-    Wang, Xu, Li, Craswell (2011), Regularized latent semantic indexing, equation 2 and section 4.3.
+    Wang, Xu, Li, Craswell (2011), Regularized latent semantic indexing, equation 2, section 4.3 and algorithms 1 to 3.
 
     Examples
     --------

@@ -47,8 +47,6 @@ class SpectralLDA(Topics):
         Sum :math:`\alpha_0` of the Dirichlet parameters; as it approaches 0, each document has a single topic.
     max_iter : int
         Maximum number of EM iterations for the topic mixtures of documents.
-    threads : int, optional
-        Number of threads for inferring topic mixtures; all cores by default.
 
     Attributes
     ----------
@@ -79,18 +77,9 @@ class SpectralLDA(Topics):
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Estimate topics from word counts.
+        """Estimate topics from whole counts; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`.
 
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
-
-        Raises
-        ------
-        InputError
-            If a value is negative or not a whole number, no document has three words, the second moments have fewer
-            positive eigenvalues than there are topics, or a parameter is out of range.
+        At least one document must have three words, and the second moments as many positive eigenvalues as topics.
         """
         del y
         self.check()

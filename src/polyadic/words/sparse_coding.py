@@ -84,15 +84,7 @@ class NNSE(WordModel):
     def fit(self, entries: Entries) -> Self:
         """Decompose a symmetric association matrix by SVD, and compute sparse codes of the word vectors.
 
-        Parameters
-        ----------
-        entries : Entries
-            Associations of order 2, such as those of :func:`~polyadic.text.weighting.ppmi`.
-
-        Raises
-        ------
-        InputError
-            If the entries are not a symmetric matrix, or a setting is out of range.
+        For the parameters, see :meth:`PPMISVD.fit <polyadic.words.pairwise.PPMISVD.fit>`.
         """
         self.check()
         if entries.order != 2 or not entries.symmetric:

@@ -9,11 +9,6 @@ with the prior :math:`u_{ir} \sim N(0, 1 / a_r)`, :math:`b \sim N(0, 1 / \rho)`.
 get a large :math:`a_r` and vanish (automatic relevance determination). No step decreases the evidence lower bound.
 Losses other than the squared one are bounded by parabolas (:mod:`polyadic.completion.coupled.coordinate_descent`).
 Intercepts are point estimates.
-
-References
-----------
-Klami, Bouchard, Tripathi (2014), Group-sparse embeddings in collective matrix factorization, section 3 (there with
-diagonal covariances). Lim, Teh (2007), Variational Bayesian approach to movie rating prediction.
 """
 
 from __future__ import annotations
@@ -75,7 +70,8 @@ class VariationalFactorization(IterativeDatabaseModel):
 
     References
     ----------
-    Klami, Bouchard, Tripathi (2014), Group-sparse embeddings in collective matrix factorization.
+    Klami, Bouchard, Tripathi (2014), Group-sparse embeddings in collective matrix factorization, section 3 (there with
+    diagonal covariances). Lim, Teh (2007), Variational Bayesian approach to movie rating prediction.
 
     Examples
     --------
