@@ -1,4 +1,4 @@
-"""Conversion of sparse matrices, arrays with NaN and Entries to the observed cells of a matrix."""
+"""Observed cells of a matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.core.entries import Entries
+from polyadic.core.containers import entries_of
 from polyadic.core.errors import InputError, check_number
 
 if TYPE_CHECKING:
@@ -67,29 +67,15 @@ class ObservedEntries:
 
 
 def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Convert a sparse matrix (explicit zeros are observed), an array with NaN, or Entries to observed cells."""
+    """Convert a container to observed cells: explicit zeros of a sparse array are observed, and missing values not."""
     if isinstance(X, ObservedEntries):
         return X
-    if isinstance(X, Entries):
-        if X.order != 2 or X.symmetric:
-            raise InputError("X must have order 2 and must not be marked as symmetric")
-        (rows, columns), values = X.indices.T, X.values
-    elif hasattr(X, "tocoo"):
-        X = X.tocoo()
-        rows, columns, values = X.row, X.col, X.data
-    else:
-        X = np.asarray(X)
-        if X.dtype.kind not in "fiub" or X.ndim != 2:
-            raise InputError(f"X must be a numeric matrix; got dtype {X.dtype} and shape {X.shape}")
-        rows, columns = np.nonzero(~np.isnan(X.astype(float)))
-        values = X[rows, columns]
-    values, shape = values.astype(float), X.shape
-    if len(shape) != 2 or not (empty or len(values)):
-        raise InputError(
-            f"X must be a matrix with at least one observed cell; got shape {shape} with {len(values):,} observed cells"
-        )
-    if not np.isfinite(values).all():
-        raise InputError("X must have finite values in all observed cells; leave out unknown cells")
+    entries = entries_of(X, "X", order=2, observed=True)
+    if entries.order != 2 or entries.symmetric or entries.weights is not None:
+        raise InputError("X must have order 2 and no weights, and must not be marked as symmetric")
+    (rows, columns), values, shape = entries.indices.T, entries.values.astype(float), entries.shape
+    if not (empty or len(values)):
+        raise InputError(f"X must be a matrix with at least one observed cell; got shape {shape} with 0 observed cells")
     order = np.lexsort((columns, rows))
     cells = ObservedEntries(
         rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])

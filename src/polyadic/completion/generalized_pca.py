@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.completion.cells import cells_of
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic, LogPoisson, Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Transformer
@@ -151,18 +152,11 @@ class GeneralizedPCA(Transformer):
         return run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        x = np.asarray(X)
-        if x.ndim != 2 or x.dtype.kind not in "fiub":
-            raise InputError(f"X must be a numeric matrix; got dtype {x.dtype} and shape {x.shape}")
-        x = x.astype(float)
-        known = x[~np.isnan(x)]
-        if not len(known):
-            raise InputError(f"X must contain at least one value that is not NaN; got shape {x.shape}", "X")
-        low, high = FAMILIES[self.family][2:]
-        if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
-            raise InputError(
-                f"X must contain finite values between {low:g} and {high:g} for family={self.family!r}", "family"
-            )
+        cells, (low, high) = cells_of(X), FAMILIES[self.family][2:]
+        if not (cells.values.min() >= low and cells.values.max() <= high):
+            raise InputError(f"X must contain values between {low:g} and {high:g} for family={self.family!r}", "family")
+        x = np.full(cells.shape, np.nan)
+        x[cells.rows, cells.columns] = cells.values
         return x
 
 

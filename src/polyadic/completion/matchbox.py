@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.base import DistributionModel, SearchedModel, search_by_error
 from polyadic.completion.cells import Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
+from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed
 from polyadic.core.resources import check_memory
@@ -240,9 +241,7 @@ def _features(name: str, given: Any, size: int) -> csr_array:
     own = eye_array(size, format="csr")
     if given is None:
         return own
-    matrix = csr_array(given, dtype=float)
-    if matrix.ndim != 2 or matrix.shape[0] != size:
+    matrix = csr_array(complete(numbers_of(given, name), name).values, dtype=float)
+    if matrix.shape[0] != size:
         raise InputError(f"{name} must have {size:,} rows; got shape {matrix.shape}", name)
-    if not np.isfinite(matrix.data).all():
-        raise InputError(f"{name} must contain finite values", name)
     return csr_array(hstack([own, matrix], format="csr"))

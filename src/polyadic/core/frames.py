@@ -15,6 +15,8 @@ from polyadic.core.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
+
 Record = dict[str, Any]
 
 
@@ -60,15 +62,37 @@ def is_frame(table: Any) -> bool:
 
 def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return the column names of a data frame from any library, and an iterator over its rows."""
+    frame = _native(table)
+    return frame.columns, zip(*(frame[name].to_list() for name in frame.columns), strict=True)
+
+
+def columns_of(table: Any) -> tuple[tuple[Any, ...], list[NDArray[Any]]]:
+    """Return the names and the arrays of the columns of a data frame; missing numbers are NaN or None."""
+    if not hasattr(table, "iloc"):
+        frame = _native(table)
+        columns = [frame[name] for name in frame.columns]
+        arrays = [each.to_numpy() if each.dtype.is_numeric() else np.array(each.to_list(), object) for each in columns]
+        return tuple(frame.columns), arrays
+    columns = [table.iloc[:, j] for j in range(table.shape[1])]  # pandas: names may be of any type, and repeat
+    nullable = [each.dtype.kind in "biuf" and not isinstance(each.dtype, np.dtype) for each in columns]
+    arrays = [
+        each.to_numpy(dtype=float, na_value=np.nan) if null else each.to_numpy()
+        for each, null in zip(columns, nullable, strict=True)
+    ]
+    plain = (str, int, float, tuple)
+    return tuple(name if isinstance(name, plain) else str(name) for name in table.columns), arrays
+
+
+def _native(table: Any) -> Any:
+    """Return a data frame of any library as one of narwhals."""
     try:
         import narwhals as nw
     except ImportError:
         raise MissingExtraError("narwhals", "pandas", "a data frame") from None
     try:
-        frame = nw.from_native(table, eager_only=True)
+        return nw.from_native(table, eager_only=True)
     except TypeError as error:
         raise InputError(f"the table is not a data frame: {error}") from None
-    return frame.columns, zip(*(frame[name].to_list() for name in frame.columns), strict=True)
 
 
 def records(answer: Any) -> Iterator[Record]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import complete, numbers_of, validated
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.explanation import Explanation
@@ -126,14 +127,19 @@ class TableAnalysis(TableTransformer):
         if isinstance(X, Entries):
             if X.order != 2:
                 raise InputError(f"X must be Entries of order 2 (rows and columns); got order {X.order}")
+            if X.weights is not None or X.unobserved == "missing":
+                raise InputError("X must be Entries without weights and with unobserved='zero', as counts are")
             values = X.values.astype(np.float32)
             symmetric = X.symmetric
             at, shape = tuple(X.indices.T), X.shape
             N = symmetric_matrix(X.indices, values, shape[0]) if symmetric else csr_array((values, at), shape=shape)
             self.n_features_in_ = X.shape[1]
+            vars(self).pop("feature_names_in_", None)
             check_counts(values)
         else:
             N = self._validated(X, reset=True)
+            if not named and hasattr(self, "feature_names_in_"):  # a data frame without an index
+                self.column_labels_ = tuple(map(str, self.feature_names_in_))
             symmetric = N.shape[0] == N.shape[1] and abs(N - N.T).max() == 0
         return _scaled_counts(N, self.count_exponent), symmetric
 
@@ -145,7 +151,7 @@ class TableAnalysis(TableTransformer):
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_non_negative": True}
         if reset:
             how |= {"ensure_min_samples": 2, "ensure_min_features": 2}
-        N = csr_array(validate_data(self, X, reset=reset, **how))
+        N = csr_array(validated(self, X, reset=reset, **how))
         if not N.has_canonical_format:
             N = N.copy()  # do not modify the caller's matrix
             N.sum_duplicates()
@@ -275,13 +281,20 @@ class CorrespondenceAnalysis(TableAnalysis):
         Raises
         ------
         InputError
-            If X does not have as many rows as the fitted table.
+            If X does not have as many rows as the fitted table, or a DataFrame does not have rows of the same names.
         """
         check_is_fitted(self)
-        turned = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float).T.tocsr()
+        turned = csr_array(complete(numbers_of(X)).values, dtype=float).T.tocsr()  # a copy
         turned.sum_duplicates()
         if turned.shape[1] != len(self.row_masses_):
             raise InputError(f"X must have {len(self.row_masses_)} rows, like the fitted table; got {turned.shape[1]}")
+        if self.row_labels_ is not None and hasattr(X, "index") and hasattr(X, "columns"):
+            at = {str(name): k for k, name in enumerate(X.index)}
+            if absent := [name for name in self.row_labels_ if name not in at]:
+                raise InputError(
+                    f"X must have the rows of the fitted table, in any order; row {absent[0]!r} is missing"
+                )
+            turned = turned[:, [at[name] for name in self.row_labels_]]
         check_counts(turned.data)
         turned.data **= self.count_exponent
         return self._place(turned, self.row_standard_coordinates_)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import validated
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Seed
 from polyadic.tables.correspondence import CorrespondenceAnalysis, TableTransformer
@@ -93,10 +94,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         """
         self.check()
         del y
-        values = validate_data(self, X, dtype=None, ensure_min_samples=2, ensure_all_finite="allow-nan")
-        missing = [row for row, some in enumerate(values) for each in some if each is None or each != each]  # noqa: PLR0124
-        if missing:
-            raise InputError(f"row {missing[0]} has a missing category (NaN or None); fill it in or drop the row")
+        values = validated(self, X, categories=True, dtype=None, ensure_min_samples=2)
         self.levels_ = OneHotEncoder().fit(values).categories_
         Z = self._indicator(values)
         Q = values.shape[1]
@@ -135,7 +133,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
             The same variables.
         """
         check_is_fitted(self)
-        values = validate_data(self, X, dtype=None, reset=False)
+        values = validated(self, X, categories=True, dtype=None, reset=False)
         return self.analysis_.transform(self._indicator(values))
 
     def _indicator(self, values: NDArray[Any]) -> csr_array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.containers import entries_of
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model
 from polyadic.embedding import Embedding
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 SMALLER = "lower the rank or the size of the vocabulary"
 """Remedy if a model does not fit into memory."""
+COMPLETE = (
+    "this model counts cells that are not listed as zeros, while AsymmetricCP and TraceNormSum take missing elements"
+)
+"""What to say of missing elements."""
 
 
 class WordModel(Model):
@@ -75,7 +80,11 @@ class TensorModel(WordModel, ABC):
         """Return the predicted association of each word tuple, given as a row of indices."""
 
 
-def check_listed(entries: Entries, remedy: str = "lower the shift or min_count") -> None:
-    """Raise InputError if there are no entries to factorize."""
-    if not len(entries):
+def listed(
+    entries: Any, *, symmetric: bool = False, missing: bool = False, remedy: str = "lower the shift or min_count"
+) -> Entries:
+    """Convert associations to Entries; raise InputError if there are none, or elements are missing and may not be."""
+    x = entries_of(entries, symmetric=symmetric, remedy=None if missing else COMPLETE)
+    if not len(x):
         raise InputError(f"there are no entries to factorize; {remedy}", "min_count")
+    return x

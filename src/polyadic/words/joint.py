@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyadic.core import kernels
+from polyadic.core.containers import entries_of
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.losses import Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
@@ -108,12 +109,12 @@ class JointCP(TensorModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, lists: Sequence[Entries]) -> Self:
+    def fit(self, lists: Sequence[Any]) -> Self:
         """Factorize symmetric association tensors of order 2 and of one or more higher orders.
 
         Parameters
         ----------
-        lists : sequence of Entries
+        lists : sequence of Entries, or of symmetric arrays or sparse arrays
             Associations, one list per order, pairs first.
 
         Raises
@@ -123,6 +124,7 @@ class JointCP(TensorModel):
             a setting is out of range.
         """
         self.check()
+        lists = [entries_of(each, symmetric=True) for each in lists]
         size, larger, objective = self._objective(lists)
         check_fits(size, self.rank, self._threads)
         A, C = self._start(lists, larger) if self.start is None else self._given(size)
@@ -131,20 +133,21 @@ class JointCP(TensorModel):
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in objective.terms]
         return self
 
-    def plan(self, lists: Sequence[Entries]) -> dict[str, float]:
+    def plan(self, lists: Sequence[Any]) -> dict[str, float]:
         """Return the rank, the number of non-negative components, and the estimated time and memory of a fit.
 
         Parameters
         ----------
-        lists : sequence of Entries
+        lists : sequence of Entries, or of symmetric arrays or sparse arrays
             Associations, one list per order, pairs first.
         """
         widths = [self.rank - self._n_nonnegative, self._n_nonnegative]
         about = plan(self._objective(lists)[2], widths, max_iter=self.max_iter)
         return {"rank": self.rank, "n_nonnegative": self._n_nonnegative, **about}
 
-    def _objective(self, lists: Sequence[Entries]) -> tuple[int, list[Term], Objective]:
+    def _objective(self, lists: Sequence[Any]) -> tuple[int, list[Term], Objective]:
         """Return the vocabulary size, the objective terms of the higher orders, and the complete objective."""
+        lists = [entries_of(each, symmetric=True) for each in lists]
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from polyadic.core import kernels
+from polyadic.core.containers import entries_of
 from polyadic.core.entries import Entries
 from polyadic.core.forms import Factors
 from polyadic.core.losses import Loss, Squared
@@ -105,12 +107,12 @@ class SymmetricCP(TensorModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, entries: Entries | Sequence[Entries]) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Factorize symmetric association tensors of one or several orders.
 
         Parameters
         ----------
-        entries : Entries or sequence of Entries
+        entries : Entries, symmetric array or sparse array, or sequence of them
             Associations or counts, one list per order.
 
         Raises
@@ -132,7 +134,7 @@ class SymmetricCP(TensorModel):
         start = zero_unobserved(self.penalty.prox(start, 0.0), lists)
         return self._run(terms, best_scale(terms, start, threads=self.threads), held_out if self.validation else ())
 
-    def partial_fit(self, entries: Entries | Sequence[Entries]) -> Self:
+    def partial_fit(self, entries: Any) -> Self:
         """Update the vectors with one sweep over the entries of new text with the same vocabulary.
 
         The sweep is one of ``solver``; a sweep of a stochastic solver is an epoch. If the model is not fitted, this is
@@ -140,7 +142,7 @@ class SymmetricCP(TensorModel):
 
         Parameters
         ----------
-        entries : Entries or sequence of Entries
+        entries : Entries, symmetric array or sparse array, or sequence of them
             Associations or counts, one list per order.
         """
         self.check()
@@ -149,12 +151,12 @@ class SymmetricCP(TensorModel):
         terms = self._terms(self._lists(entries))
         return self._run(terms, self.factors_[0], max_iter=1, tol=0.0)
 
-    def plan(self, entries: Entries | Sequence[Entries]) -> dict[str, float]:
+    def plan(self, entries: Any) -> dict[str, float]:
         """Return the rank and, for the default solver, the estimated time and memory of a fit.
 
         Parameters
         ----------
-        entries : Entries or sequence of Entries
+        entries : Entries, symmetric array or sparse array, or sequence of them
             Associations or counts, one list per order.
         """
         if self.solver is not quasi_newton:
@@ -169,8 +171,8 @@ class SymmetricCP(TensorModel):
         U = self.factors_[0]
         return np.maximum(U, 0) if isinstance(self.penalty, PositiveL1) else U
 
-    def _lists(self, entries: Entries | Sequence[Entries]) -> list[Entries]:
-        lists = [entries] if isinstance(entries, Entries) else list(entries)
+    def _lists(self, entries: Any) -> list[Entries]:
+        lists = [entries_of(each, symmetric=True) for each in _several(entries)]
         self._terms(lists)  # raises InputError for invalid lists before any work is done
         return lists
 
@@ -186,3 +188,12 @@ class SymmetricCP(TensorModel):
         self.factors_ = self._keep(run(self.solver(objective, [start]), **how))
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
         return self
+
+
+def _several(entries: Any) -> Sequence[Any]:
+    """Return lists of entries of several orders; a list of numbers or of arrays of one order is a single array."""
+    if not isinstance(entries, list | tuple) or not entries:
+        return [entries]
+    orders = {getattr(each, "order", None) or np.ndim(each) if not issparse(each) else each.ndim for each in entries}
+    several = any(isinstance(each, Entries) or issparse(each) for each in entries) or len(orders) > 1
+    return entries if several else [entries]

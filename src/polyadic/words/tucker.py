@@ -44,7 +44,7 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.unfolding import mode_dot, unfold
 from polyadic.embedding import Embedding
-from polyadic.words.base import TensorModel, check_listed
+from polyadic.words.base import TensorModel, listed
 from polyadic.words.kernels import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 
 if TYPE_CHECKING:
@@ -124,12 +124,12 @@ class Tucker(TensorModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, entries: Entries) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Factorize an association tensor of order two or more.
 
         Parameters
         ----------
-        entries : Entries
+        entries : Entries, array or sparse array of order two or more
             Associations; unobserved cells are zeros.
 
         Raises
@@ -139,7 +139,7 @@ class Tucker(TensorModel):
             insufficient.
         """
         self.check()
-        check_listed(entries)
+        entries = listed(entries)
         slots = (0,) * entries.order if entries.symmetric else tuple(range(entries.order))
         number = max(slots) + 1
         ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * number
@@ -290,7 +290,7 @@ class _Tensor:
             order = np.lexsort(entries.indices.T[::-1])
             indices = entries.indices.T[:, order].T
             if (indices[1:] == indices[:-1]).all(axis=1).any():
-                raise InputError("HOOI requires each cell to be listed only once; sum the values of duplicate cells")
+                raise InputError("HOOI requires each cell to be listed only once; sum duplicates with Entries.collect")
             entries = replace(entries, indices=indices, values=entries.values[order], weights=None)
         self.entries = entries
         self.threads = (

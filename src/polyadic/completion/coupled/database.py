@@ -14,9 +14,12 @@ import numpy as np
 
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.named_cells import number_of
+from polyadic.core.containers import elements_of, entries_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
+from polyadic.core.frames import columns_of as named_columns
+from polyadic.core.frames import is_frame
 from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.objective import Term
 from polyadic.core.settings import Count, Positive, check_settings
@@ -124,7 +127,7 @@ class RelationCells(NamedTuple):
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
     """Return the validated cells of a relation; those ``added`` to a table may all have the same value."""
     data, order = relation.data, len(relation.entities)
-    if hasattr(data, "keys") and hasattr(data, "__getitem__"):
+    if (hasattr(data, "keys") and hasattr(data, "__getitem__")) or is_frame(data):
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
         raise InputError(
@@ -148,13 +151,15 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
 
 def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
+    if is_frame(frame) and not hasattr(frame, "keys"):
+        frame = dict(zip(*named_columns(frame), strict=True))
     if len(set(wanted)) < len(wanted):
         raise InputError(f"{name}: columns must contain a different name for each entity; got {', '.join(wanted)}")
     _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
-    columns = [_names(name, column, frame[column]) for column in wanted]
+    columns = [_names(name, column, elements_of(frame[column]).values) for column in wanted]
     n = len(columns[0])
     given = [
-        np.ones(n) if column is None else _numbers(name, column, np.asarray(frame[column]))
+        np.ones(n) if column is None else _numbers(name, column, elements_of(frame[column]).values)
         for column in (relation.value, relation.weight_by)
     ]
     if any(len(array) != n for array in (*columns, *given)):
@@ -188,15 +193,8 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     if isinstance(data, Entries):
         full = data.expand()
         return tuple(full.indices.T), full.values, full.weights, full.shape
-    if hasattr(data, "tocoo"):
-        listed = data.tocoo(copy=True)
-        listed.sum_duplicates()
-        return listed.coords, listed.data, None, listed.shape
-    dense = np.asarray(data)
-    if dense.dtype.kind not in "fiub" or dense.ndim < 2:
-        raise InputError(f"{name}: data must be a data frame, a sparse matrix, a numeric array or Entries")
-    known = np.nonzero(~np.isnan(dense.astype(float)))
-    return known, dense[known], None, dense.shape
+    cells = entries_of(data, f"{name}: data", observed=True)
+    return tuple(cells.indices.T), cells.values, None, cells.shape
 
 
 def _check_values(name: str, relation: Relation, cells: RelationCells, *, added: bool) -> None:
