@@ -167,7 +167,7 @@ def test_unknown_values_do_not_count():
     assert np.isfinite(model.row_factors_).all()
     refuses("between 0 and 1", clone(model).fit, 2 * x)
     refuses("between 0 and inf", GeneralizedPCA(1, family="poisson").fit, -x)
-    refuses("X must contain at least one value that is not NaN", GeneralizedPCA(1).fit, np.full((2, 2), np.nan))
+    refuses("at least one observed cell", GeneralizedPCA(1).fit, np.full((2, 2), np.nan))
     for other in (csr_array(x), [["a", "b"]]):
         refuses("a numeric matrix", GeneralizedPCA(1).fit, other)
 

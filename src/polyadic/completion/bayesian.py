@@ -12,6 +12,7 @@ from polyadic.completion.base import DistributionModel, check_grown, grown
 from polyadic.completion.cells import Prediction, cells_of, compared
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, draw_prior
+from polyadic.core.containers import match_columns
 from polyadic.core.entries import Entries
 from polyadic.core.errors import check_int
 from polyadic.core.forms import CP
@@ -136,6 +137,7 @@ class BayesianMatrixFactorization(DistributionModel):
         self.check()
         check_int("sweeps", sweeps, low=0)
         known, rng = cells_of(X), np.random.default_rng()
+        match_columns(self, X, more=True)
         check_grown(self.known_.shape, known.shape)
         rng.bit_generator.state = self.memory_.rng
         coupled = _linked(known, self.mean_, self.scale_)

@@ -10,6 +10,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import cells_of
+from polyadic.core.containers import match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic, LogPoisson, Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Transformer
@@ -109,6 +110,7 @@ class GeneralizedPCA(Transformer):
         del y
         self.check()
         x = self._checked(X)
+        name_columns(self, X)
         rng = np.random.default_rng(self.seed)
         U, V = (rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in x.shape)
         result = self._run(x, [U, V, np.zeros((x.shape[1], 1))], [])
@@ -130,6 +132,7 @@ class GeneralizedPCA(Transformer):
         """
         check_is_fitted(self)
         x = self._checked(X)
+        match_columns(self, X)
         if x.shape[1] != len(self.column_factors_):
             raise InputError(f"X must have {len(self.column_factors_)} columns; got {x.shape[1]}")
         fixed = [self.column_factors_, self.intercept_[:, None]]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.admm import NormTerm, trace_norm_sum
 from polyadic.completion.cells import cells_of
 from polyadic.completion.trace_norm import check_loss
-from polyadic.core.containers import dense_of, entries_of
+from polyadic.core.containers import dense_of, entries_of, match_columns, name_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
@@ -252,6 +252,7 @@ class ConvexCCA(Transformer):
             raise InputError("X must contain two or more matrices with the same number of rows")
         if any(np.isnan(view).all(axis=0).any() for view in views):
             raise InputError("every column of each view must have an observed cell; leave out empty columns")
+        name_columns(self, X)
         self.means_ = [np.nanmean(view, axis=0) for view in views]
         model = TraceNormSum(form="latent", max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         every = slice(None)
@@ -289,6 +290,7 @@ class ConvexCCA(Transformer):
         check_is_fitted(self)
         sizes = [len(mean) for mean in self.means_]
         views = [dense_of(view, f"view {k}") for k, view in enumerate(X)]
+        match_columns(self, X)
         if [view.shape[1] for view in views] != sizes:
             raise InputError(f"X must contain matrices with {', '.join(map(str, sizes))} columns")
         own = block_diag(*(part.V * np.sqrt(part.s) for part in self.own_))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import cells_of
 from polyadic.core import resources
-from polyadic.core.containers import dense_of
+from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Logistic, Squared
@@ -103,6 +103,7 @@ class TransductiveCompletion(Model):
         """
         self.check()
         labels, features = dense_of(y, "labels"), dense_of(X, "features")
+        name_columns(self, X)
         if len(labels) != len(features):
             raise InputError(
                 f"y must have one row for each of the {len(features):,} items; got shape {labels.shape}", "y"
@@ -133,6 +134,7 @@ class TransductiveCompletion(Model):
         """
         check_is_fitted(self)
         features = dense_of(X, "features")
+        match_columns(self, X)
         M, L, ones = self.matrix_, len(self.offsets_), int(self.bias == "ones")
         if features.shape[1] != len(M.V) - L - ones:
             raise InputError(f"X must have {len(M.V) - L - ones:,} features; got {features.shape[1]:,}")

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
+from polyadic.core import frames
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning
-from polyadic.core.frames import columns_of, is_frame
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def complete(X: Numbers, name: str = "X", *, remedy: str = IMPUTE) -> Numbers:
     if X.missing:
         raise InputError(f"{name} is Entries with unobserved='missing'; {remedy}", "unobserved")
     if (bad := position(X, np.isnan)) is not None:
-        raise InputError(f"{name} has a missing value (NaN) in {bad}; {remedy}")
+        raise InputError(f"{bad} of {name} is missing (NaN); {remedy}")
     return X
 
 
@@ -95,11 +95,11 @@ def categories_of(X: Any, name: str = "X") -> Numbers:
     """Convert a container to categories of any type, none of them missing."""
     given = elements_of(X, name)
     if issparse(given.values):
-        raise InputError(f"{name} must be a data frame or an array of categories; got {type(X).__name__}")
-    missing = [each is None or _number(each) != _number(each) for each in given.values.ravel().tolist()]
+        raise InputError(f"{name} must be a data frame or an array of categories; sparse data are not supported")
+    missing = [(x := _number(each)) is not None and not np.isfinite(x) for each in given.values.ravel().tolist()]
     if any(missing):
         at = where(np.unravel_index(missing.index(True), given.values.shape), given.columns)
-        raise InputError(f"{name} has a missing category (NaN or None) in {at}; {IMPUTE}")
+        raise InputError(f"{at} of {name} is no category but missing (NaN, None) or inf; {IMPUTE}")
     return given
 
 
@@ -194,10 +194,10 @@ def validated(
     how = {"dtype": np.float64, **how, "ensure_all_finite": False}
     targets = [targets_of(each, numeric=how.get("y_numeric", False)) for each in y]
     if not reset:
-        match_columns(model, given.columns)
+        match_columns(model, X)
     if reset:
         checked = validate_data(model, values, *targets, **how)
-        name_columns(model, given.columns)
+        name_columns(model, X)
     elif targets:
         checked = check_X_y(values, *targets, estimator=model, **how)
     else:
@@ -217,20 +217,24 @@ def targets_of(y: Any, name: str = "y", *, numeric: bool = True) -> Any:
 
 
 def names_of(X: Any) -> tuple[Any, ...] | None:
-    """Return the column names of a data frame, or None for other containers."""
-    return columns_of(X)[0] if is_frame(X) and len(getattr(X, "shape", (0, 0))) == 2 else None
+    """Return the column names of a data frame or a list of data frames, or None for other containers."""
+    views = X if isinstance(X, list | tuple) else [X]
+    if not len(views) or not all(map(frames.is_wide, views)):
+        return None
+    return tuple(name for view in views for name in frames.names_of(view))
 
 
-def name_columns(model: Any, columns: Sequence[Any] | None) -> None:
+def name_columns(model: Any, X: Any) -> None:
     """Store the names of columns in ``feature_names_in_``; columns that are numbered from 0 have no names."""
     vars(model).pop("feature_names_in_", None)
+    columns = names_of(X)
     if columns is not None and tuple(columns) != tuple(range(len(columns))):
         model.feature_names_in_ = np.fromiter(columns, object, len(columns))
 
 
-def match_columns(model: Any, columns: Sequence[Any] | None, *, more: bool = False) -> None:
+def match_columns(model: Any, X: Any, *, more: bool = False) -> None:
     """Raise InputError if the names of columns are not those of ``fit``, in that order; ``more`` may follow."""
-    known = getattr(model, "feature_names_in_", None)
+    known, columns = getattr(model, "feature_names_in_", None), names_of(X)
     if columns is None or (known is not None and tuple(columns) == tuple(range(len(columns))) != tuple(known)):
         if known is not None:
             if columns is not None and not all(isinstance(each, str) for each in known):
@@ -245,6 +249,8 @@ def match_columns(model: Any, columns: Sequence[Any] | None, *, more: bool = Fal
         warnings.warn(InputWarning(message), stacklevel=3)
     elif list(columns[: len(known)] if more else columns) != list(known):
         raise InputError(_mismatch(known, columns))
+    elif more:
+        name_columns(model, X)
 
 
 def _mismatch(known: Sequence[Any], columns: Sequence[Any]) -> str:
@@ -294,8 +300,8 @@ def elements_of(X: Any, name: str = "X") -> Numbers:
         return Numbers(X.to_coo(), missing=X.unobserved == "missing")
     if issparse(X):
         return Numbers(X if X.format in {"csr", "csc", "coo"} else coo_array(X))
-    if is_frame(X) and len(getattr(X, "shape", (0, 0))) == 2:
-        columns, parts = columns_of(X)
+    if frames.is_wide(X):
+        columns, parts = frames.names_of(X), frames.columns_of(X)
         if parts and all(part.dtype.kind in "fiub" for part in parts):
             return Numbers(np.stack(parts, axis=1), columns)
         values = np.empty((len(parts[0]) if parts else 0, len(parts)), object)
@@ -329,9 +335,14 @@ def _real(X: Numbers, message: str) -> Any:
     if None in numbers:
         k = numbers.index(None)
         at = [i[k] for i in values.coords] if sparse else np.unravel_index(k, data.shape)
-        complex_ = isinstance(flat[k], complex | np.complexfloating)
-        message = f"Complex data not supported: {message}" if complex_ else message
-        raise NotNumericError(f"{message}; {where(at, X.columns)} contains {str(flat[k])!r:.40}")
+        if isinstance(flat[k], complex | np.complexfloating):
+            message = f"Complex data not supported: {message}"
+        message += f"; {where(at, X.columns)} contains {str(flat[k])!r:.40}"
+        try:
+            float(flat[k])
+        except (TypeError, ValueError) as error:  # as scikit-learn, where it is no text
+            message += f" ({error})" if isinstance(error, TypeError) else ""
+        raise NotNumericError(message)
     real = np.array(numbers, float).reshape(data.shape)
     return coo_array((real, values.coords), shape=values.shape) if sparse else real
 

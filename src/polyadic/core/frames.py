@@ -66,21 +66,29 @@ def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     return frame.columns, zip(*(frame[name].to_list() for name in frame.columns), strict=True)
 
 
-def columns_of(table: Any) -> tuple[tuple[Any, ...], list[NDArray[Any]]]:
-    """Return the names and the arrays of the columns of a data frame; missing numbers are NaN or None."""
+def is_wide(table: Any) -> bool:
+    """Return whether an object is a data frame with columns, not a single series."""
+    return is_frame(table) and len(getattr(table, "shape", (0, 0))) == 2
+
+
+def names_of(table: Any) -> tuple[Any, ...]:
+    """Return the column names of a data frame; those of pandas may be of any type, and repeat."""
+    names = table.columns if hasattr(table, "iloc") else _native(table).columns
+    return tuple(name if isinstance(name, str | int | float | tuple) else str(name) for name in names)
+
+
+def columns_of(table: Any) -> list[NDArray[Any]]:
+    """Return the columns of a data frame as arrays; missing numbers are NaN or None."""
     if not hasattr(table, "iloc"):
         frame = _native(table)
         columns = [frame[name] for name in frame.columns]
-        arrays = [each.to_numpy() if each.dtype.is_numeric() else np.array(each.to_list(), object) for each in columns]
-        return tuple(frame.columns), arrays
-    columns = [table.iloc[:, j] for j in range(table.shape[1])]  # pandas: names may be of any type, and repeat
+        return [each.to_numpy() if each.dtype.is_numeric() else np.array(each.to_list(), object) for each in columns]
+    columns = [table.iloc[:, j] for j in range(table.shape[1])]
     nullable = [each.dtype.kind in "biuf" and not isinstance(each.dtype, np.dtype) for each in columns]
-    arrays = [
+    return [
         each.to_numpy(dtype=float, na_value=np.nan) if null else each.to_numpy()
         for each, null in zip(columns, nullable, strict=True)
     ]
-    plain = (str, int, float, tuple)
-    return tuple(name if isinstance(name, plain) else str(name) for name in table.columns), arrays
 
 
 def _native(table: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.containers import complete, match_columns, name_columns, names_of, numbers_of
+from polyadic.core.containers import complete, match_columns, name_columns, numbers_of
 from polyadic.core.errors import InputError, check_choice
 from polyadic.core.model import Callback, Count, Model, Seed
 from polyadic.core.progress import tracked
@@ -177,7 +177,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
             raise InputError("X must be QueryGroups, because the model was fitted to candidate lists")
         W = self.weights_.reshape(len(self.classes_), -1)
         rows = as_rows(X)
-        match_columns(self, names_of(X))
+        match_columns(self, X)
         if rows.shape[1] != W.shape[1]:
             raise InputError(f"rows must have the same {W.shape[1] - 1} features as in fit; got {rows.shape[1] - 1}")
         scores = np.asarray(rows @ W.T)
@@ -225,7 +225,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         classes, labels = np.unique(np.asarray(y), return_inverse=True)
         if len(classes) < 2:
             raise InputError("labels must have at least two classes")
-        name_columns(self, names_of(X))
+        name_columns(self, X)
         return ClassGroups(as_rows(X), labels, len(classes), rng=rng if self.shuffle else None), classes
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-
     Array = NDArray[np.float64]
 
 

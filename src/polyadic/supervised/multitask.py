@@ -258,7 +258,7 @@ class Tasks:
             )
         known = ~np.isnan(Y)
         if not known.any():
-            raise InputError("at least one of the targets must be known; all are NaN", "targets")
+            raise InputError("at least one target must be known; all are NaN", "targets")
         y = Y[known]
         if isinstance(loss, Logistic) and not (y.min() >= 0 and y.max() <= 1):
             raise InputError(f"targets of the logistic loss must be from 0 to 1; got {y.min():g} to {y.max():g}")

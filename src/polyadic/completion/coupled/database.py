@@ -14,12 +14,11 @@ import numpy as np
 
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.named_cells import number_of
+from polyadic.core import frames
 from polyadic.core.containers import elements_of, entries_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
-from polyadic.core.frames import columns_of as named_columns
-from polyadic.core.frames import is_frame
 from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.objective import Term
 from polyadic.core.settings import Count, Positive, check_settings
@@ -127,7 +126,7 @@ class RelationCells(NamedTuple):
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
     """Return the validated cells of a relation; those ``added`` to a table may all have the same value."""
     data, order = relation.data, len(relation.entities)
-    if (hasattr(data, "keys") and hasattr(data, "__getitem__")) or is_frame(data):
+    if (hasattr(data, "keys") and hasattr(data, "__getitem__")) or frames.is_frame(data):
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
         raise InputError(
@@ -151,8 +150,8 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
 
 def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
-    if is_frame(frame) and not hasattr(frame, "keys"):
-        frame = dict(zip(*named_columns(frame), strict=True))
+    if frames.is_wide(frame) and not hasattr(frame, "keys"):
+        frame = dict(zip(frames.names_of(frame), frames.columns_of(frame), strict=True))
     if len(set(wanted)) < len(wanted):
         raise InputError(f"{name}: columns must contain a different name for each entity; got {', '.join(wanted)}")
     _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
