@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
-from polyadic.completion.cells import ObservedEntries
+from polyadic.completion.cells import ObservedEntries, cells_of
+from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning
-from polyadic.core.frames import is_frame, rows_of
+from polyadic.core.frames import is_wide, rows_of
 from polyadic.text.formats.records import read_fields
 
 if TYPE_CHECKING:
@@ -173,9 +176,17 @@ def read_cells(
 
 
 def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
-    """Convert a data frame or an iterable of (row, column, value) or (row, column) tuples to named cells."""
+    """Convert a data frame or an iterable of (row, column, value) or (row, column) tuples to named cells.
+
+    Sparse, masked and other numeric arrays are matrices, with numbers for names, unless they have 2 or 3 columns.
+    """
     if isinstance(table, NamedCells):
         return table
+    numeric = isinstance(table, np.ndarray) and table.dtype.kind in "fiub" and table.ndim == 2
+    lines_ = numeric and table.shape[1] in {2, 3} and not isinstance(table, np.ma.MaskedArray)
+    if issparse(table) or isinstance(table, Entries) or (numeric and not lines_):
+        cells = cells_of(table)
+        return NamedCells(cells, *([*range(size)] for size in cells.shape), valued=True)
     rows = _rows(table)
     if values is not None:
         names, numbers = [*rows], np.asarray(values, float).tolist()
@@ -202,7 +213,9 @@ def named_pairs(table: Any) -> tuple[list[Any], list[Any]]:
 
 def _rows(table: Any) -> Iterable[Sequence[Any]]:
     """Return the rows of a data frame, an array or an iterable, with NumPy scalars converted to Python objects."""
-    if is_frame(table):
+    if isinstance(table, Mapping):
+        raise InputError("the table must be a data frame, an array or tuples; got a dict, use pandas.DataFrame(table)")
+    if is_wide(table):
         return rows_of(table)[1]
     return table.tolist() if isinstance(table, np.ndarray) else table
 

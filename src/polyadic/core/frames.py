@@ -60,15 +60,21 @@ def is_frame(table: Any) -> bool:
     return any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
 
 
-def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+def rows_of(table: Any) -> tuple[list[Any], Iterator[tuple[Any, ...]]]:
     """Return the column names of a data frame from any library, and an iterator over its rows."""
-    frame = _native(table)
-    return frame.columns, zip(*(frame[name].to_list() for name in frame.columns), strict=True)
+    return [*names_of(table)], zip(*(column.to_list() for column in _series(table)), strict=True)
 
 
 def is_wide(table: Any) -> bool:
     """Return whether an object is a data frame with columns, not a single series."""
     return is_frame(table) and len(getattr(table, "shape", (0, 0))) == 2
+
+
+def refuse_named(data: Any, name: str) -> None:
+    """Raise InputError for a dict or a data frame, whose keys or column names would be read as the data."""
+    if isinstance(data, Mapping) or is_wide(data):
+        kind = type(data).__name__
+        raise InputError(f"{name} must be a list; got a {kind}, pass a list of its values or one of its columns", name)
 
 
 def names_of(table: Any) -> tuple[Any, ...]:
@@ -79,16 +85,22 @@ def names_of(table: Any) -> tuple[Any, ...]:
 
 def columns_of(table: Any) -> list[NDArray[Any]]:
     """Return the columns of a data frame as arrays; missing numbers are NaN or None."""
+    columns = _series(table)
     if not hasattr(table, "iloc"):
-        frame = _native(table)
-        columns = [frame[name] for name in frame.columns]
         return [each.to_numpy() if each.dtype.is_numeric() else np.array(each.to_list(), object) for each in columns]
-    columns = [table.iloc[:, j] for j in range(table.shape[1])]
     nullable = [each.dtype.kind in "biuf" and not isinstance(each.dtype, np.dtype) for each in columns]
     return [
         each.to_numpy(dtype=float, na_value=np.nan) if null else each.to_numpy()
         for each, null in zip(columns, nullable, strict=True)
     ]
+
+
+def _series(table: Any) -> list[Any]:
+    """Return the columns of a data frame, as series of pandas or narwhals."""
+    if hasattr(table, "iloc"):
+        return [table.iloc[:, j] for j in range(table.shape[1])]
+    frame = _native(table)
+    return [frame[name] for name in frame.columns]
 
 
 def _native(table: Any) -> Any:

@@ -86,5 +86,5 @@ def listed(
     """Convert associations to Entries; raise InputError if there are none, or elements are missing and may not be."""
     x = entries_of(entries, symmetric=symmetric, remedy=None if missing else COMPLETE)
     if not len(x):
-        raise InputError(f"there are no entries to factorize; {remedy}", "min_count")
+        raise InputError(f"there are no entries to factorize, or all are zero; for counted text, {remedy}", "min_count")
     return x

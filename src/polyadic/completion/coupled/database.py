@@ -49,11 +49,11 @@ class Relation:
     entities : sequence of str
         Entity type of each mode, such as ``("user", "item")``. A type that occurs twice shares its factor, as in
         ``("user", "user")`` for friendships; then (a, b) and (b, a) are the same cell.
-    columns : sequence of str, optional
+    columns : sequence of str or int, optional
         Columns of a frame with the entities. By default the columns named like the types.
-    value : str, optional
+    value : str or int, optional
         Column of the values. Without it all values are 1.
-    weight_by : str, optional
+    weight_by : str or int, optional
         Column of the weights of the cells. Without it all weights are 1.
     loss : {"squared", "logistic", "poisson", "huber"}
         Loss of a cell. Use logistic for values 0 and 1, and poisson for counts (with mean ``log(1 + exp(m))``).
@@ -77,9 +77,9 @@ class Relation:
 
     data: Any
     entities: Sequence[str]
-    columns: Sequence[str] | None = None
-    value: str | None = None
-    weight_by: str | None = None
+    columns: Sequence[str | int] | None = None
+    value: str | int | None = None
+    weight_by: str | int | None = None
     loss: Literal["squared", "logistic", "poisson", "huber"] = "squared"
     weight: Positive = 1.0
     unobserved: Literal["missing", "zero"] = "missing"
@@ -153,7 +153,9 @@ def _framed(name: str, relation: Relation) -> RelationCells:
     if frames.is_wide(frame) and not hasattr(frame, "keys"):
         frame = dict(zip(frames.names_of(frame), frames.columns_of(frame), strict=True))
     if len(set(wanted)) < len(wanted):
-        raise InputError(f"{name}: columns must contain a different name for each entity; got {', '.join(wanted)}")
+        raise InputError(
+            f"{name}: columns must contain a different name for each entity; got {', '.join(map(str, wanted))}"
+        )
     _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
     columns = [_names(name, column, elements_of(frame[column]).values) for column in wanted]
     n = len(columns[0])
@@ -166,21 +168,21 @@ def _framed(name: str, relation: Relation) -> RelationCells:
     return RelationCells(columns, [None] * len(columns), given[0], given[1])
 
 
-def _check_columns(name: str, frame: Any, wanted: Sequence[str | None]) -> None:
+def _check_columns(name: str, frame: Any, wanted: Sequence[Any]) -> None:
     if absent := [column for column in wanted if column is not None and column not in frame]:
         raise InputError(
             f"{name}: column {absent[0]!r} is missing; existing columns are {', '.join(map(str, frame.keys()))}"
         )
 
 
-def _names(name: str, column: str, values: Any) -> Array:
+def _names(name: str, column: Any, values: Any) -> Array:
     names = as_names(values)
     if names is None:
         raise InputError(f"{name}: column {column!r} must contain text or whole numbers, without missing values")
     return names
 
 
-def _numbers(name: str, column: str, array: Array) -> NDArray[np.float64]:
+def _numbers(name: str, column: Any, array: Array) -> NDArray[np.float64]:
     try:
         return array.astype(float)
     except (TypeError, ValueError):
