@@ -182,11 +182,11 @@ def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCe
     """
     if isinstance(table, NamedCells):
         return table
-    numeric = isinstance(table, np.ndarray) and table.dtype.kind in "fiub" and table.ndim == 2
+    numeric = isinstance(table, np.ndarray) and table.dtype.kind in "fiubc" and table.ndim == 2
     lines_ = numeric and table.shape[1] in {2, 3} and not isinstance(table, np.ma.MaskedArray)
     if issparse(table) or isinstance(table, Entries) or (numeric and not lines_):
         cells = cells_of(table)
-        return NamedCells(cells, *([*range(size)] for size in cells.shape), valued=True)
+        return NamedCells(cells, [*range(cells.shape[0])], [*range(cells.shape[1])], valued=True)
     rows = _rows(table)
     if values is not None:
         names, numbers = [*rows], np.asarray(values, float).tolist()

@@ -134,7 +134,7 @@ def entries_of(
     if issparse(values):
         table = values.tocoo()
         if observed:
-            _refuse_unclear(X, table, name)
+            _refuse_unclear(X, None if order == 2 else table, name)
         elif not table.has_canonical_format:
             table = table.copy()
             table.sum_duplicates()
@@ -164,13 +164,15 @@ def _symmetric(listed: Entries, name: str) -> Entries:
     return whole
 
 
-def _refuse_unclear(X: Any, table: coo_array, name: str) -> None:
+def _refuse_unclear(X: Any, table: coo_array | None, name: str) -> None:
     """Raise InputError if it is not clear which elements of a sparse array are observed, and with which value."""
     if X.format in {"bsr", "dia"} and not np.all(X.data):
         raise InputError(
             f"{name} is a scipy array in {X.format.upper()} format, which stores zeros as padding, so that observed"
             " zeros are unclear; use the COO format, which lists observed elements only"
         )
+    if table is None:  # the caller looks for duplicates
+        return
     unique, n = np.unique(np.stack(table.coords), axis=1, return_counts=True)
     if len(n) < table.nnz:
         at = where(unique[:, n.argmax()])
@@ -278,7 +280,7 @@ def position(X: Numbers, wrong: Any) -> str | None:
     return where([i[first[0]] for i in X.values.tocoo().coords] if sparse else first, X.columns)
 
 
-def where(at: Sequence[Any], columns: Sequence[Any] | None = None) -> str:
+def where(at: Any, columns: Sequence[Any] | None = None) -> str:
     """Describe the position of an element, with the name of its column.
 
     >>> where([2, 0], ["age"]), where([4]), where([0, 1, 2])
@@ -311,7 +313,8 @@ def elements_of(X: Any, name: str = "X") -> Numbers:
     if isinstance(X, np.ma.MaskedArray):
         mask, values = np.ma.getmaskarray(X), np.ma.getdata(X)
         numeric = values.dtype.kind in "fiubc"
-        return Numbers(np.where(mask, np.nan if numeric else None, values) if mask.any() else values)  # type: ignore[call-overload]
+        none: Any = np.nan if numeric else None
+        return Numbers(np.where(mask, none, values) if mask.any() else values)
     try:
         values = np.asarray(X)
     except ValueError:

@@ -140,8 +140,9 @@ class Entries:
         >>> Entries.collect([[0, 1], [1, 0], [0, 1]], [1.0, 2.0, 3.0], (2, 2)).values.tolist()
         [4.0, 2.0]
         """
-        symmetric = not isinstance(size, Sequence)
-        for length in [size] if symmetric else size:
+        lengths = size if isinstance(size, Sequence) else [size]
+        symmetric = lengths is not size
+        for length in lengths:
             check_int("size", length, low=1)
         rows, numbers = np.asarray(indices), np.asarray(values, float)
         if rows.ndim != 2 or numbers.shape != (len(rows),):
@@ -152,7 +153,7 @@ class Entries:
         tuples = np.sort(rows, axis=1)[:, ::-1] if symmetric else rows
         unique, inverse = np.unique(tuples, axis=0, return_inverse=True)
         sums = np.bincount(inverse.ravel(), weights=numbers, minlength=len(unique))
-        shape = (size,) * unique.shape[1] if symmetric else tuple(size)
+        shape = tuple(lengths) * (unique.shape[1] if symmetric else 1)
         return cls(np.asfortranarray(unique), sums, shape, unobserved=unobserved, symmetric=symmetric)
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.containers import complete, numbers_of, validated
+from polyadic.core.containers import complete, name_columns, numbers_of, validated
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.explanation import Explanation
@@ -134,7 +134,7 @@ class TableAnalysis(TableTransformer):
             at, shape = tuple(X.indices.T), X.shape
             N = symmetric_matrix(X.indices, values, shape[0]) if symmetric else csr_array((values, at), shape=shape)
             self.n_features_in_ = X.shape[1]
-            vars(self).pop("feature_names_in_", None)
+            name_columns(self, None)
             check_counts(values)
         else:
             N = self._validated(X, reset=True)

@@ -133,7 +133,7 @@ class AsymmetricCP(TensorModel):
         term = Term(x, CP(), Squared(), tuple(range(entries.order)), zero_weight=0.0 if missing else 1.0)
         objective = Objective([term], [L2(self.ridge)] * entries.order, threads=self.threads)
         if missing:
-            start[0] = rng.standard_normal(start[0].shape).astype(np.float32)
+            start[0] = rng.standard_normal((entries.shape[0], self.rank)).astype(np.float32)
         solver = quasi_newton(objective, start) if missing else als(objective, start, orthogonal=self.orthogonal)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.factors_, self.weights_ = _unit(factors)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.named_cells import number_of
@@ -126,7 +127,7 @@ class RelationCells(NamedTuple):
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
     """Return the validated cells of a relation; those ``added`` to a table may all have the same value."""
     data, order = relation.data, len(relation.entities)
-    if (hasattr(data, "keys") and hasattr(data, "__getitem__")) or frames.is_frame(data):
+    if (isinstance(data, Mapping) and not issparse(data)) or frames.is_wide(data):  # a dok_array is a mapping
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
         raise InputError(
@@ -153,9 +154,7 @@ def _framed(name: str, relation: Relation) -> RelationCells:
     if frames.is_wide(frame) and not hasattr(frame, "keys"):
         frame = dict(zip(frames.names_of(frame), frames.columns_of(frame), strict=True))
     if len(set(wanted)) < len(wanted):
-        raise InputError(
-            f"{name}: columns must contain a different name for each entity; got {', '.join(map(str, wanted))}"
-        )
+        raise InputError(f"{name}: columns must contain a different name for each entity; got {wanted}")
     _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
     columns = [_names(name, column, elements_of(frame[column]).values) for column in wanted]
     n = len(columns[0])
