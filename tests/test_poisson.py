@@ -361,7 +361,7 @@ def test_modes_of_different_vocabularies():
         ({}, replace(SYMMETRIC, values=np.zeros(2)), "all counts are zero"),
         ({}, replace(SYMMETRIC, values=np.array([3.0, -1.0])), "counts must not be negative; entry 1 is -1.0"),
         ({}, replace(SYMMETRIC, weights=np.ones(2)), "does not support weights"),
-        ({}, replace(SYMMETRIC, unobserved="missing"), "counts cells that are not listed as zeros"),
+        ({}, replace(SYMMETRIC, unobserved="missing"), "elements must be known"),
     ],
 )
 def test_model_refuses(parameters, entries, message):

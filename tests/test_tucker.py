@@ -317,7 +317,7 @@ TWICE = Entries(np.array([[0, 1], [0, 1]]), np.ones(2), (2, 2))
         (
             {},
             Entries(np.array([[1, 0]]), np.ones(1), (2, 2), unobserved="missing"),
-            "counts cells that are not listed as zeros",
+            "elements must be known",
         ),
         ({"rank": 1}, Entries(np.array([[1]]), np.ones(1), (2,)), "HOOI requires entries with at least two modes"),
         ({}, TWICE, "each cell to be listed only once; sum duplicates with Entries.collect"),

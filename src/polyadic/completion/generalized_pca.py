@@ -158,9 +158,7 @@ class GeneralizedPCA(Transformer):
         cells, (low, high) = cells_of(X), FAMILIES[self.family][2:]
         if not (cells.values.min() >= low and cells.values.max() <= high):
             raise InputError(f"X must contain values between {low:g} and {high:g} for family={self.family!r}", "family")
-        x = np.full(cells.shape, np.nan)
-        x[cells.rows, cells.columns] = cells.values
-        return x
+        return cells.array()
 
 
 class _Means:

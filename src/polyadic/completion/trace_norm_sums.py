@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.admm import NormTerm, trace_norm_sum
 from polyadic.completion.cells import cells_of
 from polyadic.completion.trace_norm import check_loss
-from polyadic.core.containers import dense_of, entries_of, match_columns, name_columns
+from polyadic.core.containers import entries_of, match_columns, name_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
@@ -247,7 +247,7 @@ class ConvexCCA(Transformer):
         """
         del y
         self.check()
-        views = [dense_of(view, f"view {k}") for k, view in enumerate(X)]
+        views = [cells_of(view, f"view {k}", empty=True).array() for k, view in enumerate(X)]
         if len(views) < 2 or any(len(view) != len(views[0]) for view in views):
             raise InputError("X must contain two or more matrices with the same number of rows")
         if any(np.isnan(view).all(axis=0).any() for view in views):
@@ -289,7 +289,7 @@ class ConvexCCA(Transformer):
         """Return coordinates in all parts by ridge regression on V, whose minimum is the trace norm, and V."""
         check_is_fitted(self)
         sizes = [len(mean) for mean in self.means_]
-        views = [dense_of(view, f"view {k}") for k, view in enumerate(X)]
+        views = [cells_of(view, f"view {k}", empty=True).array() for k, view in enumerate(X)]
         match_columns(self, X)
         if [view.shape[1] for view in views] != sizes:
             raise InputError(f"X must contain matrices with {', '.join(map(str, sizes))} columns")

@@ -94,8 +94,9 @@ def dense_of(X: Any, name: str = "X", kind: str = "matrix") -> NDArray[np.float6
 def categories_of(X: Any, name: str = "X") -> Numbers:
     """Convert a container to categories of any type, none of them missing."""
     given = elements_of(X, name)
-    if issparse(given.values):
-        raise InputError(f"{name} must be a data frame or an array of categories; sparse data are not supported")
+    if issparse(given.values) or given.values.dtype.kind == "c":
+        kind = "sparse" if issparse(given.values) else "complex"
+        raise InputError(f"{name} must be a data frame or an array of categories; {kind} data are not supported")
     missing = [(x := _number(each)) is not None and not np.isfinite(x) for each in given.values.ravel().tolist()]
     if any(missing):
         at = where(np.unravel_index(missing.index(True), given.values.shape), given.columns)
@@ -193,6 +194,8 @@ def validated(
     if remedy is not None and not categories:
         complete(given, remedy=remedy)
     values = csr_array(given.values) if issparse(given.values) else given.values
+    if issparse(values) and not how.get("accept_sparse"):
+        raise InputError(f"{type(model).__name__} does not support sparse data; use X.toarray()")
     how = {"dtype": np.float64, **how, "ensure_all_finite": False}
     targets = [targets_of(each, numeric=how.get("y_numeric", False)) for each in y]
     if not reset:

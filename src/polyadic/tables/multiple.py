@@ -95,7 +95,12 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         self.check()
         del y
         values = validated(self, X, categories=True, dtype=None, ensure_min_samples=2)
-        self.levels_ = OneHotEncoder().fit(values).categories_
+        try:
+            self.levels_ = OneHotEncoder().fit(values).categories_
+        except TypeError:  # they cannot be sorted
+            kinds = [sorted({type(each).__name__ for each in column}) for column in values.T.tolist()]
+            j = next(j for j, some in enumerate(kinds) if len(some) > 1)
+            raise InputError(f"column {j} of X must have categories of one type; got {', '.join(kinds[j])}") from None
         Z = self._indicator(values)
         Q = values.shape[1]
         if self.correction != "none" and Q < 2:

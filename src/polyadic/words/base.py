@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 SMALLER = "lower the rank or the size of the vocabulary"
 """Remedy if a model does not fit into memory."""
-COMPLETE = (
-    "this model counts cells that are not listed as zeros, while AsymmetricCP and TraceNormSum take missing elements"
-)
+COMPLETE = "elements must be known; AsymmetricCP, SymmetricCP and TraceNormSum take tensors with missing elements"
 """What to say of missing elements."""
 
 

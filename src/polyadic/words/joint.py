@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyadic.core import kernels
-from polyadic.core.containers import entries_of
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.losses import Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
@@ -18,7 +17,7 @@ from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
-from polyadic.words.base import TensorModel
+from polyadic.words.base import TensorModel, listed
 from polyadic.words.orders import (
     best_scale,
     check_fits,
@@ -124,7 +123,7 @@ class JointCP(TensorModel):
             a setting is out of range.
         """
         self.check()
-        lists = [entries_of(each, symmetric=True) for each in lists]
+        lists = [listed(each, symmetric=True) for each in lists]
         size, larger, objective = self._objective(lists)
         check_fits(size, self.rank, self._threads)
         A, C = self._start(lists, larger) if self.start is None else self._given(size)
@@ -147,7 +146,7 @@ class JointCP(TensorModel):
 
     def _objective(self, lists: Sequence[Any]) -> tuple[int, list[Term], Objective]:
         """Return the vocabulary size, the objective terms of the higher orders, and the complete objective."""
-        lists = [entries_of(each, symmetric=True) for each in lists]
+        lists = [listed(each, symmetric=True) for each in lists]
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(
