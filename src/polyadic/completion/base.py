@@ -99,10 +99,7 @@ class DistributionModel(CompletionModel):
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
         """Return the predictive mean and standard deviation of each cell, as a :class:`~.cells.Prediction`.
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+        Parameters are those of :meth:`predict`.
         """
         check_is_fitted(self)
         return self._distribution(*pairs(rows, columns, self._shape))

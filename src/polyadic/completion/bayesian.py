@@ -96,13 +96,7 @@ class BayesianMatrixFactorization(DistributionModel):
         return self._remember(chain, noise)
 
     def more(self, draws: int) -> Self:
-        """Draw further samples from the Markov chain, as if ``fit`` had been called with more draws.
-
-        Parameters
-        ----------
-        draws : int
-            Number of further draws.
-        """
+        """Draw further samples from the Markov chain, as if ``fit`` had been called with more draws."""
         check_is_fitted(self)
         check_int("draws", draws, low=1)
         coupled, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_

@@ -81,9 +81,7 @@ def cells_of(X: Any, name: str = "X", *, empty: bool = False) -> ObservedEntries
         raise InputError(f"{name} must have order 2 and no weights, and must not be marked as symmetric")
     (rows, columns), values, shape = entries.indices.T, entries.values.astype(float), entries.shape
     if not (empty or len(values)):
-        raise InputError(
-            f"{name} must have at least one observed cell; got shape {shape} with 0 observed cells"
-        )
+        raise InputError(f"{name} must have at least one observed cell; got shape {shape} with 0 observed cells")
     order = np.lexsort((columns, rows))
     cells = ObservedEntries(
         rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])

@@ -123,13 +123,7 @@ class GeneralizedPCA(Transformer):
         return int(self.column_factors_.shape[1])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the factors of the given rows, shape (n, rank), ignoring unknown values.
-
-        Parameters
-        ----------
-        X : array of shape (n, columns)
-            Values of the family, NaN where unknown.
-        """
+        """Return the factors of the given rows, shape (n, rank), ignoring unknown values."""
         check_is_fitted(self)
         x = self._checked(X)
         match_columns(self, X)

@@ -210,10 +210,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     def predict_levels(self, rows: ArrayLike, columns: ArrayLike) -> Array:
         """Return the probability of each level of ``levels_`` in each cell, shape (n, L).
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+        Parameters are those of :meth:`predict`.
         """
         check_is_fitted(self)
         i, j = pairs(rows, columns, self._shape)

@@ -291,13 +291,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return np.column_stack([U * s, mean + a, np.ones(len(U))]), np.column_stack([V, np.ones(len(V)), b])
 
     def largest_penalty(self, X: Any) -> float:
-        """Return the smallest penalty for which the fitted matrix is zero.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells.
-        """
+        """Return the smallest penalty for which the fitted matrix is zero."""
         self.check()
         return self._problem(cells_of(X))[0].largest_penalty()
 
@@ -325,10 +319,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         :math:`\tfrac\lambda2 \|u\|^2`. The trace norm is the minimum of such penalties over factorizations, so rows of
         the fitted matrix get their own coordinates, up to their offsets.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells of the new rows.
+        Parameters are those of :meth:`fit`, with new rows.
         """
         check_is_fitted(self)
         cells = cells_of(X)

@@ -276,10 +276,7 @@ class ConvexCCA(Transformer):
     def predict(self, X: Sequence[Any]) -> list[Array]:
         """Return all views of new rows, with predictions of known and unknown cells.
 
-        Parameters
-        ----------
-        X : sequence of arrays with NaN for unknown cells, of shapes (new rows, columns of the view)
-            All views; cells of an unknown view are NaN.
+        Parameters are those of :meth:`transform`.
         """
         rows, V = self._rows(X)
         joined = np.hstack(self.means_) + rows @ V.T

@@ -127,10 +127,7 @@ class TransductiveCompletion(Model):
     def decision_function(self, X: Any) -> Array:
         """Return the log-odds of the labels of new items, of shape (items, labels).
 
-        Parameters
-        ----------
-        X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
-            Features of the new items.
+        Features are as for :meth:`fit`.
         """
         check_is_fitted(self)
         features = dense_of(X, "features")

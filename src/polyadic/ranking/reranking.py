@@ -186,16 +186,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
         """Return the index of the highest-scored candidate of each list; ties go to the first.
 
-        Parameters
-        ----------
-        groups : QueryGroups
-            Candidate lists.
-        unknown : {"ignore", "error"}
-            Treatment of features that were not seen in ``fit``.
-
-        Returns
-        -------
-        ndarray of int of shape (lists,)
+        Parameters are those of :meth:`decision_function`.
         """
         return groups.choice(self.decision_function(groups, unknown=unknown))
 

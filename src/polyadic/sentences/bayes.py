@@ -108,12 +108,7 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
 
         An iterator is first read into memory.
 
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words
-            Training sentences.
-        y : array-like of shape (sentences,)
-            Labels of two classes.
+        Parameters and errors are those of :meth:`fit`.
         """
         kept = list(words_of(sentences))
         return self.fit(kept, y).transform(kept)

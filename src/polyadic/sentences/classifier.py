@@ -204,23 +204,11 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict_proba(self, documents: Documents) -> NDArray[np.float64]:
-        """Return class probabilities of shape (documents, classes), normalized one-vs-rest for more than two classes.
-
-        Parameters
-        ----------
-        documents : iterable of str
-            Texts, or documents as lists of words.
-        """
+        """Return class probabilities, (documents, classes), normalized one-vs-rest for more than two classes."""
         return self._probabilities(self._features(self._numbered(documents)))
 
     def predict(self, documents: Documents) -> NDArray[Any]:
-        """Return the most likely class of each document.
-
-        Parameters
-        ----------
-        documents : iterable of str
-            Texts, or documents as lists of words.
-        """
+        """Return the most likely class of each document."""
         return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
 
     def explain(self, document: Content, label: Any = None) -> Explanation:

@@ -170,26 +170,13 @@ class ArcFactored(Model):
         return best_arcs(self.scores(words, tags), k)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the ``k`` highest-scoring trees for the words and tags of a treebank sentence.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
-        """
+        """Return the ``k`` highest-scoring trees for the words and tags of a treebank sentence, ignoring its heads."""
         return self.k_best(tree.forms, tree.xpos, k=k)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
         """Return the head of each word in the highest-scoring projective tree, counted from 1, with 0 for the root.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words of the sentence.
-        tags : sequence of str
-            Parts of speech of the words in the treebank's tag set.
+        Parameters and errors are those of :meth:`scores`.
         """
         return best_projective_tree(self.scores(words, tags))[0]
 

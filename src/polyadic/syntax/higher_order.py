@@ -155,18 +155,6 @@ class HigherOrderParser(LowRankParser):
 
         They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
         the tree of :meth:`parse` or one with a higher score.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
         """
         _check_length(tree.forms)
         table = self._coder(tree)

@@ -144,17 +144,7 @@ class LatentGrammar(Model, ABC):
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Rerank the ``candidates`` best trees of the grammar without latent states, and return the most probable.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+        Parameters and errors are those of :meth:`PCFG.k_best <polyadic.syntax.pcfg.PCFG.k_best>`.
         """
         return self.rerank(self.plain_.k_best(words, k=self.candidates, tags=tags))[0].tree
 

@@ -291,20 +291,7 @@ class LowRankParser(Model):
             )
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return up to ``k`` highest-scoring projective trees of a sentence and their scores in decreasing order.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
-        """
+        """Return up to ``k`` highest-scoring projective trees of a sentence and their scores in decreasing order."""
         scores = self._scores(tree.forms, self._coder(tree))
         return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)
 

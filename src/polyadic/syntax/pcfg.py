@@ -167,34 +167,14 @@ class PCFG(Model):
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Return the most probable tree of a sentence.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`k_best`.
+        Parameters and errors are those of :meth:`k_best`.
         """
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
         """Return the log-score of each candidate tag of each word.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`k_best`.
+        Parameters and errors are those of :meth:`k_best`.
         """
         check_words(words, tags)
         given: Sequence[str | None] = tags or [None] * len(words)

@@ -213,10 +213,7 @@ class SpectralGrammar(Model):
     def brackets(self, X: Strings) -> list[list[tuple[int, int]]]:
         """Return the phrases of each sequence: starts and ends, see :meth:`WeightedGrammar.brackets`.
 
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences of known symbols.
+        Parameters and errors are those of :meth:`probabilities`.
         """
         return [self.grammar_.brackets(s) for s in self._coded(X)]
 

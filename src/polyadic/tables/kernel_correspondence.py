@@ -110,17 +110,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit kernel correspondence analysis to a contingency table.
 
-        Parameters
-        ----------
-        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
-            Non-negative counts.
-
-        Raises
-        ------
-        ValueError
-            If the table is empty or has negative, infinite or missing values.
-        InputError
-            If ``n_components``, a kernel or scores do not fit the table, or a setting is out of range or has no effect.
+        Parameters and errors are those of :meth:`CorrespondenceAnalysis.fit <polyadic.CorrespondenceAnalysis.fit>`.
         """
         self.check()
         del y

@@ -72,16 +72,7 @@ class AnchorTopics(Topics):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Estimate topics from word counts.
 
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
-
-        Raises
-        ------
-        InputError
-            If a value is negative or not a whole number, all values are zero, there are too few anchors, or a parameter
-            is out of range.
+        Counts must be whole numbers; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`.
         """
         del y
         self.check()

@@ -133,13 +133,7 @@ class JointCP(TensorModel):
         return self
 
     def plan(self, lists: Sequence[Any]) -> dict[str, float]:
-        """Return the rank, the number of non-negative components, and the estimated time and memory of a fit.
-
-        Parameters
-        ----------
-        lists : sequence of Entries, or of symmetric arrays or sparse arrays
-            Associations, one list per order, pairs first.
-        """
+        """Return the rank, the number of non-negative components, and the estimated time and memory of a fit."""
         widths = [self.rank - self._n_nonnegative, self._n_nonnegative]
         about = plan(self._objective(lists)[2], widths, max_iter=self.max_iter)
         return {"rank": self.rank, "n_nonnegative": self._n_nonnegative, **about}

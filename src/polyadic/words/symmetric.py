@@ -139,11 +139,6 @@ class SymmetricCP(TensorModel):
 
         The sweep is one of ``solver``; a sweep of a stochastic solver is an epoch. If the model is not fitted, this is
         :meth:`fit`.
-
-        Parameters
-        ----------
-        entries : Entries, symmetric array or sparse array, or sequence of them
-            Associations or counts, one list per order.
         """
         self.check()
         if not hasattr(self, "factors_"):
@@ -152,13 +147,7 @@ class SymmetricCP(TensorModel):
         return self._run(terms, self.factors_[0], max_iter=1, tol=0.0)
 
     def plan(self, entries: Any) -> dict[str, float]:
-        """Return the rank and, for the default solver, the estimated time and memory of a fit.
-
-        Parameters
-        ----------
-        entries : Entries, symmetric array or sparse array, or sequence of them
-            Associations or counts, one list per order.
-        """
+        """Return the rank and, for the default solver, the estimated time and memory of a fit."""
         if self.solver is not quasi_newton:
             return {"rank": self.rank}
         objective = Objective(self._terms(self._lists(entries)), [self.penalty], threads=self.threads)

@@ -180,14 +180,7 @@ class Tucker(TensorModel):
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int = 0) -> Embedding:
         """Return the word vectors of one mode as an Embedding with words and counts.
 
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        mode : int
-            Index of the factor; symmetric entries have one for all modes.
+        Symmetric entries have one factor for all modes; ``mode`` is the index of the factor.
         """
         check_int("mode", mode, low=0, high=len(self.vectors_) - 1)
         return Embedding(words, self.vectors_[mode], counts=counts)
