@@ -85,9 +85,10 @@ def dense_of(X: Any, name: str = "X", kind: str = "matrix") -> NDArray[np.float6
     if not issparse(values):
         return np.asarray(values, float)
     check_memory(8.0 * values.shape[0] * values.shape[1], f"all cells of {name}", "use fewer rows or columns")
-    dense = values.toarray().astype(float)
-    if missing:
-        dense[coo_array((np.ones(values.nnz), values.tocoo().coords), shape=values.shape).toarray() == 0] = np.nan
+    if not missing:
+        return np.asarray(values.toarray(), float)
+    dense = np.full(values.shape, np.nan)
+    dense[values.coords] = values.data
     return dense
 
 
@@ -99,7 +100,7 @@ def categories_of(X: Any, name: str = "X") -> Numbers:
         raise InputError(f"{name} must be a data frame or an array of categories; {kind} data are not supported")
     missing = [(x := _number(each)) is not None and not np.isfinite(x) for each in given.values.ravel().tolist()]
     if any(missing):
-        at = where(np.unravel_index(missing.index(True), given.values.shape), given.columns)
+        at = _place(given, missing.index(True))
         raise InputError(f"{at} of {name} is no category but missing (NaN, None) or inf; {IMPUTE}")
     return given
 
@@ -135,7 +136,7 @@ def entries_of(
     if issparse(values):
         table = values.tocoo()
         if observed:
-            _refuse_unclear(X, None if order == 2 else table, name)
+            _refuse_unclear(X, table, name)
         elif not table.has_canonical_format:
             table = table.copy()
             table.sum_duplicates()
@@ -165,19 +166,18 @@ def _symmetric(listed: Entries, name: str) -> Entries:
     return whole
 
 
-def _refuse_unclear(X: Any, table: coo_array | None, name: str) -> None:
+def _refuse_unclear(X: Any, table: coo_array, name: str) -> None:
     """Raise InputError if it is not clear which elements of a sparse array are observed, and with which value."""
     if X.format in {"bsr", "dia"} and not np.all(X.data):
         raise InputError(
             f"{name} is a scipy array in {X.format.upper()} format, which stores zeros as padding, so that observed"
             " zeros are unclear; use the COO format, which lists observed elements only"
         )
-    if table is None:  # the caller looks for duplicates
-        return
-    unique, n = np.unique(np.stack(table.coords), axis=1, return_counts=True)
-    if len(n) < table.nnz:
-        at = where(unique[:, n.argmax()])
-        raise InputError(f"{name} must contain each cell only once; merge the duplicates of {at}")
+    if not table.has_canonical_format and len(X.shape) != 2:  # of cells, the caller looks for duplicates
+        unique, n = np.unique(np.stack(table.coords), axis=1, return_counts=True)
+        if len(n) < table.nnz:
+            at = where(unique[:, n.argmax()])
+            raise InputError(f"{name} must contain each cell only once; merge the duplicates of {at}")
 
 
 def validated(
@@ -198,15 +198,13 @@ def validated(
         raise InputError(f"{type(model).__name__} does not support sparse data; use X.toarray()")
     how = {"dtype": np.float64, **how, "ensure_all_finite": False}
     targets = [targets_of(each, numeric=how.get("y_numeric", False)) for each in y]
-    if not reset:
-        match_columns(model, X)
     if reset:
         checked = validate_data(model, values, *targets, **how)
         name_columns(model, X)
-    elif targets:
-        checked = check_X_y(values, *targets, estimator=model, **how)
-    else:
-        checked = check_array(values, input_name="X", estimator=model, **how)
+        return checked
+    match_columns(model, X)
+    checks: Any = check_X_y if targets else check_array
+    checked = checks(values, *targets, estimator=model, **how)
     if (n := values.shape[1]) != model.n_features_in_:
         raise InputError(
             f"X has {n} features, but {type(model).__name__} is expecting {model.n_features_in_} features as input"
@@ -240,47 +238,41 @@ def name_columns(model: Any, X: Any) -> None:
 def match_columns(model: Any, X: Any, *, more: bool = False) -> None:
     """Raise InputError if the names of columns are not those of ``fit``, in that order; ``more`` may follow."""
     known, columns = getattr(model, "feature_names_in_", None), names_of(X)
-    if columns is None or (known is not None and tuple(columns) == tuple(range(len(columns))) != tuple(known)):
-        if known is not None:
-            if columns is not None and not all(isinstance(each, str) for each in known):
-                raise InputError(_mismatch(known, columns))
-            message = f"X has no column names, but {type(model).__name__} was fitted with feature names; columns are"
-            warnings.warn(InputWarning(f"{message} taken in the order of fit"), stacklevel=3)
-        return
-    if known is None and all(isinstance(each, int) for each in columns):
-        known = np.arange(len(columns))
-    if known is None:
-        message = f"X has feature names, but {type(model).__name__} was fitted without; columns are taken by position"
+    if columns is not None and all(isinstance(each, int) for each in columns):
+        numbered = tuple(range(len(columns)))
+        if known is None:
+            known = numbered
+        elif columns == numbered and all(isinstance(each, str) for each in known):
+            columns = None
+    if (known is None) != (columns is None):
+        without = "X" if columns is None else f"the X of {type(model).__name__}.fit"
+        message = f"{without} has no column names; columns are taken in the order of fit"
         warnings.warn(InputWarning(message), stacklevel=3)
-    elif list(columns[: len(known)] if more else columns) != list(known):
-        raise InputError(_mismatch(known, columns))
-    elif more:
+    elif columns is not None and list(columns[: len(known)] if more else columns) != list(known):
+        message = "The feature names should match those that were passed during fit.\n"  # as scikit-learn
+        new, gone = (
+            [each for each in one if each not in {*other}] for one, other in ((columns, known), (known, columns))
+        )
+        for what, names in (("unseen at fit time", new), ("seen at fit time, yet now missing", gone)):
+            message += f"Feature names {what}:\n" + "".join(f"- {each}\n" for each in names[:5]) if names else ""
+        raise InputError(
+            message + ("" if new or gone else "Feature names must be in the same order as they were in fit.\n")
+        )
+    if more:
         name_columns(model, X)
-
-
-def _mismatch(known: Sequence[Any], columns: Sequence[Any]) -> str:
-    """Describe the difference of names in the words of scikit-learn."""
-    message = "The feature names should match those that were passed during fit.\n"
-    lists = {
-        "unseen at fit time": [each for each in columns if each not in {*known}],
-        "seen at fit time, yet now missing": [each for each in known if each not in {*columns}],
-    }
-    for what, names in lists.items():
-        if names:
-            message += f"Feature names {what}:\n" + "".join(f"- {each}\n" for each in names[:5])
-    return (
-        message if any(lists.values()) else f"{message}Feature names must be in the same order as they were in fit.\n"
-    )
 
 
 def position(X: Numbers, wrong: Any) -> str | None:
     """Return the position of the first element for which a function of arrays is true, or None."""
+    data = X.values.data if issparse(X.values) else X.values.ravel()
+    bad = np.flatnonzero(wrong(data)) if data.dtype.kind == "f" else ()
+    return _place(X, bad[0]) if len(bad) else None
+
+
+def _place(X: Numbers, k: Any) -> str:
+    """Describe the position of an element, given its index among all in C order, or among those of a sparse array."""
     sparse = issparse(X.values)
-    data = X.values.data if sparse else X.values
-    if data.dtype.kind != "f" or not (bad := wrong(data)).any():
-        return None
-    first = np.argwhere(bad)[0]
-    return where([i[first[0]] for i in X.values.tocoo().coords] if sparse else first, X.columns)
+    return where([i[k] for i in X.values.tocoo().coords] if sparse else np.unravel_index(k, X.values.shape), X.columns)
 
 
 def where(at: Any, columns: Sequence[Any] | None = None) -> str:
@@ -306,18 +298,21 @@ def elements_of(X: Any, name: str = "X") -> Numbers:
     if issparse(X):
         return Numbers(X if X.format in {"csr", "csc", "coo"} else coo_array(X))
     if frames.is_wide(X):
-        columns, parts = frames.names_of(X), frames.columns_of(X)
-        if parts and all(part.dtype.kind in "fiub" for part in parts):
-            return Numbers(np.stack(parts, axis=1), columns)
-        values = np.empty((len(parts[0]) if parts else 0, len(parts)), object)
-        for j, part in enumerate(parts):
-            values[:, j] = list(part)
-        return Numbers(values, columns)
+        parts = frames.columns_of(X)
+        if not all(part.dtype.kind in "fiub" for part in parts):
+            parts = [np.fromiter(part, object, len(part)) for part in parts]
+        return Numbers(np.stack(parts, axis=1) if parts else np.empty((len(X), 0)), frames.names_of(X))
+    return Numbers(_array(X, name))
+
+
+def _array(X: Any, name: str) -> NDArray[Any]:
+    """Return an array, with NaN or None for masked elements."""
+    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        X = np.ma.array(X)  # numpy would drop the masks
     if isinstance(X, np.ma.MaskedArray):
         mask, values = np.ma.getmaskarray(X), np.ma.getdata(X)
-        numeric = values.dtype.kind in "fiubc"
-        none: Any = np.nan if numeric else None
-        return Numbers(np.where(mask, none, values) if mask.any() else values)
+        none: Any = np.nan if values.dtype.kind in "fiubc" else None
+        return np.asarray(np.where(mask, none, values) if mask.any() else values)
     try:
         values = np.asarray(X)
     except ValueError:
@@ -326,7 +321,7 @@ def elements_of(X: Any, name: str = "X") -> Numbers:
         raise InputError(
             f"{name} must have rows of the same length; row {at} has shape {sizes[at]}, row 0 has shape {sizes[0]}"
         ) from None
-    return Numbers(np.asarray(X, object) if values.dtype.kind in "USc" and isinstance(X, list | tuple) else values)
+    return np.asarray(X, object) if values.dtype.kind in "USc" and isinstance(X, list | tuple) else values
 
 
 def _real(X: Numbers, message: str) -> Any:
@@ -339,16 +334,13 @@ def _real(X: Numbers, message: str) -> Any:
     flat = [*data.ravel()]
     numbers = [_number(each) for each in flat]
     if None in numbers:
-        k = numbers.index(None)
-        at = [i[k] for i in values.coords] if sparse else np.unravel_index(k, data.shape)
-        if isinstance(flat[k], complex | np.complexfloating):
+        item = flat[k := numbers.index(None)]
+        if isinstance(item, complex | np.complexfloating):
             message = f"Complex data not supported: {message}"
-        message += f"; {where(at, X.columns)} contains {str(flat[k])!r:.40}"
-        try:
-            float(flat[k])
-        except (TypeError, ValueError) as error:  # as scikit-learn, where it is no text
-            message += f" ({error})" if isinstance(error, TypeError) else ""
-        raise NotNumericError(message)
+        kind = (
+            "" if isinstance(item, str) else f" (the argument must be no string or {type(item).__name__} but a number)"
+        )
+        raise NotNumericError(f"{message}; {_place(X, k)} contains {str(item)!r:.40}{kind}")
     real = np.array(numbers, float).reshape(data.shape)
     return coo_array((real, values.coords), shape=values.shape) if sparse else real
 

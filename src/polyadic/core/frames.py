@@ -55,19 +55,15 @@ def frame(answer: Any) -> Any:
     return pd.DataFrame.from_records(list(records(answer)))
 
 
-def is_frame(table: Any) -> bool:
-    """Return whether an object is a data frame of pandas, polars, Arrow or a library with an interchange protocol."""
-    return any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
-
-
 def rows_of(table: Any) -> tuple[list[Any], Iterator[tuple[Any, ...]]]:
     """Return the column names of a data frame from any library, and an iterator over its rows."""
     return [*names_of(table)], zip(*(column.to_list() for column in _series(table)), strict=True)
 
 
 def is_wide(table: Any) -> bool:
-    """Return whether an object is a data frame with columns, not a single series."""
-    return is_frame(table) and len(getattr(table, "shape", (0, 0))) == 2
+    """Return whether an object is a data frame, no series, of pandas, polars, Arrow or with an interchange protocol."""
+    protocol = any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
+    return protocol and len(getattr(table, "shape", (0, 0))) == 2
 
 
 def refuse_named(data: Any, name: str) -> None:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from polyadic.core import kernels
 from polyadic.core.containers import entries_of
-from polyadic.core.entries import Entries
 from polyadic.core.forms import Factors
 from polyadic.core.losses import Loss, Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Share, Threads
@@ -32,6 +30,7 @@ from polyadic.words.orders import (
 )
 
 if TYPE_CHECKING:
+    from polyadic.core.entries import Entries
     from polyadic.core.objective import Term
 
 
@@ -161,7 +160,8 @@ class SymmetricCP(TensorModel):
         return np.maximum(U, 0) if isinstance(self.penalty, PositiveL1) else U
 
     def _lists(self, entries: Any) -> list[Entries]:
-        lists = [entries_of(each, symmetric=True) for each in _several(entries)]
+        several = isinstance(entries, list | tuple) and all(hasattr(each, "shape") for each in entries)
+        lists = [entries_of(each, symmetric=True) for each in (entries if several else [entries])]
         self._terms(lists)  # raises InputError for invalid lists before any work is done
         return lists
 
@@ -177,12 +177,3 @@ class SymmetricCP(TensorModel):
         self.factors_ = self._keep(run(self.solver(objective, [start]), **how))
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
         return self
-
-
-def _several(entries: Any) -> Sequence[Any]:
-    """Return lists of entries of several orders; a list of numbers or of arrays of one order is a single array."""
-    if not isinstance(entries, list | tuple) or not entries:
-        return [entries]
-    orders = {getattr(each, "order", None) or np.ndim(each) if not issparse(each) else each.ndim for each in entries}
-    several = any(isinstance(each, Entries) or issparse(each) for each in entries) or len(orders) > 1
-    return entries if several else [entries]
