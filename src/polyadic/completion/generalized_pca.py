@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import cells_of
-from polyadic.core.containers import match_columns, name_columns
+from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic, LogPoisson, Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Transformer
@@ -141,7 +141,7 @@ class GeneralizedPCA(Transformer):
             Factors of the rows.
         """
         check_is_fitted(self)
-        return FAMILIES[self.family].mean(np.asarray(U, float) @ self.column_factors_.T + self.intercept_)
+        return FAMILIES[self.family].mean(dense_of(U, "U") @ self.column_factors_.T + self.intercept_)
 
     def _run(self, x: NDArray[np.float64], start: Factors, fixed: Factors) -> Result:
         objective = _Means(x, FAMILIES[self.family].loss, self.ridge, fixed)

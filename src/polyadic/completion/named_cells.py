@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from polyadic.completion.cells import ObservedEntries, cells_of
+from polyadic.core.containers import dense_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.core.frames import is_wide, rows_of
@@ -189,7 +190,7 @@ def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCe
         return NamedCells(cells, [*range(cells.shape[0])], [*range(cells.shape[1])], valued=True)
     rows = _rows(table)
     if values is not None:
-        names, numbers = [*rows], np.asarray(values, float).tolist()
+        names, numbers = [*rows], dense_of(values, "values", "array").tolist()
         if len(names) != len(numbers):
             raise InputError(
                 f"values must have one element for each pair of names; got {len(numbers):,} values for"

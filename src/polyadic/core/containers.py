@@ -96,8 +96,8 @@ def categories_of(X: Any, name: str = "X") -> Numbers:
     """Convert a container to categories of any type, none of them missing."""
     given = elements_of(X, name)
     if issparse(given.values) or given.values.dtype.kind == "c":
-        kind = "sparse" if issparse(given.values) else "complex"
-        raise InputError(f"{name} must be a data frame or an array of categories; {kind} data are not supported")
+        kind = "Sparse" if issparse(given.values) else "Complex"
+        raise InputError(f"{kind} data not supported: {name} must be a data frame or an array of categories")
     missing = [(x := _number(each)) is not None and not np.isfinite(x) for each in given.values.ravel().tolist()]
     if any(missing):
         at = _place(given, missing.index(True))

@@ -144,7 +144,7 @@ class Entries:
         symmetric = lengths is not size
         for length in lengths:
             check_int("size", length, low=1)
-        rows, numbers = np.asarray(indices), np.asarray(values, float)
+        rows, numbers = np.asarray(indices), np.ma.filled(np.ma.asarray(values, float), np.nan)
         if rows.ndim != 2 or numbers.shape != (len(rows),):
             raise InputError(
                 f"indices must have shape (n, order) and values shape (n,); got {rows.shape} and {numbers.shape}",
@@ -423,6 +423,8 @@ class Entries:
             raise InputError(f"{folder}: {error}") from None
 
     def _refuse_unusual(self, name: str, array: NDArray[Any]) -> None:
+        if np.ma.is_masked(array):
+            raise InputError(f"{name} must not be masked; leave out the masked entries")
         for block in self.blocks() if array.dtype.kind not in "biu" else ():
             bad = np.flatnonzero(~np.isfinite(array[block]))
             if bad.size:

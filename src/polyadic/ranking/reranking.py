@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.containers import complete, match_columns, name_columns, numbers_of
+from polyadic.core.containers import complete, match_columns, name_columns, numbers_of, targets_of
 from polyadic.core.errors import InputError, check_choice
 from polyadic.core.model import Callback, Count, Model, Seed
 from polyadic.core.progress import tracked
@@ -201,7 +201,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         """Return the accuracy on rows, or the negative mean cost of the choices on lists."""
         if isinstance(X, QueryGroups):
             return -X.cost(self.rerank(X))
-        weights = None if sample_weight is None else np.asarray(sample_weight, float)
+        weights = None if sample_weight is None else np.asarray(targets_of(sample_weight, "sample_weight"), float)
         return float(np.average(self.predict(X) == np.asarray(y), weights=weights))
 
     def _keep_parts(self, learner: Any, parts: Factors) -> None:
