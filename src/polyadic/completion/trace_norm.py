@@ -268,15 +268,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
 
         The start does not affect the optimum.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            All observed cells. New rows and columns come after those of the fit.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
+        All cells are given, as for :meth:`fit`; new rows and columns come after those of the fit.
         """
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.start_

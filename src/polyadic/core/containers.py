@@ -71,7 +71,7 @@ def numbers_of(X: Any, name: str = "X", kind: str = "matrix") -> Numbers:
 
 
 def complete(X: Numbers, name: str = "X", *, remedy: str = IMPUTE) -> Numbers:
-    """Return the elements of a container if none is missing; else raise InputError, which tells what to do."""
+    """Return the elements of a container if none is missing; else raise InputError, with the remedy."""
     if X.missing:
         raise InputError(f"{name} is Entries with unobserved='missing'; {remedy}", "unobserved")
     if (bad := position(X, np.isnan)) is not None:
@@ -194,6 +194,9 @@ def validated(
     if remedy is not None and not categories:
         complete(given, remedy=remedy)
     values = csr_array(given.values) if issparse(given.values) else given.values
+    if issparse(values) and not values.has_canonical_format:
+        values = values.copy()  # not of the caller
+        values.sum_duplicates()
     if issparse(values) and not how.get("accept_sparse"):
         raise InputError(f"{type(model).__name__} does not support sparse data; use X.toarray()")
     how = {"dtype": np.float64, **how, "ensure_all_finite": False}

@@ -151,11 +151,7 @@ class TableAnalysis(TableTransformer):
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_non_negative": True}
         if reset:
             how |= {"ensure_min_samples": 2, "ensure_min_features": 2}
-        N = csr_array(validated(self, X, reset=reset, **how))
-        if not N.has_canonical_format:
-            N = N.copy()  # do not modify the caller's matrix
-            N.sum_duplicates()
-        return N
+        return csr_array(validated(self, X, reset=reset, **how))
 
 
 def check_counts(values: NDArray[Any]) -> None:

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
-from polyadic.core.containers import validated
+from polyadic.core.containers import entries_of, validated
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Threads, Transformer, learned
 
@@ -65,18 +65,7 @@ class Topics(Transformer, ABC):
         """Validate a non-negative table and convert it to CSR format, without NaN cells if ``unknown`` is true."""
         remedy = None if unknown else 'NMF takes tables with missing values if unobserved="missing"'
         x = validated(self, X, accept_sparse="csr", dtype=np.float32, remedy=remedy, reset=reset)
-        table = csr_array(x)
-        if unknown and not issparse(x):  # zeros are values
-            known = ~np.isnan(x)
-            starts = np.concatenate([[0], known.sum(axis=1).cumsum()])
-            table = csr_array((x[known], np.nonzero(known)[1], starts), shape=x.shape)
-        elif not table.has_canonical_format:
-            table = table.copy()
-            table.sum_duplicates()
-        if np.isnan(table.data).any():  # stored in a sparse table
-            table = table.tocoo()
-            known = ~np.isnan(table.data)
-            table = csr_array((table.data[known], [i[known] for i in table.coords]), shape=table.shape)
+        table = csr_array(entries_of(x, "X", order=2, observed=True).to_coo() if unknown else x)  # zeros are values
         if len(table.data) and table.data.min() < 0:
             row = int(np.searchsorted(table.indptr, table.data.argmin(), side="right")) - 1
             raise InputError(f"Negative values in data cannot be used; row {row} contains {table.data.min():g}")
