@@ -136,7 +136,7 @@ def entries_of(
     if issparse(values):
         table = values.tocoo()
         if observed:
-            _refuse_unclear(X, table, name)
+            _refuse_unclear(X, table, name, order)
         elif not table.has_canonical_format:
             table = table.copy()
             table.sum_duplicates()
@@ -166,14 +166,14 @@ def _symmetric(listed: Entries, name: str) -> Entries:
     return whole
 
 
-def _refuse_unclear(X: Any, table: coo_array, name: str) -> None:
+def _refuse_unclear(X: Any, table: coo_array, name: str, order: int | None) -> None:
     """Raise InputError if it is not clear which elements of a sparse array are observed, and with which value."""
     if X.format in {"bsr", "dia"} and not np.all(X.data):
         raise InputError(
             f"{name} is a scipy array in {X.format.upper()} format, which stores zeros as padding, so that observed"
             " zeros are unclear; use the COO format, which lists observed elements only"
         )
-    if not table.has_canonical_format and len(X.shape) != 2:  # of cells, the caller looks for duplicates
+    if order != 2 and not table.has_canonical_format:  # of a matrix, the caller looks for duplicates
         unique, n = np.unique(np.stack(table.coords), axis=1, return_counts=True)
         if len(n) < table.nnz:
             at = where(unique[:, n.argmax()])

@@ -128,7 +128,7 @@ class TableAnalysis(TableTransformer):
             if X.order != 2:
                 raise InputError(f"X must be Entries of order 2 (rows and columns); got order {X.order}")
             if X.weights is not None or X.unobserved == "missing":
-                raise InputError("X must be Entries without weights and with unobserved='zero', as counts are")
+                raise InputError("X must be Entries of counts, without weights and missing elements", "weights")
             values = X.values.astype(np.float32)
             symmetric = X.symmetric
             at, shape = tuple(X.indices.T), X.shape

@@ -34,7 +34,7 @@ class RandomVectors(WordModel):
 
     Examples
     --------
-    >>> from polyadic.core.containers import entries_of
+    >>> from polyadic.core.entries import Entries
     >>> x = Entries.collect([[0, 1], [1, 2]], [1.0, 1.0], 3)
     >>> RandomVectors(4, seed=0).fit(x).vectors_.shape
     (3, 4)
