@@ -218,6 +218,10 @@ def _rows(table: Any) -> Iterable[Sequence[Any]]:
         raise InputError("the table must be a data frame, an array or tuples; got a dict, use pandas.DataFrame(table)")
     if is_wide(table):
         return rows_of(table)[1]
+    if len(getattr(table, "shape", (0, 0))) == 1 and not getattr(getattr(table, "dtype", None), "names", None):
+        raise InputError(
+            f"the table must have lines of row, column and value; got a {type(table).__name__} of one column"
+        )
     return table.tolist() if isinstance(table, np.ndarray) else table
 
 

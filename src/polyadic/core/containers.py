@@ -240,7 +240,8 @@ def name_columns(model: Any, X: Any) -> None:
 
 def match_columns(model: Any, X: Any, *, more: bool = False) -> None:
     """Raise InputError if the names of columns are not those of ``fit``, in that order; ``more`` may follow."""
-    known, columns = getattr(model, "feature_names_in_", None), names_of(X)
+    known: Any = getattr(model, "feature_names_in_", None)
+    columns: Any = names_of(X)
     if columns is not None and all(isinstance(each, int) for each in columns):
         numbered = tuple(range(len(columns)))
         if known is None:
@@ -261,14 +262,14 @@ def match_columns(model: Any, X: Any, *, more: bool = False) -> None:
         raise InputError(
             message + ("" if new or gone else "Feature names must be in the same order as they were in fit.\n")
         )
-    if more:
+    if more and columns is not None:
         name_columns(model, X)
 
 
 def position(X: Numbers, wrong: Any) -> str | None:
     """Return the position of the first element for which a function of arrays is true, or None."""
     data = X.values.data if issparse(X.values) else X.values.ravel()
-    bad = np.flatnonzero(wrong(data)) if data.dtype.kind == "f" else ()
+    bad: Any = np.flatnonzero(wrong(data)) if data.dtype.kind == "f" else ()
     return _place(X, bad[0]) if len(bad) else None
 
 

@@ -144,7 +144,8 @@ class Entries:
         symmetric = lengths is not size
         for length in lengths:
             check_int("size", length, low=1)
-        rows, numbers = np.asarray(indices), np.ma.filled(np.ma.asarray(values, float), np.nan)
+        rows = np.asarray(indices)
+        numbers: NDArray[Any] = np.ma.filled(np.ma.asarray(values, float), np.nan)
         if rows.ndim != 2 or numbers.shape != (len(rows),):
             raise InputError(
                 f"indices must have shape (n, order) and values shape (n,); got {rows.shape} and {numbers.shape}",
