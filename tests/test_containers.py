@@ -173,6 +173,19 @@ def test_entries_of_repeated_elements():
     refuses("differs from a permutation", entries_of, TENSOR[:3, :, :3], symmetric=True)
 
 
+def test_keys_and_masked_values_are_no_data():
+    """A dict or a frame is no list of texts, and masks are nowhere dropped."""
+    texts = {"a": "the sun and the sky", "b": "tax and law"}
+    for fit in (polyadic.TextTopics().fit, polyadic.MeanSentences().fit):
+        refuses("got a dict", fit, texts)
+        refuses("got a DataFrame", fit, frame({"text": ["the sun"]}))
+    refuses("got a dict", polyadic.TextClassifier().fit, texts, [0, 1])
+    masked = np.ma.masked_equal([1.0, 2.0, 3.0], 2)
+    refuses("values must not be masked", Entries, np.array([[0, 0], [0, 1], [1, 1]]), masked, (2, 2))
+    refuses("row 1 .* is not", polyadic.Embedding, list("abc"), np.ma.stack([masked, masked + 1]).T)
+    assert np.isnan(numbers_of([masked, masked]).values).sum() == 2
+
+
 if __name__ == "__main__":  # writes the tables of the page
     table, refused = tables()
     page = PAGE.read_text(encoding="utf-8")
