@@ -302,7 +302,7 @@ def test_model_of_a_matrix():
     ("parameters", "entries", "message"),
     [
         ({"orthogonal": 1, "rank": 13}, X, "12 rows cannot have 13 orthogonal columns"),
-        ({}, replace(X, unobserved="missing"), "zero_weight must be 0 if unobserved entries are treated as missing"),
+        ({"orthogonal": 1}, replace(X, unobserved="missing"), "orthogonal must be 0 if elements are missing"),
         ({}, replace(X, indices=X.indices[:0], values=X.values[:0]), "there are no entries to factorize"),
         ({"rank": 10**13}, X, "lower the rank or the size of the vocabulary"),
     ],

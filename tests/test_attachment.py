@@ -83,8 +83,8 @@ def test_words_without_features_leave_the_others():
         ([[0, 3]], [True], [np.eye(3)] * 2, "non-negative and less than"),
         ([[0]], [True], [np.eye(3)] * 2, "integer array of shape .n, 2."),
         ([[0, 1]], [2], [np.eye(3)] * 2, "one label .True or False. for each"),
-        ([[0, 1]], [True], [np.eye(3), np.ones(3)], "one for each position of a tuple"),
-        ([[0, 1]], [True], [np.eye(3), np.full((2, 2), np.nan)], "must be finite"),
+        ([[0, 1]], [True], [np.eye(3), np.ones(3)], "features must be a numeric matrix"),
+        ([[0, 1]], [True], [np.eye(3), np.full((2, 2), np.nan)], "row 0, column 0 of features is missing"),
     ],
 )
 def test_what_does_not_fit_is_refused(X, y, F, message):

@@ -208,7 +208,7 @@ def test_kinds_of_matrices():
             coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2)),
             "each cell only once; merge the duplicates of row 0, column 1",
         ),
-        (np.array([[1.0, np.inf]]), "must have finite values"),
+        (np.array([[1.0, np.inf]]), "X must be finite; row 0, column 1 contains inf"),
         (Entries.collect([[0, 1]], [1.0], 2), "must not be marked as symmetric"),
     ],
 )

@@ -184,7 +184,7 @@ def test_verbs_refuse_what_does_not_fit():
     """What cannot be learned from, or asked, is refused in a sentence."""
     X = clauses(np.random.default_rng(2))
     refuses("must have one row for each noun", TransitiveVerbs().fit, X, nouns=np.ones((5, 2)))
-    refuses("nouns must be finite", TransitiveVerbs().fit, X, nouns=np.full((6, 2), np.nan))
+    refuses("of nouns is missing", TransitiveVerbs().fit, X, nouns=np.full((6, 2), np.nan))
     refuses("must be positive", associations, Entries(np.zeros((1, 2), int), np.array([-1.0]), (1, 1)))
     model = TransitiveVerbs().fit(X, nouns=np.ones((6, 2)))
     refuses("verbs must be whole numbers from 0 to 3", model.predict, [0], [4], [0])

@@ -285,7 +285,10 @@ def test_the_verb_analyses_several_variables(tmp_path):
     write(path, [("eye", "hair", "group"), *people])
     assert "categories\tmass" in invoke("table", path, "--variables", "hair,group").stdout
     for options, fault in (
-        (("--variables", "eye,hiar"), "has no column 'hiar'; its columns are 'eye', 'hair', 'group'; did you mean 'hair'?"),
+        (
+            ("--variables", "eye,hiar"),
+            "has no column 'hiar'; its columns are 'eye', 'hair', 'group'; did you mean 'hair'?",
+        ),
         (("--variables", "eye,eye"), "--variables must be at least two different names"),
         (("--variables", "eye,hair", "--why", "a", "b"), "--why and --variables are mutually exclusive"),
         (("--set", "correction=none"), "correction requires --variables"),

@@ -179,7 +179,7 @@ def test_words_of_test_sets_are_folded_if_the_vocabulary_is():
         (["a", "b"], [[1, 2], [3, np.nan]], r"row 1 \('b'\) is not"),
         (["a", "b"], [[np.inf, 2], [3, 4]], r"row 0 \('a'\) is not"),
         (["a", "b"], [[1, 2]], r"2 words and shape \(1, 2\)"),
-        (["a", "b"], [[1, 2], [3]], "rows of equal length"),
+        (["a", "b"], [[1, 2], [3]], "rows of the same length; row 1"),
         (["a"], [1], r"shape \(1,\)"),
         ([], np.ones((0, 2)), "0 words"),
         (["a"], np.ones((1, 0)), r"shape \(1, 0\)"),

@@ -34,7 +34,7 @@ def test_choice_agrees_with_a_loop(sizes, random):
     [
         ([0, 1, 0], [0, 1, 0], "must be consecutive"),
         ([0, -1, 0], [0, 0, 1], "not negative"),
-        ([0, np.nan, 0], [0, 0, 1], "finite"),
+        ([0, np.nan, 0], [0, 0, 1], "row 1 of costs is missing"),
         ([0, 1], [0, 0, 1], "one cost for each of 3 candidates"),
         ([0, 1, 0], [0, 0], "one group label for each of 3 candidates"),
     ],

@@ -124,7 +124,12 @@ def test_values_and_features_are_checked():
     x = np.array([[1.0, 2.0], [2.0, 1.0]])
     refuses("from 2 to 50 different values; got 1", MatchboxFactorization(1).fit, np.ones((2, 2)))
     refuses("row_features must have 2 rows", MatchboxFactorization(1).fit, x, row_features=np.ones((3, 1)))
-    refuses("finite values", MatchboxFactorization(1).fit, x, column_features=np.array([[np.nan], [1.0]]))
+    refuses(
+        "row 0, column 0 of column_features is missing",
+        MatchboxFactorization(1).fit,
+        x,
+        column_features=np.array([[np.nan], [1.0]]),
+    )
 
 
 def test_tables_of_ratings():

@@ -227,7 +227,7 @@ LISTED = Entries(np.array([[1, 0]]), np.ones(1), (2, 2), symmetric=True)
 @pytest.mark.parametrize(
     ("model", "entries", "message"),
     [
-        (SymmetricCP(2), replace(LISTED, symmetric=False), "symmetric CP requires symmetric entries"),
+        (SymmetricCP(2), replace(LISTED, symmetric=False), "must be symmetric Entries"),
         (SymmetricCP(2), replace(LISTED, indices=LISTED.indices[:0], values=np.empty(0)), "there are no entries"),
         (SymmetricCP(2, zero_weight=0.1), replace(LISTED, unobserved="missing"), "zero_weight must be 0 if unobserved"),
         (PPMISVD(2), some_entries(), "entries of order 2; got order 3"),

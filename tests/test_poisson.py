@@ -358,14 +358,10 @@ def test_modes_of_different_vocabularies():
     ("parameters", "entries", "message"),
     [
         ({"rank": 10**12}, SYMMETRIC, "2 counts, 4 x 4 x 4, and rank .* MiB are free; lower the rank"),
-        ({}, replace(SYMMETRIC, values=np.zeros(2)), "there are no counts to factorize"),
+        ({}, replace(SYMMETRIC, values=np.zeros(2)), "all counts are zero"),
         ({}, replace(SYMMETRIC, values=np.array([3.0, -1.0])), "counts must not be negative; entry 1 is -1.0"),
         ({}, replace(SYMMETRIC, weights=np.ones(2)), "does not support weights"),
-        (
-            {},
-            replace(SYMMETRIC, unobserved="missing"),
-            "zero_weight must be 0 if unobserved entries are treated as missing",
-        ),
+        ({}, replace(SYMMETRIC, unobserved="missing"), "elements must be known"),
     ],
 )
 def test_model_refuses(parameters, entries, message):

@@ -216,7 +216,7 @@ def test_tasks_refuse():
     for targets, fault in (
         (Y[:5], "targets must have 10 rows"),
         (Y[:, 0], "targets must have 10 rows"),
-        (np.full_like(Y, np.nan), "one must be known"),
+        (np.full_like(Y, np.nan), "one target must be known"),
         (np.where(Y > 0, np.inf, Y), "must be finite"),
     ):
         with pytest.raises(InputError, match=fault):

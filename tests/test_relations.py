@@ -120,7 +120,7 @@ def test_entities_are_found_across_tables():
         ),
         (lambda: {"r": Relation(np.eye(3), ("a", "b", "c"))}, "one mode for each of the 3 entity types; got 2 modes"),
         (lambda: {"r": Relation(np.full((2, 2), np.nan), ("a", "b"))}, "r: data must have at least one observed cell"),
-        (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be a data frame, a sparse matrix"),
+        (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be an array, .* got a str"),
         (
             lambda: {"r": Relation({"x": [1], "y": [2]}, ("a", "a"))},
             "r: columns must contain a different name for each entity",
@@ -163,10 +163,12 @@ def test_names_of_any_kind():
 
 
 def test_data_is_not_changed():
-    """A sparse matrix stays as it was; one of three modes is a table of three types."""
-    x = coo_array((np.array([1.0, 2.0, 3.0]), (np.array([1, 0, 1]), np.array([0, 1, 0]))), shape=(2, 2))
+    """A sparse matrix stays as it was; one of three modes is a table of three types; no cell has two values."""
+    x = coo_array((np.array([1.0, 2.0, 3.0]), (np.array([1, 0, 1]), np.array([0, 1, 1]))), shape=(2, 2))
     Database({"r": Relation(x, ("a", "b"))})
     assert (x.data.tolist(), x.coords[0].tolist()) == ([1.0, 2.0, 3.0], [1, 0, 1])
+    x.coords[1][2] = 0
+    refuses("merge the duplicates of row 1, column 0", Database, {"r": Relation(x, ("a", "b"))})
     database = Database({"r": Relation(coo_array(np.arange(8.0).reshape(2, 2, 2)), ("a", "b", "c"))})
     assert database.sizes == {"a": 2, "b": 2, "c": 2}
 

@@ -190,7 +190,7 @@ def test_features_beyond_those_learned(lists):
         (np.eye(3), [1, 1, 1], "two classes"),
         (np.eye(3), [1, 2], "one per row"),
         ([["a"]], ["b"], "two classes|numeric array"),
-        (np.array([[np.nan], [1.0]]), [0, 1], "finite"),
+        (np.array([[np.nan], [1.0]]), [0, 1], "row 0, column 0 of rows is missing"),
         (QueryGroups(csr_array((0, 3)), np.zeros(0), np.zeros(1, int)), None, "at least one candidate list"),
     ],
 )

@@ -39,6 +39,7 @@ KEYWORDS_ARE_REFUSED = {
     "explore/workspace.py: build",
     "relations/training.py: train_facts",
     "core/selection.py: select",
+    "core/containers.py: validated",
 }
 # Those of reading are fields of a dataclass, which takes no others: tests/test_text_readers.py.
 KEYWORDS_ARE_REFUSED |= {"text/readers.py: read", "text/readers.py: documents", "text/corpus.py: build"}

@@ -362,8 +362,14 @@ def test_scaled_one_hot_vectors_give_correspondence_analysis():
         (lambda: MultipleCorrespondenceAnalysis(1, table="both").fit(people()), "table"),
         (lambda: MultipleCorrespondenceAnalysis(1, correction="some").fit(people()), "correction"),
         (lambda: MultipleCorrespondenceAnalysis(1, correction="benzecri").fit(people()[:, :1]), "at least 2 variables"),
-        (lambda: MultipleCorrespondenceAnalysis(1).fit(np.array([["a"], [None]], object)), "row 1 has a missing cat"),
-        (lambda: MultipleCorrespondenceAnalysis(1).fit(np.array([["a"], [np.nan]], object)), "row 1 has a missing cat"),
+        (
+            lambda: MultipleCorrespondenceAnalysis(1).fit(np.array([["a"], [None]], object)),
+            "row 1, column 0 of X is no category but missing",
+        ),
+        (
+            lambda: MultipleCorrespondenceAnalysis(1).fit(np.array([["a"], [np.nan]], object)),
+            "row 1, column 0 of X is no category but missing",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(call, fault):

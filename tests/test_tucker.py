@@ -314,9 +314,13 @@ TWICE = Entries(np.array([[0, 1], [0, 1]]), np.ones(2), (2, 2))
         ({"rank": 21}, None, "rank must be a whole number from 1 to 20; got 21"),
         ({"rank": (2, 2)}, None, r"rank must be a single number or one number for each of 1 factors; got \(2, 2\)"),
         ({}, Entries(np.empty((0, 2), int), np.empty(0), (2, 2), symmetric=True), "there are no entries to factorize"),
-        ({}, Entries(np.array([[1, 0]]), np.ones(1), (2, 2), unobserved="missing"), "treats unobserved cells as zeros"),
+        (
+            {},
+            Entries(np.array([[1, 0]]), np.ones(1), (2, 2), unobserved="missing"),
+            "elements must be known",
+        ),
         ({"rank": 1}, Entries(np.array([[1]]), np.ones(1), (2,)), "HOOI requires entries with at least two modes"),
-        ({}, TWICE, "each cell to be listed only once; sum the values of duplicate cells"),
+        ({}, TWICE, "each cell to be listed only once; sum duplicates with Entries.collect"),
     ],
 )
 def test_model_refusals(parameters, entries, message):

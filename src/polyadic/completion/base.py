@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import cells_of, columns_of_row, pairs, split_cells
+from polyadic.core.containers import match_columns, name_columns
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.model import Model, Transformer
@@ -69,7 +70,9 @@ class CompletionModel(Model, ABC):
         """
         del y
         self.check()
-        return self._fit(self._read(X))
+        cells = self._read(X)
+        name_columns(self, X)
+        return self._fit(cells)
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
         """Predict the values of the cells with the given row and column indices.
@@ -96,10 +99,7 @@ class DistributionModel(CompletionModel):
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
         """Return the predictive mean and standard deviation of each cell, as a :class:`~.cells.Prediction`.
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+        Parameters are those of :meth:`predict`.
         """
         check_is_fitted(self)
         return self._distribution(*pairs(rows, columns, self._shape))
@@ -177,6 +177,7 @@ class AlternatingModel(Transformer, SearchedModel):
         check_is_fitted(self)
         self.check()
         cells = self._centred(self._read(X))
+        match_columns(self, X, more=True)
         check_int("sweeps", sweeps, low=0)
         check_grown(self._shape, cells.shape)
         return self._learn(islice(self._updates(cells), sweeps + 1), max(sweeps, 1), 0.0)
@@ -197,6 +198,7 @@ class AlternatingModel(Transformer, SearchedModel):
         """
         check_is_fitted(self)
         V, cells = self._factors()[1], self._read(X, empty=True)
+        match_columns(self, X)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         return self._exactly(self._centred(cells), V)
 
@@ -221,6 +223,7 @@ class AlternatingModel(Transformer, SearchedModel):
         """
         check_is_fitted(self)
         cells, V = self._read(X, empty=True), self._factors()[1].astype(float)
+        match_columns(self, X)
         j = columns_of_row(cells, columns, len(V))
         entries, against, precision = self._row_equations(self._centred(cells), V)
         parts = parts_of_row(entries, against, against[j], precision=precision)

@@ -12,6 +12,7 @@ from polyadic.completion.base import DistributionModel, check_grown, grown
 from polyadic.completion.cells import Prediction, cells_of, compared
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, draw_prior
+from polyadic.core.containers import match_columns
 from polyadic.core.entries import Entries
 from polyadic.core.errors import check_int
 from polyadic.core.forms import CP
@@ -95,13 +96,7 @@ class BayesianMatrixFactorization(DistributionModel):
         return self._remember(chain, noise)
 
     def more(self, draws: int) -> Self:
-        """Draw further samples from the Markov chain, as if ``fit`` had been called with more draws.
-
-        Parameters
-        ----------
-        draws : int
-            Number of further draws.
-        """
+        """Draw further samples from the Markov chain, as if ``fit`` had been called with more draws."""
         check_is_fitted(self)
         check_int("draws", draws, low=1)
         coupled, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
@@ -136,6 +131,7 @@ class BayesianMatrixFactorization(DistributionModel):
         self.check()
         check_int("sweeps", sweeps, low=0)
         known, rng = cells_of(X), np.random.default_rng()
+        match_columns(self, X, more=True)
         check_grown(self.known_.shape, known.shape)
         rng.bit_generator.state = self.memory_.rng
         coupled = _linked(known, self.mean_, self.scale_)

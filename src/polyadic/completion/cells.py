@@ -1,4 +1,4 @@
-"""Conversion of sparse matrices, arrays with NaN and Entries to the observed cells of a matrix."""
+"""Observed cells of a matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.core.entries import Entries
+from polyadic.core.containers import entries_of
 from polyadic.core.errors import InputError, check_number
 
 if TYPE_CHECKING:
@@ -45,6 +45,12 @@ class ObservedEntries:
         """Row and column index of each cell, shape (n, 2), in Fortran order."""
         return np.stack([self.rows, self.columns]).T
 
+    def array(self) -> NDArray[np.float64]:
+        """Return the matrix, with NaN for unknown cells."""
+        X = np.full(self.shape, np.nan)
+        X[self.rows, self.columns] = self.values
+        return X
+
     def less(self, amount: float) -> ObservedEntries:
         """Return the cells with a constant subtracted from each value."""
         return replace(self, values=self.values - amount)
@@ -66,30 +72,16 @@ class ObservedEntries:
         return ObservedEntries(self.columns[order], self.rows[order], self.values[order], self.shape[::-1])
 
 
-def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Convert a sparse matrix (explicit zeros are observed), an array with NaN, or Entries to observed cells."""
+def cells_of(X: Any, name: str = "X", *, empty: bool = False) -> ObservedEntries:
+    """Convert a container to observed cells: explicit zeros of a sparse array are observed, and missing values not."""
     if isinstance(X, ObservedEntries):
         return X
-    if isinstance(X, Entries):
-        if X.order != 2 or X.symmetric:
-            raise InputError("X must have order 2 and must not be marked as symmetric")
-        (rows, columns), values = X.indices.T, X.values
-    elif hasattr(X, "tocoo"):
-        X = X.tocoo()
-        rows, columns, values = X.row, X.col, X.data
-    else:
-        X = np.asarray(X)
-        if X.dtype.kind not in "fiub" or X.ndim != 2:
-            raise InputError(f"X must be a numeric matrix; got dtype {X.dtype} and shape {X.shape}")
-        rows, columns = np.nonzero(~np.isnan(X.astype(float)))
-        values = X[rows, columns]
-    values, shape = values.astype(float), X.shape
-    if len(shape) != 2 or not (empty or len(values)):
-        raise InputError(
-            f"X must be a matrix with at least one observed cell; got shape {shape} with {len(values):,} observed cells"
-        )
-    if not np.isfinite(values).all():
-        raise InputError("X must have finite values in all observed cells; leave out unknown cells")
+    entries = entries_of(X, name, order=2, observed=True)
+    if entries.order != 2 or entries.symmetric or entries.weights is not None:
+        raise InputError(f"{name} must have order 2 and no weights, and must not be marked as symmetric")
+    (rows, columns), values, shape = entries.indices.T, entries.values.astype(float), entries.shape
+    if not (empty or len(values)):
+        raise InputError(f"{name} must have at least one observed cell; got shape {shape} with 0 observed cells")
     order = np.lexsort((columns, rows))
     cells = ObservedEntries(
         rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])
@@ -97,7 +89,7 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
     same = np.flatnonzero((np.diff(cells.rows) == 0) & (np.diff(cells.columns) == 0))
     if len(same):
         row, column = cells.rows[same[0]], cells.columns[same[0]]
-        raise InputError(f"X must contain each cell only once; merge the duplicates of row {row}, column {column}")
+        raise InputError(f"{name} must contain each cell only once; merge the duplicates of row {row}, column {column}")
     return cells
 
 

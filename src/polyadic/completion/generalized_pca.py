@@ -9,6 +9,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.completion.cells import cells_of
+from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic, LogPoisson, Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Transformer
@@ -108,6 +110,7 @@ class GeneralizedPCA(Transformer):
         del y
         self.check()
         x = self._checked(X)
+        name_columns(self, X)
         rng = np.random.default_rng(self.seed)
         U, V = (rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in x.shape)
         result = self._run(x, [U, V, np.zeros((x.shape[1], 1))], [])
@@ -120,15 +123,10 @@ class GeneralizedPCA(Transformer):
         return int(self.column_factors_.shape[1])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the factors of the given rows, shape (n, rank), ignoring unknown values.
-
-        Parameters
-        ----------
-        X : array of shape (n, columns)
-            Values of the family, NaN where unknown.
-        """
+        """Return the factors of the given rows, shape (n, rank), ignoring unknown values."""
         check_is_fitted(self)
         x = self._checked(X)
+        match_columns(self, X)
         if x.shape[1] != len(self.column_factors_):
             raise InputError(f"X must have {len(self.column_factors_)} columns; got {x.shape[1]}")
         fixed = [self.column_factors_, self.intercept_[:, None]]
@@ -143,7 +141,7 @@ class GeneralizedPCA(Transformer):
             Factors of the rows.
         """
         check_is_fitted(self)
-        return FAMILIES[self.family].mean(np.asarray(U, float) @ self.column_factors_.T + self.intercept_)
+        return FAMILIES[self.family].mean(dense_of(U, "U") @ self.column_factors_.T + self.intercept_)
 
     def _run(self, x: NDArray[np.float64], start: Factors, fixed: Factors) -> Result:
         objective = _Means(x, FAMILIES[self.family].loss, self.ridge, fixed)
@@ -151,19 +149,10 @@ class GeneralizedPCA(Transformer):
         return run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        x = np.asarray(X)
-        if x.ndim != 2 or x.dtype.kind not in "fiub":
-            raise InputError(f"X must be a numeric matrix; got dtype {x.dtype} and shape {x.shape}")
-        x = x.astype(float)
-        known = x[~np.isnan(x)]
-        if not len(known):
-            raise InputError(f"X must contain at least one value that is not NaN; got shape {x.shape}", "X")
-        low, high = FAMILIES[self.family][2:]
-        if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
-            raise InputError(
-                f"X must contain finite values between {low:g} and {high:g} for family={self.family!r}", "family"
-            )
-        return x
+        cells, (low, high) = cells_of(X), FAMILIES[self.family][2:]
+        if not (cells.values.min() >= low and cells.values.max() <= high):
+            raise InputError(f"X must contain values between {low:g} and {high:g} for family={self.family!r}", "family")
+        return cells.array()
 
 
 class _Means:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.base import DistributionModel, SearchedModel, search_by_error
 from polyadic.completion.cells import Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
+from polyadic.core.containers import complete, name_columns, numbers_of
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed
 from polyadic.core.resources import check_memory
@@ -131,6 +132,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         del y
         self.check()
         cells = self._read(X)
+        name_columns(self, X)
         x = _features("row_features", row_features, cells.shape[0])
         return self._fit(cells, [x, _features("column_features", column_features, cells.shape[1])])
 
@@ -208,10 +210,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     def predict_levels(self, rows: ArrayLike, columns: ArrayLike) -> Array:
         """Return the probability of each level of ``levels_`` in each cell, shape (n, L).
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+        Parameters are those of :meth:`predict`.
         """
         check_is_fitted(self)
         i, j = pairs(rows, columns, self._shape)
@@ -240,9 +239,7 @@ def _features(name: str, given: Any, size: int) -> csr_array:
     own = eye_array(size, format="csr")
     if given is None:
         return own
-    matrix = csr_array(given, dtype=float)
-    if matrix.ndim != 2 or matrix.shape[0] != size:
+    matrix = csr_array(complete(numbers_of(given, name), name).values, dtype=float)
+    if matrix.shape[0] != size:
         raise InputError(f"{name} must have {size:,} rows; got shape {matrix.shape}", name)
-    if not np.isfinite(matrix.data).all():
-        raise InputError(f"{name} must contain finite values", name)
     return csr_array(hstack([own, matrix], format="csr"))

@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from polyadic.completion.cells import ObservedEntries, cells_of
+from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning, meant
 from polyadic.text.tables import RATINGS, Numbers, Table, TableReading, is_missing, name_in, number_of, open_table
 
@@ -155,7 +157,7 @@ def named_cells(
 
 def _is_matrix(source: Any) -> bool:
     """Return whether a numeric array is a matrix of cells, rather than rows of indices and values."""
-    if hasattr(source, "tocoo") or isinstance(source, np.ma.MaskedArray):
+    if issparse(source) or isinstance(source, Entries | np.ma.MaskedArray):
         return True
     array = isinstance(source, np.ndarray) and source.ndim == 2 and source.dtype.kind in "iufb"
     return array and (source.shape[1] not in {2, 3} or bool(np.isnan(source.astype(float)).any()))

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import SearchedModel
 from polyadic.completion.cells import cells_of, pairs, positive_cells, split_cells
+from polyadic.core.containers import match_columns
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.kernels import best_of_rows
 from polyadic.core.model import learned
@@ -85,6 +86,7 @@ class Recommender(SearchedModel):
         if without is None:
             return best_columns(U[i], V, n)
         known = cells_of(without, empty=True)
+        match_columns(self, without)
         if known.shape != (len(U), len(V)):
             raise InputError(f"the argument without must have shape {len(U), len(V)}; got {known.shape}", "without")
         return best_columns(U[i], V, n, without=known.at(known.values > 0).take(i))

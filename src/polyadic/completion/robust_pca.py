@@ -79,8 +79,8 @@ class RobustPCA(Model):
         self.check()
         cells = cells_of(X)
         check_size(cells.shape)
-        dense, known = np.zeros(cells.shape), np.zeros(cells.shape, bool)
-        dense[cells.rows, cells.columns], known[cells.rows, cells.columns] = cells.values, True
+        known = ~np.isnan(dense := cells.array())
+        dense[~known] = 0
         usual = (known.mean() * max(cells.shape)) ** -0.5
         penalty = float(usual if self.penalty is None else self.penalty)
         sweeps = robust_pca(dense, known, penalty=penalty, tol=self.tol)

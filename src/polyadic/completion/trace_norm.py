@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import trace_norm_admm
 from polyadic.completion.base import CompletionModel, check_grown, grown
-from polyadic.completion.cells import cells_of, pairs
+from polyadic.completion.cells import ObservedEntries, cells_of, pairs
+from polyadic.core.containers import match_columns, name_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.solvers.run import Sweep
     from polyadic.core.solvers.smooth import Smooth
 
@@ -245,6 +245,8 @@ class TraceNormCompletion(Transformer, CompletionModel):
         del y
         self.check()
         cells = cells_of(X)
+        if not isinstance(X, ObservedEntries):  # as in an update
+            name_columns(self, X)
         problem, offsets = self._problem(cells)
         sweeps = self._sweeps(problem, start)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
@@ -266,18 +268,11 @@ class TraceNormCompletion(Transformer, CompletionModel):
 
         The start does not affect the optimum.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            All observed cells. New rows and columns come after those of the fit.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
+        All cells are given, as for :meth:`fit`; new rows and columns come after those of the fit.
         """
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.start_
+        match_columns(self, X, more=True)
         check_grown((len(U), len(V)), cells.shape)
         return self.fit(cells, start=Spectral(grown(U, cells.shape[0]), s, grown(V, cells.shape[1])))
 
@@ -288,13 +283,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return np.column_stack([U * s, mean + a, np.ones(len(U))]), np.column_stack([V, np.ones(len(V)), b])
 
     def largest_penalty(self, X: Any) -> float:
-        """Return the smallest penalty for which the fitted matrix is zero.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells.
-        """
+        """Return the smallest penalty for which the fitted matrix is zero."""
         self.check()
         return self._problem(cells_of(X))[0].largest_penalty()
 
@@ -322,13 +311,11 @@ class TraceNormCompletion(Transformer, CompletionModel):
         :math:`\tfrac\lambda2 \|u\|^2`. The trace norm is the minimum of such penalties over factorizations, so rows of
         the fitted matrix get their own coordinates, up to their offsets.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells of the new rows.
+        Parameters are those of :meth:`fit`, with new rows.
         """
         check_is_fitted(self)
         cells = cells_of(X)
+        match_columns(self, X)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(self.matrix_.V)))
         o = self.offsets_.mean + self.offsets_.columns[cells.columns]
         V = self.start_.V * np.sqrt(self.start_.s)

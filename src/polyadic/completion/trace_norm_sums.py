@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import block_diag
-from scipy.sparse import coo_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import NormTerm, trace_norm_sum
 from polyadic.completion.cells import cells_of
 from polyadic.completion.trace_norm import check_loss
-from polyadic.core.entries import Entries
+from polyadic.core.containers import entries_of, match_columns, name_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
@@ -158,14 +157,13 @@ class TraceNormSum(Model):
 
 def _elements(X: Any) -> tuple[NDArray[np.int64], Array, tuple[int, ...]]:
     """Return the increasing numbers, in C order, of the observed elements of an array, their values, and its shape."""
-    shape: tuple[int, ...] = X.shape if hasattr(X, "shape") else np.shape(X)
+    entries = entries_of(X, "X", observed=True)
+    shape = entries.shape
     width = int(np.prod(shape[1:]))
-    if isinstance(X, Entries) and X.order > 2 and not X.symmetric:
-        at = np.ravel_multi_index(tuple(X.indices.T), shape)
-        X = coo_array((X.values, (at // width, at % width)), shape=(shape[0], width))
-    elif len(shape) > 2 and not isinstance(X, Entries):
-        X = np.reshape(X, (shape[0], width))
-    cells = cells_of(X)
+    if entries.order > 2 and not entries.symmetric:
+        at = np.ravel_multi_index(tuple(entries.indices.T), shape)
+        entries = replace(entries, indices=np.stack([at // width, at % width]).T, shape=(shape[0], width))
+    cells = cells_of(entries)
     return cells.rows * width + cells.columns, cells.values, shape
 
 
@@ -249,11 +247,12 @@ class ConvexCCA(Transformer):
         """
         del y
         self.check()
-        views = [np.asarray(view, float) for view in X]
-        if len(views) < 2 or any(view.ndim != 2 or len(view) != len(views[0]) for view in views):
+        views = [cells_of(view, f"view {k}", empty=True).array() for k, view in enumerate(X)]
+        if len(views) < 2 or any(len(view) != len(views[0]) for view in views):
             raise InputError("X must contain two or more matrices with the same number of rows")
         if any(np.isnan(view).all(axis=0).any() for view in views):
             raise InputError("every column of each view must have an observed cell; leave out empty columns")
+        name_columns(self, X)
         self.means_ = [np.nanmean(view, axis=0) for view in views]
         model = TraceNormSum(form="latent", max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         every = slice(None)
@@ -277,10 +276,7 @@ class ConvexCCA(Transformer):
     def predict(self, X: Sequence[Any]) -> list[Array]:
         """Return all views of new rows, with predictions of known and unknown cells.
 
-        Parameters
-        ----------
-        X : sequence of arrays with NaN for unknown cells, of shapes (new rows, columns of the view)
-            All views; cells of an unknown view are NaN.
+        Parameters are those of :meth:`transform`.
         """
         rows, V = self._rows(X)
         joined = np.hstack(self.means_) + rows @ V.T
@@ -290,11 +286,13 @@ class ConvexCCA(Transformer):
         """Return coordinates in all parts by ridge regression on V, whose minimum is the trace norm, and V."""
         check_is_fitted(self)
         sizes = [len(mean) for mean in self.means_]
-        if [np.shape(view)[1:] for view in X] != [(size,) for size in sizes]:
+        views = [cells_of(view, f"view {k}", empty=True).array() for k, view in enumerate(X)]
+        match_columns(self, X)
+        if [view.shape[1] for view in views] != sizes:
             raise InputError(f"X must contain matrices with {', '.join(map(str, sizes))} columns")
         own = block_diag(*(part.V * np.sqrt(part.s) for part in self.own_))
         V = np.hstack([self.shared_.V * np.sqrt(self.shared_.s), own])
-        cells = cells_of(np.hstack([np.asarray(view, float) for view in X]) - np.hstack(self.means_), empty=True)
+        cells = cells_of(np.hstack(views) - np.hstack(self.means_), empty=True)
         ridge = np.where(np.arange(V.shape[1]) < self.rank_, self.penalty, self._own_penalty)
         entries = RowEntries(cells.starts, cells.columns, np.ones(len(cells.values)), cells.values)
         return posterior_rows(entries, V, precision=np.diag(ridge), threads=1), V

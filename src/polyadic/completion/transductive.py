@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import cells_of
 from polyadic.core import resources
+from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Logistic, Squared
@@ -101,7 +102,8 @@ class TransductiveCompletion(Model):
             If a label is not 0, 1 or NaN, shapes do not match, or a parameter is out of range.
         """
         self.check()
-        labels, features = _dense(y, "labels"), _dense(X, "features")
+        labels, features = dense_of(y, "labels"), dense_of(X, "features")
+        name_columns(self, X)
         if len(labels) != len(features):
             raise InputError(
                 f"y must have one row for each of the {len(features):,} items; got shape {labels.shape}", "y"
@@ -125,13 +127,11 @@ class TransductiveCompletion(Model):
     def decision_function(self, X: Any) -> Array:
         """Return the log-odds of the labels of new items, of shape (items, labels).
 
-        Parameters
-        ----------
-        X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
-            Features of the new items.
+        Features are as for :meth:`fit`.
         """
         check_is_fitted(self)
-        features = _dense(X, "features")
+        features = dense_of(X, "features")
+        match_columns(self, X)
         M, L, ones = self.matrix_, len(self.offsets_), int(self.bias == "ones")
         if features.shape[1] != len(M.V) - L - ones:
             raise InputError(f"X must have {len(M.V) - L - ones:,} features; got {features.shape[1]:,}")
@@ -160,18 +160,3 @@ class TransductiveCompletion(Model):
 
     def _weight_of_ones(self) -> float:
         return max(1.0, self.label_weight * Logistic().curvature)
-
-
-def _dense(X: Any, what: str) -> Array:
-    """Return labels or features as an array with NaN for unknown cells."""
-    if hasattr(X, "toarray"):
-        resources.check_memory(
-            COPIES * 8.0 * X.shape[0] * X.shape[1], f"all cells of {what}", "use fewer items or features"
-        )
-        X = X.toarray()
-    dense = np.asarray(X)
-    if dense.ndim != 2 or dense.dtype.kind not in "fiub":
-        raise InputError(
-            f"{what} must be a numeric matrix with one row per item; got dtype {dense.dtype} and shape {dense.shape}"
-        )
-    return dense.astype(float)

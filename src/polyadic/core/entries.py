@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from operator import index
@@ -114,17 +115,20 @@ class Entries:
             self._refuse_disorder()
 
     @classmethod
-    def collect(cls, indices: ArrayLike, values: ArrayLike, size: int, *, unobserved: Unobserved = "zero") -> Entries:
-        """Build symmetric entries from index tuples in any order, summing the values of duplicate tuples.
+    def collect(
+        cls, indices: ArrayLike, values: ArrayLike, size: int | Sequence[int], *, unobserved: Unobserved = "zero"
+    ) -> Entries:
+        """Build entries from index tuples in any order, summing the values of duplicate tuples.
 
         Parameters
         ----------
         indices : array of shape (n, order)
-            Tuples of indices below ``size``.
+            Tuples of indices.
         values : array of shape (n,)
             Value of each tuple.
-        size : int
-            Length of every mode.
+        size : int or tuple of int
+            Length of every mode of symmetric entries, where the order of the indices in a tuple does not matter; or the
+            shape of entries that are not symmetric.
         unobserved : {"zero", "missing"}
             Whether entries that are not listed are zero or missing.
 
@@ -133,19 +137,25 @@ class Entries:
         >>> x = Entries.collect([[0, 1, 2], [2, 0, 1], [3, 3, 0]], [1.0, 1.0, 5.0], 4)
         >>> x.indices.tolist(), x.values.tolist()
         ([[2, 1, 0], [3, 3, 0]], [2.0, 5.0])
+        >>> Entries.collect([[0, 1], [1, 0], [0, 1]], [1.0, 2.0, 3.0], (2, 2)).values.tolist()
+        [4.0, 2.0]
         """
-        check_int("size", size, low=1)
-        rows, numbers = np.asarray(indices), np.asarray(values, float)
+        lengths = size if isinstance(size, Sequence) else [size]
+        symmetric = lengths is not size
+        for length in lengths:
+            check_int("size", length, low=1)
+        rows = np.asarray(indices)
+        numbers: NDArray[Any] = np.ma.filled(np.ma.asarray(values, float), np.nan)
         if rows.ndim != 2 or numbers.shape != (len(rows),):
             raise InputError(
                 f"indices must have shape (n, order) and values shape (n,); got {rows.shape} and {numbers.shape}",
                 "indices",
             )
-        tuples = np.sort(rows, axis=1)[:, ::-1]
+        tuples = np.sort(rows, axis=1)[:, ::-1] if symmetric else rows
         unique, inverse = np.unique(tuples, axis=0, return_inverse=True)
         sums = np.bincount(inverse.ravel(), weights=numbers, minlength=len(unique))
-        shape = (size,) * unique.shape[1]
-        return cls(np.asfortranarray(unique), sums, shape, unobserved=unobserved, symmetric=True)
+        shape = tuple(lengths) * (unique.shape[1] if symmetric else 1)
+        return cls(np.asfortranarray(unique), sums, shape, unobserved=unobserved, symmetric=symmetric)
 
     @property
     def order(self) -> int:
@@ -414,6 +424,8 @@ class Entries:
             raise InputError(f"{folder}: {error}") from None
 
     def _refuse_unusual(self, name: str, array: NDArray[Any]) -> None:
+        if np.ma.is_masked(array):
+            raise InputError(f"{name} must not be masked; leave out the masked entries")
         for block in self.blocks() if array.dtype.kind not in "biu" else ():
             bad = np.flatnonzero(~np.isfinite(array[block]))
             if bad.size:

@@ -94,12 +94,7 @@ class CP:
 
         .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n} = \sum_r \prod_d \sum_i U^{(d)}_{ir}
 
-        Also returns a function from a number to its product with the gradient of each factor, whose rows are equal.
-
-        Parameters
-        ----------
-        factors : list of ndarray
-            One factor per mode.
+        The function maps a number to its product with the gradient of each factor, the same for all its rows.
         """
         sums = [u.sum(axis=0, dtype=float) for u in factors]
 

@@ -15,6 +15,8 @@ from polyadic.core.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
+
 Record = dict[str, Any]
 
 
@@ -53,37 +55,73 @@ def frame(answer: Any) -> Any:
     return pd.DataFrame.from_records(list(records(answer)))
 
 
-def is_frame(table: Any) -> bool:
-    """Return whether an object is a data frame of pandas, polars, Arrow or a library with an interchange protocol."""
-    return any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
-
-
-def columns_of(table: Any) -> tuple[list[Any], list[list[Any]], bool]:
+def indexed(table: Any) -> tuple[list[Any], list[list[Any]], bool]:
     """Return the names and the values of the columns of a data frame, and whether the first is an unnamed index.
 
     The index of a pandas frame comes first, unless it only numbers the rows; names of several levels are joined.
     """
-    if hasattr(table, "iloc"):
-        table = table.to_frame() if table.ndim == 1 else table
-        names = [" ".join(map(str, name)) if isinstance(name, tuple) else name for name in table.columns]
-        columns = [table.iloc[:, at].tolist() for at in range(len(names))]
-        index = table.index
-        if not hasattr(index, "start"):  # not a RangeIndex
-            named = index.names != [None]
-            levels = [index.get_level_values(at).tolist() for at in range(index.nlevels)]
-            if named or index.dtype.kind not in "iu":  # numbers without a name remain when rows are selected
-                names = [*("" if name is None else name for name in index.names), *names]
-                return names, [*levels, *columns], not named
+    table = table.to_frame() if getattr(table, "ndim", 2) == 1 else table
+    names = [" ".join(map(str, name)) if isinstance(name, tuple) else name for name in names_of(table)]
+    columns = [column.tolist() if hasattr(column, "tolist") else column.to_list() for column in _series(table)]
+    index = getattr(table, "index", None)
+    if not hasattr(table, "iloc") or index is None or hasattr(index, "start"):  # a RangeIndex
         return names, columns, False
+    named = index.names != [None]
+    if not named and index.dtype.kind in "iu":  # numbers without a name remain when rows are selected
+        return names, columns, False
+    levels = [index.get_level_values(at).tolist() for at in range(index.nlevels)]
+    return [*("" if name is None else name for name in index.names), *names], [*levels, *columns], not named
+
+
+def is_wide(table: Any) -> bool:
+    """Return whether an object is a data frame, no series, of pandas, polars, Arrow or with an interchange protocol."""
+    protocol = any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
+    return protocol and len(getattr(table, "shape", (0, 0))) == 2
+
+
+def refuse_named(data: Any, name: str) -> None:
+    """Raise InputError for a dict or a data frame, whose keys or column names would be read as the data."""
+    if isinstance(data, Mapping) or is_wide(data):
+        kind = type(data).__name__
+        raise InputError(f"{name} must be a list; got a {kind}, pass a list of its values or one of its columns", name)
+
+
+def names_of(table: Any) -> tuple[Any, ...]:
+    """Return the column names of a data frame; those of pandas may be of any type, and repeat."""
+    names = table.columns if hasattr(table, "iloc") else _native(table).columns
+    return tuple(name if isinstance(name, str | int | float | tuple) else str(name) for name in names)
+
+
+def columns_of(table: Any) -> list[NDArray[Any]]:
+    """Return the columns of a data frame as arrays; missing numbers are NaN or None."""
+    columns = _series(table)
+    if not hasattr(table, "iloc"):
+        return [each.to_numpy() if each.dtype.is_numeric() else np.array(each.to_list(), object) for each in columns]
+    nullable = [each.dtype.kind in "biuf" and not isinstance(each.dtype, np.dtype) for each in columns]
+    return [
+        each.to_numpy(dtype=float, na_value=np.nan) if null else each.to_numpy()
+        for each, null in zip(columns, nullable, strict=True)
+    ]
+
+
+def _series(table: Any) -> list[Any]:
+    """Return the columns of a data frame, as series of pandas or narwhals."""
+    if hasattr(table, "iloc"):
+        return [table.iloc[:, j] for j in range(table.shape[1])]
+    frame = _native(table)
+    return [frame[name] for name in frame.columns]
+
+
+def _native(table: Any) -> Any:
+    """Return a data frame of any library as one of narwhals."""
     try:
         import narwhals as nw
     except ImportError:
         raise MissingExtraError("narwhals", "pandas", "a data frame") from None
     try:
-        frame = nw.from_native(table, eager_only=True)
+        return nw.from_native(table, eager_only=True)
     except TypeError as error:
         raise InputError(f"the table is not a data frame: {error}") from None
-    return list(frame.columns), [frame[name].to_list() for name in frame.columns], False
 
 
 def records(answer: Any) -> Iterator[Record]:

@@ -110,7 +110,7 @@ class Term:
             )
         if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
             raise InputError(
-                "zero_weight requires each cell to be listed only once; sum the values of duplicate cells",
+                "zero_weight requires each cell to be listed only once; sum duplicates with Entries.collect",
                 "zero_weight",
             )
 

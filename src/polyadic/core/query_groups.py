@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.containers import complete, numbers_of, targets_of
 from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class QueryGroups:
         InputError
             If the candidates of a group are not consecutive, or as for the class.
         """
-        X, names = csr_array(features), np.asarray(group)
+        X, names = csr_array(complete(numbers_of(features, "features"), "features").values), np.asarray(group)
         if names.shape != (X.shape[0],):
             raise InputError(
                 f"there must be one group label for each of {X.shape[0]:,} candidates; got shape {names.shape}"
@@ -90,7 +91,7 @@ class QueryGroups:
         starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]]) if len(names) else np.zeros(0, int)
         if len(np.unique(names[starts])) < len(starts):
             raise InputError("the candidates of a group must be consecutive; sort them by group")
-        return cls(X, np.asarray(costs, float), np.r_[starts, len(names)].astype(np.int64))
+        return cls(X, np.asarray(targets_of(costs, "costs"), float), np.r_[starts, len(names)].astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from polyadic.core.containers import elements_of, entries_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
 
@@ -58,7 +59,7 @@ def unfold(T: Tensor, mode: int) -> Tensor:
     Raises
     ------
     InputError
-        If the mode does not exist, T is a scipy matrix, or the number of columns exceeds 64-bit integers.
+        If the mode does not exist, or the number of columns exceeds 64-bit integers.
 
     Examples
     --------
@@ -173,9 +174,9 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
 
 def _tensor(T: Any) -> tuple[Any, bool]:
     """Return an array or expanded entries, and whether it is an array."""
-    if issparse(T):
-        raise InputError("scipy matrices are not supported; use Entries for sparse tensors, or toarray()")
-    return (T.expand(), False) if isinstance(T, Entries) else (np.asarray(T), True)
+    if isinstance(T, Entries) or issparse(T):
+        return entries_of(T, "T").expand(), False
+    return elements_of(T, "T").values, True
 
 
 def _matrix(shape: tuple[int, ...], mode: int) -> tuple[list[int], tuple[int, int]]:

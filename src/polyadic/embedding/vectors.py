@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.containers import elements_of
 from polyadic.core.errors import InputError, check_choice, check_int, check_number, needing, unreadable
 from polyadic.core.files import check_whole, read_meta, whole_folder, write_meta
 
@@ -661,10 +662,7 @@ def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]
 
 def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
     """Validate word vectors and return a read-only matrix with one row per word."""
-    try:
-        rows = np.asarray(vectors)
-    except ValueError:
-        raise InputError("vectors must have rows of equal length", "vectors") from None
+    rows = elements_of(vectors, "vectors").values
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
         raise InputError(
             f"vectors must be a non-empty matrix with one row for each word; got {len(words):,} words and shape"

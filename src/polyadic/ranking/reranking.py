@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import complete, match_columns, name_columns, numbers_of, targets_of
 from polyadic.core.errors import InputError, check_choice
 from polyadic.core.model import Callback, Count, Model, Seed
 from polyadic.core.progress import tracked
@@ -70,12 +71,7 @@ def as_rows(X: Any) -> csr_array:
     """Convert rows to a CSR matrix with a constant feature appended; raise InputError for non-finite values."""
     from scipy.sparse import csr_array, hstack
 
-    try:
-        rows = csr_array(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"rows must be a numeric array: {error}") from None
-    if rows.ndim != 2 or not np.isfinite(rows.data).all():
-        raise InputError("rows must be a two-dimensional array of finite numbers")
+    rows = csr_array(complete(numbers_of(X, "rows"), "rows").values, dtype=np.float64)
     return csr_array(hstack([rows, np.ones((rows.shape[0], 1))], format="csr"))
 
 
@@ -181,6 +177,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
             raise InputError("X must be QueryGroups, because the model was fitted to candidate lists")
         W = self.weights_.reshape(len(self.classes_), -1)
         rows = as_rows(X)
+        match_columns(self, X)
         if rows.shape[1] != W.shape[1]:
             raise InputError(f"rows must have the same {W.shape[1] - 1} features as in fit; got {rows.shape[1] - 1}")
         scores = np.asarray(rows @ W.T)
@@ -189,16 +186,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
         """Return the index of the highest-scored candidate of each list; ties go to the first.
 
-        Parameters
-        ----------
-        groups : QueryGroups
-            Candidate lists.
-        unknown : {"ignore", "error"}
-            Treatment of features that were not seen in ``fit``.
-
-        Returns
-        -------
-        ndarray of int of shape (lists,)
+        Parameters are those of :meth:`decision_function`.
         """
         return groups.choice(self.decision_function(groups, unknown=unknown))
 
@@ -213,7 +201,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         """Return the accuracy on rows, or the negative mean cost of the choices on lists."""
         if isinstance(X, QueryGroups):
             return -X.cost(self.rerank(X))
-        weights = None if sample_weight is None else np.asarray(sample_weight, float)
+        weights = None if sample_weight is None else np.asarray(targets_of(sample_weight, "sample_weight"), float)
         return float(np.average(self.predict(X) == np.asarray(y), weights=weights))
 
     def _keep_parts(self, learner: Any, parts: Factors) -> None:
@@ -228,6 +216,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         classes, labels = np.unique(np.asarray(y), return_inverse=True)
         if len(classes) < 2:
             raise InputError("labels must have at least two classes")
+        name_columns(self, X)
         return ClassGroups(as_rows(X), labels, len(classes), rng=rng if self.shuffle else None), classes
 
 

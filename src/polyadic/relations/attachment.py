@@ -6,9 +6,10 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, hstack
 from scipy.special import expit
 
+from polyadic.core.containers import complete, numbers_of, targets_of
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP, Factors
 from polyadic.core.losses import Logistic
@@ -100,7 +101,7 @@ class TupleClassifier(Model):
         self.check()
         known = [_with_constant(f, self.constant) for f in features]
         numbers = _numbers(X, [f.shape[0] for f in known])
-        truth = np.asarray(y, float)
+        truth = np.asarray(targets_of(y), float)
         if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
             raise InputError(
                 f"y must contain one label (True or False) for each of the {len(numbers)} tuples; got shape"
@@ -153,15 +154,7 @@ class _TupleObjective:
 
 
 def _with_constant(features: Any, constant: float) -> csr_array:
-    if np.ndim(features) != 2 and not (issparse(features) and features.ndim == 2):
-        raise InputError(
-            "features must be a list of two-dimensional arrays, one for each position of a tuple; got an array of shape"
-            f" {np.shape(features)}",
-            "features",
-        )
-    table = csr_array(features, dtype=float)
-    if not np.isfinite(table.data).all():
-        raise InputError("features must be finite; remove infinite and NaN values", "features")
+    table = csr_array(complete(numbers_of(features, "features"), "features").values, dtype=float)
     return csr_array(hstack([csr_array(np.full((table.shape[0], 1), constant)), table]))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
 from polyadic.core import resources
+from polyadic.core.containers import IMPUTE, complete, entries_of, numbers_of
 from polyadic.core.errors import InputError, check_choice
 from polyadic.core.model import Model
 from polyadic.core.progress import tracked
@@ -66,12 +67,12 @@ class TransitiveVerbs(Model):
     _: KW_ONLY
     weight: Weight = "total"
 
-    def fit(self, X: Entries, y: object = None, *, nouns: ArrayLike) -> Self:
+    def fit(self, X: Any, y: object = None, *, nouns: ArrayLike) -> Self:
         """Compute the verb matrices from clause counts.
 
         Parameters
         ----------
-        X : Entries of shape (nouns, verbs, nouns)
+        X : Entries, array or sparse array of shape (nouns, verbs, nouns)
             Count of each clause of subject, verb and object.
         nouns : array of shape (nouns, R)
             Latent factors of nouns, such as those of :class:`~polyadic.topics.nmf.NMF`; rows are scaled to length 1.
@@ -83,14 +84,15 @@ class TransitiveVerbs(Model):
         """
         self.check()
         del y
-        N = np.asarray(nouns, np.float32)
+        X, N = (
+            entries_of(X, "X", remedy=IMPUTE),
+            complete(numbers_of(nouns, "nouns"), "nouns").values.astype(np.float32),
+        )
         if X.order != 3 or X.symmetric or N.ndim != 2 or X.shape[0] != len(N) or X.shape[2] != len(N):
             raise InputError(
                 "clause counts must have shape (nouns, verbs, nouns), and noun factors must have one row for each noun;"
                 f" got counts of shape {X.shape} and factors of shape {N.shape}"
             )
-        if not np.isfinite(N).all():
-            raise InputError("nouns must be finite; remove infinite and NaN values", "nouns")
         rank, verbs = N.shape[1], X.shape[1]
         resources.check_memory(4.0 * verbs * rank**2, f"{verbs:,} verbs of rank {rank}", "take fewer verbs or factors")
         N = unit_rows(N)

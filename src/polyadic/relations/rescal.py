@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
-from polyadic.core.entries import Entries
+from polyadic.core.containers import complete, entries_of, numbers_of
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg import truncated_eigh
 from polyadic.core.model import Amount, Callback, Count, Seed
@@ -87,12 +87,12 @@ class RESCAL(TripleModel):
     seed: Seed = None
     callback: Callback = None
 
-    def fit(self, X: Entries | Sequence[Any], y: object = None) -> Self:
+    def fit(self, X: Any, y: object = None) -> Self:
         """Fit the model to all triples, treating unobserved triples as zeros.
 
         Parameters
         ----------
-        X : Entries of shape (n, K, n), or sequence of K sparse arrays of shape (n, n)
+        X : Entries, array or sparse array of shape (n, K, n), or list of K arrays or sparse arrays of shape (n, n)
             Triples of subject, relation and object; or, for each relation, a matrix of subjects by objects. Unobserved
             triples are zero.
 
@@ -161,31 +161,27 @@ def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
+def relation_slices(X: Any) -> list[Any]:
     """Convert triples to a list with one sparse adjacency matrix (subjects by objects) per relation."""
-    if isinstance(X, Entries):
+    if not isinstance(X, list | tuple):
+        X = entries_of(X, "X", remedy="RESCAL treats unobserved triples as zeros")
         if X.order != 3 or X.shape[0] != X.shape[2] or X.symmetric:
             raise InputError(f"X must be non-symmetric Entries of shape (n, K, n); got shape {X.shape}")
-        if X.unobserved != "zero" or X.weights is not None:
-            raise InputError(
-                "X must have no weights and no missing values, because RESCAL weights all triples equally and treats"
-                " unobserved triples as zeros"
-            )
+        if X.weights is not None:
+            raise InputError("X must have no weights, because RESCAL weights all triples equally")
         n, K, _ = X.shape
         subjects, relations, objects = X.indices.T
         order = np.argsort(relations, kind="stable")
         bounds = np.searchsorted(relations[order], np.arange(K + 1))
         parts = [order[low:high] for low, high in pairwise(bounds)]
         return [csr_array((X.values[p].astype(float), (subjects[p], objects[p])), shape=(n, n)) for p in parts]
-    if not len(X) or not all(issparse(x) and x.shape == (X[0].shape[0],) * 2 for x in X):
-        shapes = [np.shape(x) for x in X[:3]]
+    names = [f"the matrix of relation {k}" for k in range(len(X))]
+    slices = [csr_array(complete(numbers_of(x, k), k).values, dtype=float) for x, k in zip(X, names, strict=True)]
+    if not slices or any(x.shape != (slices[0].shape[0],) * 2 for x in slices):
         raise InputError(
-            f"X must be a non-empty list of square sparse matrices of the same size, one per relation; got shapes"
-            f" {shapes}"
+            "X must be a non-empty list of square matrices of the same size, one per relation; got shapes"
+            f" {[x.shape for x in slices[:3]]}"
         )
-    slices = [csr_array(x, dtype=float) for x in X]
-    if not all(np.isfinite(x.data).all() for x in slices):
-        raise InputError("relation matrices must not contain infinite or NaN values")
     return slices
 
 

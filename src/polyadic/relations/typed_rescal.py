@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount
 from polyadic.core.solvers.run import Sweep, run
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
-
-    from polyadic.core.entries import Entries
 
     Array = NDArray[np.float64]
 
@@ -81,7 +80,7 @@ class TypedRESCAL(RESCAL):
 
     def fit(
         self,
-        X: Entries | Sequence[Any],
+        X: Any,
         y: object = None,
         *,
         types: ArrayLike | None = None,
@@ -91,7 +90,7 @@ class TypedRESCAL(RESCAL):
 
         Parameters
         ----------
-        X : Entries of shape (n, K, n), or sequence of K sparse arrays of shape (n, n)
+        X : Entries, array or sparse array of shape (n, K, n), or list of K arrays or sparse arrays of shape (n, n)
             Triples, or one matrix per relation; see :meth:`RESCAL.fit <polyadic.relations.rescal.RESCAL.fit>`.
         types : array of shape (n,), optional
             Type of each entity, a number or a name. A relation can have the entities of all types that occur on that
@@ -113,7 +112,13 @@ class TypedRESCAL(RESCAL):
         sides = zip(self.subjects_, self.objects_, strict=True)
         domains = [Domain(np.flatnonzero(s), np.flatnonzero(o)) for s, o in sides]
         beside = (
-            None if attributes is None else Attributes(csr_array(attributes, dtype=float), self.weight, self.ridge_V)
+            None
+            if attributes is None
+            else Attributes(
+                csr_array(complete(numbers_of(attributes, "attributes"), "attributes").values, dtype=float),
+                self.weight,
+                self.ridge_V,
+            )
         )
         start = rescal_start(slices, rank, seed=self.seed)
         ridges = RescalRidges(self.ridge_A, self.ridge_R)

@@ -86,14 +86,7 @@ class SentenceVectors(Transformer, ABC):
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
         """Fit the model to sentences and return the vectors of the sentences.
 
-        An iterator is first read into memory.
-
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Training sentences.
-        y : ignored
-            For compatibility with scikit-learn.
+        An iterator is first read into memory. Parameters are those of :meth:`fit`.
         """
         del y
         kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)

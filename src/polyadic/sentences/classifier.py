@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
 from polyadic.core.explanation import Explanation
+from polyadic.core.frames import refuse_named
 from polyadic.core.model import Model, Positive, Share, Within
 from polyadic.core.selection import SearchSpace
 from polyadic.text.corpus import Corpus
@@ -203,13 +204,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict_proba(self, documents: Documents) -> NDArray[np.float64]:
-        """Return class probabilities of shape (documents, classes), normalized one-vs-rest for more than two classes.
-
-        Parameters
-        ----------
-        documents : iterable of str
-            Texts, or documents as lists of words.
-        """
+        """Return class probabilities, (documents, classes), normalized one-vs-rest for more than two classes."""
         return self._probabilities(self._features(self._numbered(documents)))
 
     def predict(self, documents: Documents) -> NDArray[Any]:
@@ -370,6 +365,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         check_is_fitted(self)
         if isinstance(documents, str | bytes):
             raise InputError("documents must be a list of documents; got a single string: pass [document]", "documents")
+        refuse_named(documents, "documents")
         index: dict[str, int] = {}
         ids = [[index.setdefault(word, len(index)) for word in words] for words in self._cut(documents)]
         starts = np.cumsum([0, *map(len, ids)])

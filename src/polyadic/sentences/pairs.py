@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import validated
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Count, Model, Positive, Within
 
@@ -89,7 +90,7 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
             If a score is out of range, all scores are the same whole number, or a setting is out of range.
         """
         self.check()
-        X, t = validate_data(self, X, y, dtype=float, y_numeric=True)
+        X, t = validated(self, X, y, y_numeric=True)
         if t.min() < self.low or t.max() > self.high:
             raise InputError(f"scores must be from {self.low} to {self.high}; got {t.min():g} to {t.max():g}")
         below = np.floor(t).astype(int)
@@ -112,7 +113,7 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
             Features.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=float, reset=False)
+        X = validated(self, X, reset=False)
         softmax = LogisticRegression()
         softmax.classes_, softmax.coef_, softmax.intercept_ = self.classes_, self.coef_, self.intercept_
         return np.asarray(softmax.predict_proba(X) @ self.classes_)

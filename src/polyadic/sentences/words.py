@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.frames import refuse_named
 from polyadic.embedding import Embedding
 from polyadic.tables.vectors import CorrespondenceVectors
 from polyadic.text.contexts import contexts
@@ -40,6 +41,7 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
     if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
         given = "a single string" if isinstance(sentences, str | bytes) else repr(sentences)
         raise InputError(f"sentences must be a list of sentences; got {given:.60}", "sentences")
+    refuse_named(sentences, "sentences")
     tokenizer = Tokenizer()
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import validated
 from polyadic.core.errors import InputError
 from polyadic.core.explanation import Explanation, parts_of_products
 from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Threads
@@ -124,16 +125,12 @@ class FactorizationMachineBase(Model):
         return orders_of(self.rank if isinstance(self.rank, tuple) else (self.rank,) * (self.order - 1))
 
     def _table(self, X: Any) -> FeatureTable:
-        return FeatureTable(
-            canonical(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False, order="C"))
-        )
+        return FeatureTable(canonical(validated(self, X, accept_sparse="csr", reset=False, order="C")))
 
     def _table_and_targets(self, X: Any, y: ArrayLike, *, reset: bool, numeric: bool) -> tuple[FeatureTable, Any]:
         if reset:
             self._forget()
-        X, targets = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, y_numeric=numeric, order="C"
-        )
+        X, targets = validated(self, X, y, accept_sparse="csr", reset=reset, y_numeric=numeric, order="C")
         return FeatureTable(canonical(X)), targets.astype(float) if numeric else targets
 
     def _forget(self) -> None:

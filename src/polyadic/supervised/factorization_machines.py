@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from polyadic.core.containers import targets_of
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
 from polyadic.core.model import Amount, Count, Positive
@@ -372,4 +373,5 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float
 
     if sample_weight is None:
         return None
+    sample_weight = targets_of(sample_weight, "sample_weight")
     return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))

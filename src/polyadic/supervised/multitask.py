@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import dense_of, validated
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import truncated_svd
 from polyadic.core.losses import Huber, Logistic, Squared
@@ -110,7 +112,7 @@ class LowRankTasks(Model):
             If no target is known, a target does not suit the loss, or a parameter is out of range.
         """
         self.check()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validated(self, X, accept_sparse="csr")
         tasks = Tasks.of(X, y, loss=LOSSES[self.loss], ridge=float(self.ridge))
         solver = quasi_newton(tasks, tasks.start(self.rank))
         self.U_, self.V_, b = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
@@ -122,7 +124,7 @@ class LowRankTasks(Model):
 
         ``X`` and ``y`` are those of :meth:`fit`, and ``seed`` that of the held-out rows.
         """
-        X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
+        X, Y = validated(clone(self), X, accept_sparse="csr"), dense_of(y, "targets")
         Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input
         out = np.random.default_rng(seed).random(len(Y)) < held_out_share(len(Y))
         known = ~np.isnan(Y)
@@ -151,7 +153,7 @@ class LowRankTasks(Model):
     def decision_function(self, X: Any) -> Array:
         """Return the predicted targets, or the log-odds for the logistic loss, of shape (n, tasks)."""
         check_is_fitted(self, "U_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validated(self, X, accept_sparse="csr", reset=False)
         return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -190,7 +192,7 @@ class LowRankTasks(Model):
         """
         at = np.asarray(tasks)
         check_is_fitted(self, "U_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validated(self, X, accept_sparse="csr", reset=False)
         if (
             at.shape != (X.shape[0],)
             or at.dtype.kind not in "iu"
@@ -204,7 +206,7 @@ class LowRankTasks(Model):
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the negative mean loss of the known targets."""
-        Y, m = np.asarray(y, float), self.decision_function(X)
+        Y, m = dense_of(y, "targets"), self.decision_function(X)
         if Y.shape != m.shape:
             raise InputError(f"targets must have shape {m.shape}; got {Y.shape}")
         known = ~np.isnan(Y)
@@ -249,14 +251,14 @@ class Tasks:
     @classmethod
     def of(cls, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> Tasks:
         """Create the objective from feature vectors and targets of shape (n, K), with NaN for unknown targets."""
-        Y = np.asarray(targets, float)
+        Y = dense_of(targets, "targets", "array")
         if Y.ndim != 2 or len(Y) != X.shape[0]:
             raise InputError(
                 f"targets must have {X.shape[0]:,} rows and a column for each task; got shape {Y.shape}", "targets"
             )
         known = ~np.isnan(Y)
-        if not known.any() or np.isinf(Y).any():
-            raise InputError("targets must be finite, or NaN where unknown, and at least one must be known", "targets")
+        if not known.any():
+            raise InputError("at least one target must be known; all are NaN", "targets")
         y = Y[known]
         if isinstance(loss, Logistic) and not (y.min() >= 0 and y.max() <= 1):
             raise InputError(f"targets of the logistic loss must be from 0 to 1; got {y.min():g} to {y.max():g}")

@@ -25,8 +25,9 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import validated
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Count, Model, Natural, Within
 from polyadic.core.resources import check_memory
@@ -94,7 +95,7 @@ class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn ha
     def predict(self, X: Any) -> Array:
         """Return the predicted targets of feature vectors, of shape (n,) or (n, targets)."""
         check_is_fitted(self, "U_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validated(self, X, accept_sparse="csr", reset=False)
         Y = np.asarray((X @ self.U_) @ self.V_.T) + self.intercept_
         return Y[:, 0] if self._flat_ else Y
 
@@ -161,7 +162,7 @@ class ReducedRankRegression(LowRankMap):
             If the rank or the ridge is out of range.
         """
         self.check()
-        X, Y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True)
+        X, Y = validated(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True)
         return self._set(spectrum_of(X, _columns(Y)), self.rank, self.ridge, flat=Y.ndim == 1)
 
 
@@ -213,8 +214,7 @@ class ReducedRankRegressionCV(LowRankMap):
         Parameters and errors are those of :meth:`ReducedRankRegression.fit`.
         """
         self.check()
-        kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
-        X, Y = validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
+        X, Y = validated(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, ensure_min_samples=2)
         T = _columns(Y)
         ranks = list(range(1, T.shape[1] + 1) if self.ranks is None else self.ranks)
         whole = spectrum_of(X, T)

@@ -132,13 +132,7 @@ class MarginalParser(Model):
         return self._built(sentence, best)
 
     def marginals(self, words: Sequence[str]) -> dict[tuple[str, int, int], float]:
-        """Return the marginal probability of each phrase (label, start, exclusive end); estimates may be negative.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        """
+        """Return the marginal probability of each phrase (label, start, exclusive end); estimates may be negative."""
         sentence = self._sentence(words)
         if sentence is None:
             return {}

@@ -75,13 +75,7 @@ class PredicateFinder(Model):
         return self
 
     def find(self, tree: Tree) -> list[tuple[int, str]]:
-        """Return the position, counted from 1, and the sense of each predicate of a sentence.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence with heads and relations.
-        """
+        """Return the position, counted from 1, and the sense of each predicate of a sentence."""
         table = coded(word_features(tree), self.features_)
         scores = np.where(table >= 0, self.weights_[table], 0).sum(axis=1)
         lemmas = lemmas_of(tree)

@@ -145,13 +145,7 @@ class TextTagger(Model):
         return self.annotate(plain_trees(texts, by_line=by_line))
 
     def tag(self, forms: Sequence[str]) -> Tree:
-        """Tag the words of one sentence and return the annotated tree.
-
-        Parameters
-        ----------
-        forms : sequence of str
-            Words of the sentence.
-        """
+        """Tag the words of one sentence and return the annotated tree."""
         return next(self.annotate([untagged(forms)]))
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from polyadic.core.containers import name_columns, numbers_of, validated
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_choice, check_int, meant
 from polyadic.core.explanation import Explanation
@@ -125,25 +126,27 @@ class TableAnalysis(TableTransformer):
         if isinstance(X, Entries):
             if X.order != 2:
                 raise InputError(f"X must be Entries of order 2 (rows and columns); got order {X.order}")
+            if X.weights is not None or X.unobserved == "missing":
+                raise InputError("X must be Entries of counts, without weights and missing elements", "weights")
             values, symmetric = X.values.astype(np.float32), X.symmetric
             at, shape = tuple(X.indices.T), X.shape
             N = symmetric_matrix(X.indices, values, shape[0]) if symmetric else csr_array((values, at), shape=shape)
             self.n_features_in_ = X.shape[1]
+            name_columns(self, None)
             check_counts(N)
         else:
             N = self._validated(X.counts if hasattr(X, "_fields") else X, reset=True)
+            if self.column_labels_ is None and hasattr(self, "feature_names_in_"):  # a data frame without an index
+                self.column_labels_ = tuple(map(str, self.feature_names_in_))
             symmetric = N.shape[0] == N.shape[1] and abs(N - N.T).max() == 0
         warn(count_warnings(N, self.row_labels_, self.column_labels_), stacklevel=4)
         return _scaled_counts(N, self.count_exponent), symmetric
 
     def _validated(self, X: Any, *, reset: bool) -> csr_array:
-        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         if reset:
             how |= {"ensure_min_samples": 2, "ensure_min_features": 2}
-        N = csr_array(validate_data(self, X, reset=reset, **how))
-        if not N.has_canonical_format:
-            N = N.copy()  # do not modify the caller's matrix
-            N.sum_duplicates()
+        N = csr_array(validated(self, X, reset=reset, remedy=None, **how))
         check_counts(N, self.row_labels_ if reset else labels_of(X)[0], self.column_labels_)
         return N
 
@@ -382,12 +385,12 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         Raises
         ------
         InputError
-            If X does not have as many rows as the fitted table.
+            If X does not have as many rows as the fitted table, or a DataFrame does not have rows of the same names.
         """
         check_is_fitted(self)
         labels = labels_of(X)
         X = matched(X, self.row_labels_, "row")
-        N = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float)
+        N = csr_array(numbers_of(X).values, dtype=float)  # a copy
         N.sum_duplicates()
         if N.shape[0] != len(self.row_masses_):
             raise InputError(f"X must have {len(self.row_masses_)} rows, like the fitted table; got {N.shape[0]}")

@@ -24,8 +24,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
+from polyadic.core.containers import categories_of, complete, numbers_of
 from polyadic.core.errors import InputError, check_choice
 from polyadic.tables.checks import check_counts
 from polyadic.tables.residuals import linear, root
@@ -49,7 +50,7 @@ def gini_index(categories: ArrayLike) -> float:
 
     Pairs include an observation with itself.
     """
-    counts = np.unique(np.asarray(categories), return_counts=True)[1]
+    counts = np.unique(categories_of(categories, "categories").values, return_counts=True)[1]
     if not len(counts):
         raise InputError("categories must contain at least one observation", "categories")
     return float(1 - ((counts / counts.sum()) ** 2).sum()) / 2
@@ -57,7 +58,7 @@ def gini_index(categories: ArrayLike) -> float:
 
 def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
     """Return the contingency table of two categorical variables, with categories in sorted order."""
-    (_, i), (_, j) = (np.unique(np.asarray(each), return_inverse=True) for each in (x, y))
+    (_, i), (_, j) = (np.unique(categories_of(each, "variables").values, return_inverse=True) for each in (x, y))
     if i.shape != j.shape or not len(i):
         raise InputError(
             f"both variables must have the same number of observations, at least one; got shapes {i.shape}"
@@ -75,7 +76,7 @@ def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"]
     is :math:`\check R = D_r^{1/2} U V^\top D_c^{1/2}`.
     """
     check_choice("scaled", scaled, ("identity", "margins"))
-    N = csr_array(table if issparse(table) else np.asarray(table, float)).astype(float)
+    N = csr_array(complete(numbers_of(table, "table"), "table").values).astype(float)
     if max(N.shape) > MAX_CATEGORIES:
         raise InputError(
             f"the covariance supports at most {MAX_CATEGORIES:,} categories per variable; got a table of"

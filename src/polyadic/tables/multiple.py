@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import validated
 from polyadic.core.errors import InputError, meant
 from polyadic.core.model import Count, Seed
 from polyadic.tables.checks import axis_warnings, category_warnings, labels_of, matched, warn
@@ -99,7 +100,7 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         self.check()
         del y
         rows, variables = labels_of(X)
-        values = validate_data(self, X, dtype=None, ensure_min_samples=2, ensure_all_finite="allow-nan")
+        values = validated(self, X, categories=True, dtype=None, ensure_min_samples=2)
         return self.fit_categories(values, variables, rows)
 
     def fit_categories(
@@ -108,8 +109,12 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         """Fit the model to an array of categories, with the names of the variables and labels of the rows."""
         self.row_labels_, self.n_features_in_ = rows, values.shape[1]
         self.variables_ = variables or tuple(map(str, range(values.shape[1])))
-        self._check_missing(values)
-        self.levels_ = OneHotEncoder().fit(values).categories_
+        try:
+            self.levels_ = OneHotEncoder().fit(values).categories_
+        except TypeError:  # they cannot be sorted
+            kinds = [sorted({type(each).__name__ for each in column}) for column in values.T.tolist()]
+            j = next(j for j, some in enumerate(kinds) if len(some) > 1)
+            raise InputError(f"column {j} of X must have categories of one type; got {', '.join(kinds[j])}") from None
         warn(category_warnings(self.levels_, self.variables_, len(values)), stacklevel=4)
         Z = self._indicator(values)
         Q, J = values.shape[1], Z.shape[1]
@@ -151,8 +156,7 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         """
         check_is_fitted(self)
         X = matched(X, self.row_labels_ and self.variables_, "column")
-        values = validate_data(self, X, dtype=None, reset=False, ensure_all_finite="allow-nan")
-        self._check_missing(values)
+        values = validated(self, X, categories=True, dtype=None, reset=False)
         Z = self._indicator(values)
         if new := np.flatnonzero(Z.sum(axis=1) < values.shape[1]).tolist():
             pairs = zip(values[new[0]].tolist(), (some.tolist() for some in self.levels_), strict=True)
@@ -168,15 +172,6 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         if side == "columns" and self.table == "burt":
             return points._replace(distances=self.column_distances_, scale=points.scale**2)
         return points
-
-    def _check_missing(self, values: NDArray[Any]) -> None:
-        """Raise InputError if a value is missing."""
-        for (row, column), each in np.ndenumerate(values):
-            if each is None or each != each:  # noqa: PLR0124 # NaN
-                raise InputError(
-                    f"row {row} has a missing category (NaN or None) of the variable {self.variables_[column]!r}; fill"
-                    " it in or drop the row"
-                )
 
     def _indicator(self, values: NDArray[Any]) -> csr_array:
         """Return the one-hot indicator matrix; unknown categories are ignored."""

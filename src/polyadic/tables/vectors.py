@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.containers import numbers_of
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Count, Model, Positive, Seed, Within
 from polyadic.embedding import Embedding
@@ -109,7 +110,10 @@ class CorrespondenceVectors(Model):
             If the rank is too large, a setting is out of range or has no effect, or no word is a stop word.
         """
         self.check()
-        settings = {**CASES[self.residual], **self._kernels(table.shape)}
+        settings = {
+            **CASES[self.residual],
+            **self._kernels(getattr(table, "shape", None) or numbers_of(table, "table").values.shape),
+        }
         names = ("power", "count_exponent", "shift", "smoothing", "positive", "seed")
         same = {name: getattr(self, name) for name in names}
         analysis = KernelCorrespondenceAnalysis(self.rank, **same, **settings)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError
+from polyadic.core.frames import refuse_named
 from polyadic.text.pieces import nested
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: To
     """Return the document-term count matrix of new texts, with one column for each word in ``index``."""
     if isinstance(texts, str):
         raise InputError("texts must be an iterable of strings; got a single string: pass [text]", "texts")
+    refuse_named(texts, "texts")
     known = []
     for text in texts:
         if not isinstance(text, str):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.core.errors import InputError, SkippedFilesWarning
+from polyadic.core.frames import refuse_named
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 from polyadic.text.formats import markup, office, plain, records
@@ -193,6 +194,7 @@ def pieces(
         return
     if not isinstance(source, Iterable):
         raise InputError(f"the source must be a path or an iterable of documents; got {type(source).__name__}")
+    refuse_named(source, "documents")
     text = True
     for number, item in enumerate(source):
         if isinstance(item, os.PathLike):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from polyadic.core.errors import InputError, InputWarning, MissingExtraError, error_text, meant
-from polyadic.core.frames import columns_of, is_frame
+from polyadic.core.frames import indexed, is_wide
 from polyadic.core.progress import note
 from polyadic.core.settings import check_settings
 from polyadic.core.streams import COMPRESSIONS, MAX_LINE_LENGTH, decoded, lines, name_of, open_bytes
@@ -310,8 +310,8 @@ def open_table(
 
 def _of_memory(source: Any, reading: TableReading) -> Table:
     """Open a table in memory."""
-    if is_frame(source):
-        names, columns, index = columns_of(source)
+    if is_wide(source) or hasattr(source, "to_frame"):
+        names, columns, index = indexed(source)
         return _in_memory(names, zip(*columns, strict=True), reading, index=index)
     if isinstance(source, Mapping):
         lengths = {

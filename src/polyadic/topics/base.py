@@ -9,9 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from polyadic.core.containers import entries_of, validated
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.core.model import Count, Threads, Transformer, learned
 from polyadic.core.resources import check_memory
@@ -89,17 +90,9 @@ class Topics(Transformer, ABC):
 
     def _table(self, X: Any, *, reset: bool, unknown: bool = False) -> csr_array:
         """Validate a non-negative table and convert it to CSR format, without NaN cells if ``unknown`` is true."""
-        finite: Any = "allow-nan" if unknown and not issparse(X) else True
-        x = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=reset)
-        if unknown and not issparse(x):
-            known = ~np.isnan(x)
-            starts = np.concatenate([[0], known.sum(axis=1).cumsum()])
-            table = csr_array((x[known], np.nonzero(known)[1], starts), shape=x.shape)
-        else:
-            table = csr_array(x)
-            if not table.has_canonical_format:
-                table = table.copy()
-                table.sum_duplicates()
+        remedy = None if unknown else 'NMF takes tables with missing values if unobserved="missing"'
+        x = validated(self, X, accept_sparse="csr", dtype=np.float32, remedy=remedy, reset=reset)
+        table = csr_array(entries_of(x, "X", order=2, observed=True).to_coo() if unknown else x)  # zeros are values
         if len(table.data) and table.data.min() < 0:
             row = int(np.searchsorted(table.indptr, table.data.argmin(), side="right")) - 1
             raise InputError(f"Negative values in data cannot be used; row {row} contains {table.data.min():g}")

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.special import xlogy
 
 from polyadic.core import kernels, resources
+from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import truncated_svd
 from polyadic.core.linalg.sparse import distribute
@@ -87,9 +88,10 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
     w = None
     if weights is not None:
-        if np.shape(weights) != table.shape:
+        weights = complete(numbers_of(weights, "weights"), "weights").values
+        if weights.shape != table.shape:
             raise InputError(
-                f"weights must have the same shape as the table, {table.shape}; got {np.shape(weights)}", "weights"
+                f"weights must have the same shape as the table, {table.shape}; got {weights.shape}", "weights"
             )
         w = np.asarray(csr_array(weights)[rows, table.indices], np.float32)
         if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):

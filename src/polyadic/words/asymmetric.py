@@ -32,15 +32,15 @@ from polyadic.core.model import Amount, Callback, Count, Natural, Seed, Threads
 from polyadic.core.objective import Objective, Term, stacked
 from polyadic.core.penalties import L2
 from polyadic.core.resources import check_memory
+from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.words.base import SMALLER, TensorModel, check_listed
+from polyadic.words.base import SMALLER, TensorModel, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from polyadic.core.entries import Entries
     from polyadic.core.forms import Factors
 
 
@@ -99,21 +99,26 @@ class AsymmetricCP(TensorModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, entries: Entries) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Factorize an association tensor of order two or more, symmetric or not.
 
         Parameters
         ----------
-        entries : Entries
-            Associations; unobserved cells are zeros.
+        entries : Entries, array or sparse array of order two or more
+            Associations. Cells that are not listed are zeros, or missing if the Entries say so; NaN and masked elements
+            of an array are missing. With missing elements, the sum is over the others, and the solver is
+            :func:`~polyadic.core.solvers.quasi_newton`.
 
         Raises
         ------
         InputError
-            If there are no entries, unobserved cells are missing values, or a setting is out of range.
+            If there are no entries, ``orthogonal`` is set although elements are missing, or a setting is out of range.
         """
         self.check()
-        check_listed(entries)
+        entries = listed(entries, missing=True)
+        missing = entries.unobserved == "missing"
+        if missing and self.orthogonal:
+            raise InputError("orthogonal must be 0 if elements are missing", "orthogonal")
         copies = 4 * entries.order + 2 * self._threads + 6
         check_memory(
             4.0 * copies * max(entries.shape) * self.rank,
@@ -125,9 +130,11 @@ class AsymmetricCP(TensorModel):
         start = [np.zeros((entries.shape[0], self.rank), np.float32)]
         start += [rng.standard_normal((size, self.rank)).astype(np.float32) for size in entries.shape[1:]]
         x = entries if entries.weights is None else replace(entries, weights=None)
-        term = Term(x, CP(), Squared(), tuple(range(entries.order)), zero_weight=1.0)
+        term = Term(x, CP(), Squared(), tuple(range(entries.order)), zero_weight=0.0 if missing else 1.0)
         objective = Objective([term], [L2(self.ridge)] * entries.order, threads=self.threads)
-        solver = als(objective, start, orthogonal=self.orthogonal)
+        if missing:
+            start[0] = rng.standard_normal((entries.shape[0], self.rank)).astype(np.float32)
+        solver = quasi_newton(objective, start) if missing else als(objective, start, orthogonal=self.orthogonal)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.factors_, self.weights_ = _unit(factors)
         return self

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.containers import entries_of
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model
 from polyadic.embedding import Embedding
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SMALLER = "lower the rank or the size of the vocabulary"
 """Remedy if a model does not fit into memory."""
+COMPLETE = "elements must be known; AsymmetricCP, SymmetricCP and TraceNormSum take tensors with missing elements"
+"""What to say of missing elements."""
 
 
 class WordModel(Model):
@@ -71,7 +74,11 @@ class TensorModel(WordModel, ABC):
         """Return the predicted association of each word tuple, given as a row of indices."""
 
 
-def check_listed(entries: Entries, remedy: str = "lower the shift or min_count") -> None:
-    """Raise InputError if there are no entries to factorize."""
-    if not len(entries):
-        raise InputError(f"there are no entries to factorize; {remedy}", "min_count")
+def listed(
+    entries: Any, *, symmetric: bool = False, missing: bool = False, remedy: str = "lower the shift or min_count"
+) -> Entries:
+    """Convert associations to Entries; raise InputError if there are none, or elements are missing and may not be."""
+    x = entries_of(entries, symmetric=symmetric, remedy=None if missing else COMPLETE)
+    if not len(x):
+        raise InputError(f"there are no entries to factorize, or all are zero; for counted text, {remedy}", "min_count")
+    return x

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -11,13 +11,11 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.words.base import SMALLER, WordModel, check_listed
+from polyadic.words.base import SMALLER, WordModel, listed
 from polyadic.words.kernels import GloveCells, glove_arrange, glove_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from polyadic.core.entries import Entries
 
 
 class GloVe(WordModel):
@@ -78,12 +76,12 @@ class GloVe(WordModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, entries: Entries) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Fit GloVe vectors to symmetric co-occurrence counts.
 
         Parameters
         ----------
-        entries : Entries
+        entries : Entries, or symmetric array or sparse array
             Counts of order 2, such as ``count(corpus, order=2).entries``.
 
         Raises
@@ -92,13 +90,13 @@ class GloVe(WordModel):
             If the entries are not counts of pairs, a setting is out of range, or the learning rate is too large.
         """
         self.check()
-        if entries.order != 2 or not entries.symmetric:
+        entries = listed(entries, symmetric=True, missing=True, remedy="lower min_count")
+        if entries.order != 2:
             raise InputError("GloVe requires symmetric co-occurrence counts of word pairs (order 2)", "order")
         if entries.weights is not None:
             raise InputError(
                 "GloVe applies its own weights; use raw co-occurrence counts, not weighted or PPMI entries"
             )
-        check_listed(entries, "lower min_count")
         if entries.values.min() <= 0:
             raise InputError(
                 f"GloVe requires positive counts; the smallest is {entries.values.min()}: remove entries"

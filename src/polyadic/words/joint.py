@@ -17,7 +17,7 @@ from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
-from polyadic.words.base import TensorModel
+from polyadic.words.base import TensorModel, listed
 from polyadic.words.orders import (
     best_scale,
     check_fits,
@@ -108,12 +108,12 @@ class JointCP(TensorModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, lists: Sequence[Entries]) -> Self:
+    def fit(self, lists: Sequence[Any]) -> Self:
         """Factorize symmetric association tensors of order 2 and of one or more higher orders.
 
         Parameters
         ----------
-        lists : sequence of Entries
+        lists : sequence of Entries, or of symmetric arrays or sparse arrays
             Associations, one list per order, pairs first.
 
         Raises
@@ -123,6 +123,7 @@ class JointCP(TensorModel):
             a setting is out of range.
         """
         self.check()
+        lists = [listed(each, symmetric=True) for each in lists]
         size, larger, objective = self._objective(lists)
         check_fits(size, self.rank, self._threads)
         A, C = self._start(lists, larger) if self.start is None else self._given(size)
@@ -131,20 +132,15 @@ class JointCP(TensorModel):
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in objective.terms]
         return self
 
-    def plan(self, lists: Sequence[Entries]) -> dict[str, float]:
-        """Return the rank, the number of non-negative components, and the estimated time and memory of a fit.
-
-        Parameters
-        ----------
-        lists : sequence of Entries
-            Associations, one list per order, pairs first.
-        """
+    def plan(self, lists: Sequence[Any]) -> dict[str, float]:
+        """Return the rank, the number of non-negative components, and the estimated time and memory of a fit."""
         widths = [self.rank - self._n_nonnegative, self._n_nonnegative]
         about = plan(self._objective(lists)[2], widths, max_iter=self.max_iter)
         return {"rank": self.rank, "n_nonnegative": self._n_nonnegative, **about}
 
-    def _objective(self, lists: Sequence[Entries]) -> tuple[int, list[Term], Objective]:
+    def _objective(self, lists: Sequence[Any]) -> tuple[int, list[Term], Objective]:
         """Return the vocabulary size, the objective terms of the higher orders, and the complete objective."""
+        lists = [listed(each, symmetric=True) for each in lists]
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(

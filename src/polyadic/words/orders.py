@@ -14,7 +14,7 @@ from polyadic.core.losses import Squared
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2
 from polyadic.core.resources import check_memory, current_memory
-from polyadic.words.base import SMALLER, check_listed
+from polyadic.words.base import SMALLER, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,9 +91,7 @@ def symmetric_terms(
             "order_weights",
         )
     for entries in lists:
-        if not entries.symmetric:
-            raise InputError("symmetric CP requires symmetric entries; create them with Entries.collect")
-        check_listed(entries)
+        listed(entries, symmetric=True, missing=True)
         if entries.shape[0] != lists[0].shape[0]:
             raise InputError(
                 f"all entries must have the same vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from polyadic.core.linalg import symmetric_matrix, truncated_eigh, truncated_svd
 from polyadic.core.linalg.truncated import MAX_BASIS
 from polyadic.core.model import Amount, Count, Seed
 from polyadic.core.resources import check_memory
-from polyadic.words.base import SMALLER, WordModel
-
-if TYPE_CHECKING:
-    from polyadic.core.entries import Entries
+from polyadic.words.base import SMALLER, WordModel, listed
 
 
 class PPMISVD(WordModel):
@@ -60,12 +57,12 @@ class PPMISVD(WordModel):
     power: Amount = 0.5
     seed: Seed = None
 
-    def fit(self, entries: Entries) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Factorize a matrix of word associations.
 
         Parameters
         ----------
-        entries : Entries
+        entries : Entries, array or sparse array
             Associations of order 2, such as those of :func:`~polyadic.text.weighting.ppmi`.
 
         Raises
@@ -74,6 +71,7 @@ class PPMISVD(WordModel):
             If the entries are not a matrix, or the rank is too large.
         """
         self.check()
+        entries = listed(entries)
         if entries.order != 2:
             raise InputError(f"PPMI-SVD requires a matrix, that is, entries of order 2; got order {entries.order}")
         itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0

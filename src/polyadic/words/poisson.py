@@ -32,7 +32,7 @@ from polyadic.core.penalties import NonNegative
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
-from polyadic.words.base import SMALLER, WordModel
+from polyadic.words.base import SMALLER, WordModel, listed
 from polyadic.words.kernels import cp_poisson
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class PoissonCP(WordModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, entries: Entries) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Factorize a tensor of counts of any order.
 
         A symmetric list stands for all permutations of its tuples. Every mode has a factor of its own; those of counted
@@ -103,7 +103,7 @@ class PoissonCP(WordModel):
 
         Parameters
         ----------
-        entries : Entries
+        entries : Entries, array or sparse array of order two or more
             Counts, such as :attr:`polyadic.text.counts.Counts.entries`.
 
         Raises
@@ -112,8 +112,9 @@ class PoissonCP(WordModel):
             If there are no counts, a count is negative, or a setting is out of range.
         """
         self.check()
+        entries = listed(entries, remedy="lower min_count")
         if not entries.values.any():
-            raise InputError("there are no counts to factorize; lower min_count", "min_count")
+            raise InputError("all counts are zero, so there is nothing to factorize")
         rows, largest = sum(entries.shape), max(entries.shape)
         copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
         check_memory(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from polyadic.core.entries import Entries
+from polyadic.core.containers import entries_of
 from polyadic.core.model import Count, Seed
 from polyadic.core.resources import check_memory
 from polyadic.words.base import WordModel
-
-if TYPE_CHECKING:
-    from polyadic.text.corpus import Corpus
 
 
 class RandomVectors(WordModel):
@@ -48,17 +45,18 @@ class RandomVectors(WordModel):
     distribution: Literal["normal", "uniform"] = "normal"
     seed: Seed = None
 
-    def fit(self, entries: Entries | Corpus) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Generate a random vector for each word of the vocabulary.
 
         Parameters
         ----------
-        entries : Entries or Corpus
+        entries : Entries, array, sparse array or Corpus
             Data whose vocabulary is used: the indices of the first mode, or the words of a corpus. The counts are
             ignored.
         """
         self.check()
-        shape = (entries.shape[0] if isinstance(entries, Entries) else len(entries.vocabulary), self.rank)
+        words = len(entries.vocabulary) if hasattr(entries, "vocabulary") else entries_of(entries).shape[0]
+        shape = words, self.rank
         check_memory(12.0 * shape[0] * shape[1], f"{shape[0]:,} random vectors of rank {self.rank}", "lower the rank")
         rng = np.random.default_rng(self.seed)
         if self.distribution == "normal":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,15 +13,13 @@ from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import unit_rows
-from polyadic.words.base import WordModel, check_listed
+from polyadic.words.base import WordModel, listed
 from polyadic.words.pairwise import PPMISVD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from polyadic.core.entries import Entries
 
 
 class NNSE(WordModel):
@@ -81,17 +79,17 @@ class NNSE(WordModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, entries: Entries) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Decompose a symmetric association matrix by SVD, and compute sparse codes of the word vectors.
 
         For the parameters, see :meth:`PPMISVD.fit <polyadic.words.pairwise.PPMISVD.fit>`.
         """
         self.check()
-        if entries.order != 2 or not entries.symmetric:
+        entries = listed(entries, symmetric=True)
+        if entries.order != 2:
             raise InputError(
                 "NNSE requires a symmetric matrix of associations, such as the result of ppmi for counts of order 2"
             )
-        check_listed(entries)
         size = entries.shape[0]
         check_int("rank", self.rank, low=1, high=size)
         kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank

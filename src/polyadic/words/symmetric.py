@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyadic.core import kernels
-from polyadic.core.entries import Entries
+from polyadic.core.containers import entries_of
 from polyadic.core.forms import Factors
 from polyadic.core.losses import Loss, Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Share, Threads
@@ -30,6 +30,7 @@ from polyadic.words.orders import (
 )
 
 if TYPE_CHECKING:
+    from polyadic.core.entries import Entries
     from polyadic.core.objective import Term
 
 
@@ -105,12 +106,12 @@ class SymmetricCP(TensorModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, entries: Entries | Sequence[Entries]) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Factorize symmetric association tensors of one or several orders.
 
         Parameters
         ----------
-        entries : Entries or sequence of Entries
+        entries : Entries, symmetric array or sparse array, or sequence of them
             Associations or counts, one list per order.
 
         Raises
@@ -132,16 +133,11 @@ class SymmetricCP(TensorModel):
         start = zero_unobserved(self.penalty.prox(start, 0.0), lists)
         return self._run(terms, best_scale(terms, start, threads=self.threads), held_out if self.validation else ())
 
-    def partial_fit(self, entries: Entries | Sequence[Entries]) -> Self:
+    def partial_fit(self, entries: Any) -> Self:
         """Update the vectors with one sweep over the entries of new text with the same vocabulary.
 
         The sweep is one of ``solver``; a sweep of a stochastic solver is an epoch. If the model is not fitted, this is
         :meth:`fit`.
-
-        Parameters
-        ----------
-        entries : Entries or sequence of Entries
-            Associations or counts, one list per order.
         """
         self.check()
         if not hasattr(self, "factors_"):
@@ -149,14 +145,8 @@ class SymmetricCP(TensorModel):
         terms = self._terms(self._lists(entries))
         return self._run(terms, self.factors_[0], max_iter=1, tol=0.0)
 
-    def plan(self, entries: Entries | Sequence[Entries]) -> dict[str, float]:
-        """Return the rank and, for the default solver, the estimated time and memory of a fit.
-
-        Parameters
-        ----------
-        entries : Entries or sequence of Entries
-            Associations or counts, one list per order.
-        """
+    def plan(self, entries: Any) -> dict[str, float]:
+        """Return the rank and, for the default solver, the estimated time and memory of a fit."""
         if self.solver is not quasi_newton:
             return {"rank": self.rank}
         objective = Objective(self._terms(self._lists(entries)), [self.penalty], threads=self.threads)
@@ -169,8 +159,9 @@ class SymmetricCP(TensorModel):
         U = self.factors_[0]
         return np.maximum(U, 0) if isinstance(self.penalty, PositiveL1) else U
 
-    def _lists(self, entries: Entries | Sequence[Entries]) -> list[Entries]:
-        lists = [entries] if isinstance(entries, Entries) else list(entries)
+    def _lists(self, entries: Any) -> list[Entries]:
+        several = isinstance(entries, list | tuple) and all(hasattr(each, "shape") for each in entries)
+        lists = [entries_of(each, symmetric=True) for each in (entries if several else [entries])]
         self._terms(lists)  # raises InputError for invalid lists before any work is done
         return lists
 

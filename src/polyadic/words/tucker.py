@@ -44,7 +44,7 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.unfolding import mode_dot, unfold
 from polyadic.embedding import Embedding
-from polyadic.words.base import TensorModel, check_listed
+from polyadic.words.base import TensorModel, listed
 from polyadic.words.kernels import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 
 if TYPE_CHECKING:
@@ -124,12 +124,12 @@ class Tucker(TensorModel):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, entries: Entries) -> Self:
+    def fit(self, entries: Any) -> Self:
         """Factorize an association tensor of order two or more.
 
         Parameters
         ----------
-        entries : Entries
+        entries : Entries, array or sparse array of order two or more
             Associations; unobserved cells are zeros.
 
         Raises
@@ -139,7 +139,7 @@ class Tucker(TensorModel):
             insufficient.
         """
         self.check()
-        check_listed(entries)
+        entries = listed(entries)
         slots = (0,) * entries.order if entries.symmetric else tuple(range(entries.order))
         number = max(slots) + 1
         ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * number
@@ -180,14 +180,7 @@ class Tucker(TensorModel):
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int = 0) -> Embedding:
         """Return the word vectors of one mode as an Embedding with words and counts.
 
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        mode : int
-            Index of the factor; symmetric entries have one for all modes.
+        Symmetric entries have one factor for all modes; ``mode`` is the index of the factor.
         """
         check_int("mode", mode, low=0, high=len(self.vectors_) - 1)
         return Embedding(words, self.vectors_[mode], counts=counts)
@@ -290,7 +283,7 @@ class _Tensor:
             order = np.lexsort(entries.indices.T[::-1])
             indices = entries.indices.T[:, order].T
             if (indices[1:] == indices[:-1]).all(axis=1).any():
-                raise InputError("HOOI requires each cell to be listed only once; sum the values of duplicate cells")
+                raise InputError("HOOI requires each cell to be listed only once; sum duplicates with Entries.collect")
             entries = replace(entries, indices=indices, values=entries.values[order], weights=None)
         self.entries = entries
         self.threads = (

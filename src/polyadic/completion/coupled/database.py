@@ -11,9 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.named_cells import number_of
+from polyadic.core import frames
+from polyadic.core.containers import elements_of, entries_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -47,11 +50,11 @@ class Relation:
     entities : sequence of str
         Entity type of each mode, such as ``("user", "item")``. A type that occurs twice shares its factor, as in
         ``("user", "user")`` for friendships; then (a, b) and (b, a) are the same cell.
-    columns : sequence of str, optional
+    columns : sequence of str or int, optional
         Columns of a frame with the entities. By default the columns named like the types.
-    value : str, optional
+    value : str or int, optional
         Column of the values. Without it all values are 1.
-    weight_by : str, optional
+    weight_by : str or int, optional
         Column of the weights of the cells. Without it all weights are 1.
     loss : {"squared", "logistic", "poisson", "huber"}
         Loss of a cell. Use logistic for values 0 and 1, and poisson for counts (with mean ``log(1 + exp(m))``).
@@ -75,9 +78,9 @@ class Relation:
 
     data: Any
     entities: Sequence[str]
-    columns: Sequence[str] | None = None
-    value: str | None = None
-    weight_by: str | None = None
+    columns: Sequence[str | int] | None = None
+    value: str | int | None = None
+    weight_by: str | int | None = None
     loss: Literal["squared", "logistic", "poisson", "huber"] = "squared"
     weight: Positive = 1.0
     unobserved: Literal["missing", "zero"] = "missing"
@@ -124,7 +127,7 @@ class RelationCells(NamedTuple):
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
     """Return the validated cells of a relation; those ``added`` to a table may all have the same value."""
     data, order = relation.data, len(relation.entities)
-    if hasattr(data, "keys") and hasattr(data, "__getitem__"):
+    if (isinstance(data, Mapping) and not issparse(data)) or frames.is_wide(data):  # a dok_array is a mapping
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
         raise InputError(
@@ -148,13 +151,15 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
 
 def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
+    if frames.is_wide(frame) and not hasattr(frame, "keys"):
+        frame = dict(zip(frames.names_of(frame), frames.columns_of(frame), strict=True))
     if len(set(wanted)) < len(wanted):
-        raise InputError(f"{name}: columns must contain a different name for each entity; got {', '.join(wanted)}")
+        raise InputError(f"{name}: columns must contain a different name for each entity; got {wanted}")
     _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
-    columns = [_names(name, column, frame[column]) for column in wanted]
+    columns = [_names(name, column, elements_of(frame[column]).values) for column in wanted]
     n = len(columns[0])
     given = [
-        np.ones(n) if column is None else _numbers(name, column, np.asarray(frame[column]))
+        np.ones(n) if column is None else _numbers(name, column, elements_of(frame[column]).values)
         for column in (relation.value, relation.weight_by)
     ]
     if any(len(array) != n for array in (*columns, *given)):
@@ -162,21 +167,21 @@ def _framed(name: str, relation: Relation) -> RelationCells:
     return RelationCells(columns, [None] * len(columns), given[0], given[1])
 
 
-def _check_columns(name: str, frame: Any, wanted: Sequence[str | None]) -> None:
+def _check_columns(name: str, frame: Any, wanted: Sequence[Any]) -> None:
     if absent := [column for column in wanted if column is not None and column not in frame]:
         raise InputError(
             f"{name}: column {absent[0]!r} is missing; existing columns are {', '.join(map(str, frame.keys()))}"
         )
 
 
-def _names(name: str, column: str, values: Any) -> Array:
+def _names(name: str, column: Any, values: Any) -> Array:
     names = as_names(values)
     if names is None:
         raise InputError(f"{name}: column {column!r} must contain text or whole numbers, without missing values")
     return names
 
 
-def _numbers(name: str, column: str, array: Array) -> NDArray[np.float64]:
+def _numbers(name: str, column: Any, array: Array) -> NDArray[np.float64]:
     try:
         return array.astype(float)
     except (TypeError, ValueError):
@@ -188,15 +193,8 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     if isinstance(data, Entries):
         full = data.expand()
         return tuple(full.indices.T), full.values, full.weights, full.shape
-    if hasattr(data, "tocoo"):
-        listed = data.tocoo(copy=True)
-        listed.sum_duplicates()
-        return listed.coords, listed.data, None, listed.shape
-    dense = np.asarray(data)
-    if dense.dtype.kind not in "fiub" or dense.ndim < 2:
-        raise InputError(f"{name}: data must be a data frame, a sparse matrix, a numeric array or Entries")
-    known = np.nonzero(~np.isnan(dense.astype(float)))
-    return known, dense[known], None, dense.shape
+    cells = entries_of(data, f"{name}: data", observed=True)
+    return tuple(cells.indices.T), cells.values, None, cells.shape
 
 
 def _check_values(name: str, relation: Relation, cells: RelationCells, *, added: bool) -> None:

@@ -292,7 +292,7 @@ def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = 
             f"relation {relation} must have column names, because two of its entities have the same type; train the"
             " model again with column names"
         )
-    numbers = [column for column in (table.value, table.weight_by) if values and column is not None]
+    numbers: list[Any] = [column for column in (table.value, table.weight_by) if values and column is not None]
     given: dict[str, Any] = read_columns(path, [*columns, *numbers], numbers=numbers)
     for column, entity in zip(columns, table.entities, strict=True):
         if _is_numbered(model, entity):
