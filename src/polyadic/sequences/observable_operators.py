@@ -134,7 +134,7 @@ class ObservableOperators(Model):
         InputError
             If a symbol was not seen in training, or the model is not fitted.
         """
-        x = coded([sequence], self._number).symbols
+        x = coded(listed([sequence]), self._number).symbols
         steps = np.einsum("r,xrs->xs", self.last_, self.operators_)
         b, rows = self.first_, []
         for symbol in [*x.tolist(), None]:
@@ -155,7 +155,7 @@ class ObservableOperators(Model):
         sequence : sequence of symbols
             Known symbols.
         """
-        x = coded([sequence], self._number).symbols
+        x = coded(listed([sequence]), self._number).symbols
         b = self.first_
         for symbol in x:
             b = self.operators_[symbol] @ b

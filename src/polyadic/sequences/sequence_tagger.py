@@ -32,8 +32,13 @@ fields. Duchi, Hazan, Singer (2011), Adaptive subgradient methods
 
 from __future__ import annotations
 
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from itertools import chain, pairwise, repeat
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -45,11 +50,11 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.sequences.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    Features = Iterable[Sequence[Iterable[str]]]
+    Features = Iterable[Sequence[Iterable[str] | Mapping[str, str | float]]]
 
 
 class SequenceTagger(Model):
@@ -122,8 +127,9 @@ class SequenceTagger(Model):
 
         Parameters
         ----------
-        X : iterable of sequences of collections of str
-            The features of each token of each sentence.
+        X : iterable of sequences of lists of str, or of dicts
+            The features of each token of each sentence, as a list of names or a dict. In a dict, the text ``"the"`` of
+            ``word`` is the feature ``word=the``; numbers are values of features, True is 1, and False is left out.
         y : iterable of sequences of str
             The tags of each sentence.
 
@@ -164,7 +170,7 @@ class SequenceTagger(Model):
 
         Parameters
         ----------
-        X : iterable of sequences of collections of str
+        X : iterable of sequences of lists of str, or of dicts
             The features of each token of each sentence.
         """
         return self.predict_coded(coded(X, self.features_))
@@ -185,7 +191,7 @@ class SequenceTagger(Model):
 
         Parameters
         ----------
-        X : iterable of sequences of collections of str
+        X : iterable of sequences of lists of str, or of dicts
             The features of each token of each sentence.
 
         Raises
@@ -206,7 +212,7 @@ class SequenceTagger(Model):
 
         Parameters
         ----------
-        X : iterable of sequences of collections of str
+        X : iterable of sequences of lists of str, or of dicts
             The features of each token of each sentence.
         y : iterable of sequences of str
             The correct tags of each sentence.
@@ -223,6 +229,25 @@ class SequenceTagger(Model):
         ]
         return sum(right) / len(right) if right else float("nan")
 
+    def top_features(self, n: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """Return the ``n`` features with the largest weights for each tag, with these weights.
+
+        Parameters
+        ----------
+        n : int
+            Number of features of each tag.
+        """
+        U, V, _ = self.parts_
+        weights, names = (U @ V.T if len(V) else U), [*self.features_]
+        best = np.argsort(-weights, axis=0, kind="stable")[:n]
+        return {tag: [(names[f], float(weights[f, t])) for f in best[:, t]] for t, tag in enumerate(self.tags_)}
+
+    def transitions(self) -> dict[tuple[str, str], float]:
+        """Return the weight of each pair of tags in sequence, the largest first; ``""`` is the start or the end."""
+        tags, T = [*self.tags_, ""], self.parts_.T
+        order = (np.unravel_index(at, T.shape) for at in np.argsort(-T, axis=None, kind="stable"))
+        return {(tags[s], tags[t]): float(T[s, t]) for s, t in order if s + t < 2 * len(self.tags_)}
+
     def _decoding(self) -> TagParts:
         """Return the weights for prediction, with the BIO constraint if ``bio`` is set."""
         parts = self.parts_
@@ -231,48 +256,75 @@ class SequenceTagger(Model):
 
 def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences, dict[str, int]]:
     """Encode sentences by the features that occur at least ``min_count`` times, with ids in order of appearance."""
-    number: dict[str, int] = {}
-    sizes, lengths = [], []
-
-    def every() -> Iterator[int]:
-        for sentence in X:
-            lengths.append(len(sentence))
-            for token in sentence:
-                check_token(token)
-                row = [number.setdefault(feature, len(number)) for feature in token]
-                sizes.append(len(row))
-                yield from row
-
-    columns = np.fromiter(every(), np.int32)
-    _need_strings("features", number)
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__
+    coded_all = _encoded(X, lambda names: map(number.__getitem__, names))
+    columns, starts, *_ = coded_all
     often = np.bincount(columns, minlength=len(number)) >= min_count
     place = np.where(often, np.cumsum(often) - 1, -1).astype(np.int32)
     known = {feature: int(place[at]) for feature, at in number.items() if often[at]}
-    if sizes and not known:
+    if len(starts) > 1 and not known:
         raise InputError(f"no feature occurs at least {min_count} times; lower min_count", "min_count")
-    return _without_unknown(place[columns], sizes, lengths), known
+    return _without_unknown(coded_all._replace(columns=place[columns])), known
 
 
 def coded(X: Features, known: dict[str, int]) -> CodedSentences:
     """Encode sentences as feature ids, ignoring unknown features."""
-    sentences = list(X)
-    tokens = [list(token) for sentence in sentences for token in sentence if check_token(token)]
-    columns = np.fromiter(map(known.get, chain.from_iterable(tokens), repeat(-1)), np.int32)
-    return _without_unknown(columns, list(map(len, tokens)), list(map(len, sentences)))
+    return _without_unknown(_encoded(X, lambda names: map(known.get, names, repeat(-1))))
 
 
-def _without_unknown(columns: NDArray[np.int32], sizes: list[int], lengths: list[int]) -> CodedSentences:
+def _encoded(X: Features, ids: Callable[[list[str]], Iterable[int]]) -> CodedSentences:
+    """Encode sentences by the ids of their features; values are left out if all are 1."""
+    sizes, lengths, values = [], [], array("f")
+
+    def every() -> Iterator[int]:
+        for k, sentence in enumerate(X, 1):
+            if isinstance(sentence, str | Mapping):
+                raise InputError(
+                    f"sentence {k} must be a list of tokens; got {sentence!r:.60}: pass [X] for one sentence"
+                )
+            lengths.append(len(sentence))
+            for i, token in enumerate(sentence, 1):
+                where = f"sentence {k}, token {i}"
+                names = token
+                if isinstance(token, Mapping):
+                    names, weights = _weighted(token, where)
+                elif isinstance(token, str) or not hasattr(token, "__iter__"):
+                    raise InputError(f"{where}: the features of a token must be a list or dict; got {token!r:.60}")
+                names = list(names)
+                if odd := [name for name in names if not isinstance(name, str) or not name]:
+                    raise InputError(f"{where}: features must be strings that are not empty; got {odd[0]!r}")
+                values.extend(weights if isinstance(token, Mapping) else repeat(1.0, len(names)))
+                sizes.append(len(names))
+                yield from ids(names)
+
+    columns = np.fromiter(every(), np.int32)
     starts, edges = (np.concatenate([[0], np.cumsum(many, dtype=np.int64)]) for many in (sizes, lengths))
+    weights = np.array(values)
+    return CodedSentences(columns, starts, edges, weights[: len(weights) * bool((weights != 1).any())])
+
+
+def _weighted(token: Mapping[str, Any], where: str) -> tuple[list[str], list[float]]:
+    """Return the features of a dict and their values, without values of 0 and False."""
+    pairs = []
+    for name, value in token.items():
+        if isinstance(value, str):
+            pairs.append((f"{name}={value}", 1.0))
+        elif not isinstance(value, Real | np.bool_) or not math.isfinite(value):
+            raise InputError(
+                f"{where}: the value of {name!r} must be text, a finite number or a bool; got {value!r:.60}"
+            )
+        elif value:
+            pairs.append((name, float(value)))
+    return [name for name, _ in pairs], [value for _, value in pairs]
+
+
+def _without_unknown(sentences: CodedSentences) -> CodedSentences:
+    """Leave out features with the id -1."""
+    columns, starts, edges, values = sentences
     kept = columns >= 0
     before = np.concatenate([[0], np.cumsum(kept)])
-    return CodedSentences(columns[kept], before[starts], edges)
-
-
-def check_token(token: Iterable[str]) -> bool:
-    """Raise InputError if the features of a token are a single string, whose letters would be taken as features."""
-    if isinstance(token, str):
-        raise InputError(f"the features of a token must be a list of strings; got {token!r}")
-    return True
+    return CodedSentences(columns[kept], before[starts], edges, values[kept] if len(values) else values)
 
 
 def coded_tags(
@@ -282,7 +334,10 @@ def coded_tags(
     gold = list(y)
     check_aligned(gold, lengths)
     different = set(chain.from_iterable(gold))
-    _need_strings("tags", different)
+    if not all(isinstance(tag, str) and tag for tag in different):
+        odd = ((k, i, tag) for k, row in enumerate(gold, 1) for i, tag in enumerate(row, 1))
+        where = next(each for each in odd if not isinstance(each[2], str) or not each[2])
+        raise InputError("sentence {}, token {}: tags must be strings that are not empty; got {!r}".format(*where))
     tags = sorted(different)
     if not tags:
         raise InputError("the training sentences must contain at least one token")
@@ -290,13 +345,6 @@ def coded_tags(
         spans_only(tags)
     number = {tag: at for at, tag in enumerate(tags)}
     return np.fromiter((number[tag] for sentence in gold for tag in sentence), np.int32), tags
-
-
-def _need_strings(what: str, names: Iterable[object]) -> None:
-    """Raise InputError if a name is not a string."""
-    odd = [name for name in names if not isinstance(name, str)]
-    if odd:
-        raise InputError(f"{what} must be strings; got {odd[0]!r}")
 
 
 def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:

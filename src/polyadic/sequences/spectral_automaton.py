@@ -281,7 +281,7 @@ class SpectralAutomaton(Model):
 
     def _coded(self, X: Strings) -> Coded:
         number = {symbol: at for at, symbol in enumerate(self.symbols_)}
-        data = coded(X, number, unknown=self.unknown is not None)
+        data = coded(listed(X), number, unknown=self.unknown is not None)
         if self.unknown is None:
             return data
         return data._replace(symbols=np.where(data.symbols == len(number), number[self.unknown], data.symbols))

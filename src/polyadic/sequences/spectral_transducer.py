@@ -158,7 +158,7 @@ class SpectralTransducer(Model):
             place, or a setting is out of range.
         """
         self.check()
-        inputs, outputs = listed(X), listed(y)
+        inputs, outputs = (listed(side, gaps=self.aligned) for side in (X, y))
         if len(inputs) != len(outputs):
             raise InputError(f"each input must have an output; got {len(inputs)} inputs and {len(outputs)} outputs")
         if self.aligned and self.method == "completion":
@@ -168,6 +168,7 @@ class SpectralTransducer(Model):
         read, written = (
             [[a for a in s if a is not None or not self.aligned] for s in side] for side in (inputs, outputs)
         )
+        read, written = listed(read), listed(written)
         self.inputs_, self.outputs_ = known_symbols(read), known_symbols(written)
         pairs = self._coded(read, written)
         ids: Ids = np.arange((len(self.inputs_) + 1) * (len(self.outputs_) + 1)).reshape(len(self.inputs_) + 1, -1)
@@ -232,7 +233,10 @@ class SpectralTransducer(Model):
         X, y : iterables of sequences of symbols
             Inputs and their outputs, of known symbols, without gaps.
         """
-        return float(self.log_likelihoods(X, y, given_input=True).mean())
+        logs = self.log_likelihoods(X, y, given_input=True)
+        if not len(logs):
+            raise InputError("at least one pair is required to compute a score")
+        return float(logs.mean())
 
     def predict(self, X: Strings) -> list[list[Any]]:
         """Return the most likely output found for each input, or the empty output if none has a positive weight.

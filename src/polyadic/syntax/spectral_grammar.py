@@ -223,7 +223,7 @@ class SpectralGrammar(Model):
     def _coded(self, X: Strings) -> list[Any]:
         if not hasattr(self, "grammar_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
-        data = coded(X, {a: at for at, a in enumerate(self.symbols_)})
+        data = coded(listed(X), {a: at for at, a in enumerate(self.symbols_)})
         return data.split(data.symbols)
 
 
