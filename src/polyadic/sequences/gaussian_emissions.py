@@ -54,9 +54,7 @@ def read_vectors(sequences: Any, lengths: Sequence[int] | None = None, *, size: 
             raise InputError(f"sequence {k} must have {size} numbers in each observation; got {table.shape[1]}")
         if not np.isfinite(table).all():
             i, j = np.argwhere(~np.isfinite(table))[0].tolist()
-            raise InputError(
-                f"sequence {k}, place {i + 1}, number {j + 1} is missing or not finite; remove or replace the observation"
-            )
+            raise InputError(f"sequence {k}, place {i + 1}, number {j + 1} is missing or not finite; replace it")
     if not size:
         raise InputError("the training sequences must contain at least one observation")
     return [table.reshape(-1, size) for table in tables]
@@ -65,8 +63,8 @@ def read_vectors(sequences: Any, lengths: Sequence[int] | None = None, *, size: 
 def _table(what: str, values: Any, size: int) -> Array:
     """Return the observations of a sequence as rows; numbers are vectors of length 1."""
     try:
-        table = np.ma.asarray(items(what, values) if np.ndim(values) == 0 or hasattr(values, "columns") else values)
-        table = np.ma.filled(table.astype(float), np.nan)
+        given = items(what, values) if np.ndim(values) == 0 or hasattr(values, "columns") else values
+        table: Array = np.ma.filled(np.ma.asarray(given).astype(float), np.nan)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise

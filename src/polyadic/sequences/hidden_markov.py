@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from polyadic.core.errors import InputError, InputWarning, check_int, meant
+from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
@@ -49,6 +49,7 @@ TRIED = 10
 """Iterations from each start before the best is selected; 5 to 40 select the same (docs/results/spectral.md)."""
 SUM_TOL = 1e-6
 """Maximum difference from 1 of the sum of given probabilities."""
+MAX_LOG = math.log(sys.float_info.max)
 NEVER = -1e30
 """Finite substitute for the logarithm of 0, below the score of every possible path."""
 
@@ -171,6 +172,9 @@ class HiddenMarkov(Model):
             strings = listed(sequences, lengths)
             symbols = known_symbols(strings) if order is None else list(order)
             data = coded(strings, {symbol: at for at, symbol in enumerate(symbols)})
+        if len(data.edges) > 2 and np.diff(data.edges).max() == 1:
+            about = "no sequence has two observations, so transitions are not learned; pass [sequence] if they are one"
+            warnings.warn(about, InputWarning, stacklevel=2)
         parts = self._begun(data, X, len(symbols), given)
         result = run(self._sweeps(data, X, parts), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.start_, self.moves_, *parts = self._keep(result)
@@ -180,7 +184,8 @@ class HiddenMarkov(Model):
             self.means_, self.covars_ = parts
             chain = HiddenChain(self.start_, self.moves_, _densities(parts, X)[0])
             shares = hidden_states(*data, chain, smoothed=True)[0]
-            if problem := Gaussians(*parts).degenerate(X, shares):
+            problem = Gaussians(*parts).degenerate(X, shares)
+            if problem and "covars" not in self.fixed:
                 about = f"{problem}; use fewer states or more observations, or increase covars_prior"
                 warnings.warn(about, InputWarning, stacklevel=2)
         self.symbols_ = symbols
@@ -189,30 +194,19 @@ class HiddenMarkov(Model):
     def check(self) -> None:
         """Raise InputError if a setting is out of range, or a parameter belongs to the other kind of emissions."""
         super().check()
-        names = PARAMETERS[self.emissions]
-        for setting in ("initial", "fixed"):
-            for name in getattr(self, setting) or ():
-                if name not in names and (setting, name, self.emissions) != ("initial", "symbols", "symbols"):
-                    raise InputError(
-                        f"{setting} must contain parameters of emissions={self.emissions!r}, which are"
-                        f" {', '.join(names)}; got {name!r}{meant(name, names)}",
-                        setting,
-                        "emissions",
-                    )
+        names = PARAMETERS[self.emissions] + ("symbols",) * (self.emissions == "symbols")
+        for name in (*(self.initial or ()), *self.fixed):
+            if name not in names:
+                about = f"emissions={self.emissions!r} has no parameter {name!r}; initial and fixed may contain"
+                raise InputError(f"{about} {', '.join(names)}", "emissions", "initial", "fixed")
         if self.emissions == "gaussian" and self.init in ("spectral", "anchors"):
             raise InputError(f"init={self.init!r} requires symbols; use init='clusters' or 'random'", "init")
 
     def search(self, sequences: Sequences, *, seed: int | None = 0) -> SearchSpace:
         """Return the search space of the settings ``smoothing`` and ``states``, evaluated on held-out sequences.
 
-        A tenth of the sequences is held out. Symbols that occur only in held-out sequences count as missing.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences
-            Training sequences.
-        seed : int, optional
-            Seed of the split.
+        A tenth of the sequences is held out, at random by ``seed``. Symbols that occur only there count as missing. For
+        Gaussian emissions, only ``states`` is selected.
         """
         numbers = self.emissions == "gaussian"
         strings: list[Any] = read_vectors(sequences) if numbers else listed(sequences)
@@ -235,47 +229,27 @@ class HiddenMarkov(Model):
             finally:
                 model.unknown = asked
 
-        states = {"states": [states for states in STATES if states <= most]}
-        if numbers:
-            measure = "negative log-density"
-            parts: dict[str, Any] = {"values": states, "fit": fit, "losses": losses, "measure": measure}
-            return SearchSpace(last=lambda model: model.fit(strings), units="sequences", size="states", **parts)
         return SearchSpace(
-            values={"smoothing": SMOOTHINGS, **states},
+            values=({} if numbers else {"smoothing": SMOOTHINGS}) | {"states": [k for k in STATES if k <= most]},
             fit=fit,
             last=lambda model: model.fit(strings),
             losses=losses,
             units="sequences",
-            measure="perplexity",
-            figure=lambda loss: math.exp(loss) if loss < math.log(sys.float_info.max) else math.inf,
+            measure="negative log-density" if numbers else "perplexity",
+            figure=lambda loss: loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf,
             size="states",
         )
 
     def score(self, sequences: Sequences, lengths: Lengths = None) -> float:
         """Return the total log-probability (or log-density) of the sequences; minus infinity if one is impossible.
 
-        Parameters
-        ----------
-        sequences : iterable of sequences
-            Sequences to score, as for ``fit``.
-        lengths : sequence of int, optional
-            Lengths of the sequences, if ``sequences`` is one list or array of all.
-
-        Raises
-        ------
-        InputError
-            If a symbol was not seen in training, unless ``unknown="missing"``.
+        The arguments are those of :meth:`fit`. Symbols not seen in training raise InputError, unless
+        ``unknown="missing"``.
         """
         return float(np.sum(self.score_sequences(sequences, lengths)))
 
     def score_sequences(self, sequences: Sequences, lengths: Lengths = None) -> Array:
-        """Return the log-probability of each sequence, or 0 for an empty sequence.
-
-        Parameters
-        ----------
-        sequences, lengths : iterable of sequences, sequence of int
-            Sequences to score, as for ``score``.
-        """
+        """Return the log-probability of each sequence, or 0 for an empty sequence; see :meth:`score`."""
         data, chain, tops, _ = self._read(sequences, lengths)
         many = len(data.symbols)
         if self.emissions == "symbols" and many and data.symbols.min() == len(self.symbols_):
@@ -285,23 +259,11 @@ class HiddenMarkov(Model):
         return np.array([part.sum() for part in data.split(logs)])
 
     def aic(self, sequences: Sequences, lengths: Lengths = None) -> float:
-        """Return Akaike's information criterion, with a parameter for each free probability, mean and (co)variance.
-
-        Parameters
-        ----------
-        sequences, lengths : iterable of sequences, sequence of int
-            Sequences to score, as for ``score``.
-        """
+        """Return Akaike's information criterion; parameters that are fixed, or follow from others, do not count."""
         return 2 * self._free - 2 * self.score(sequences, lengths)
 
     def bic(self, sequences: Sequences, lengths: Lengths = None) -> float:
-        """Return the Bayesian information criterion, for the number of observations.
-
-        Parameters
-        ----------
-        sequences, lengths : iterable of sequences, sequence of int
-            Sequences to score, as for ``score``.
-        """
+        """Return the Bayesian information criterion, whose penalty uses the number of observations."""
         many = len(self._read(sequences, lengths)[0].symbols)
         return self._free * math.log(many) - 2 * self.score(sequences, lengths) if many else math.nan
 
@@ -315,56 +277,28 @@ class HiddenMarkov(Model):
         return sum(sizes[name] for name in PARAMETERS[self.emissions] if name not in self.fixed)
 
     def log_probabilities(self, data: Coded) -> Array:
-        """Return the log-probability of each token given its predecessors.
-
-        Parameters
-        ----------
-        data : Coded
-            Encoded sequences of symbols.
-        """
+        """Return the log-probability of each token of encoded sequences given its predecessors."""
         return hidden_states(*data, self._chain(), smoothed=False)[1]
 
     def predict(self, sequences: Sequences, lengths: Lengths = None) -> list[NDArray[np.int32]]:
-        """Return the most likely state path of each sequence (Viterbi), computed in single precision.
-
-        Parameters
-        ----------
-        sequences, lengths : iterable of sequences, sequence of int
-            Sequences to decode, as for ``score``.
-        """
+        """Return the most likely state path of each sequence (Viterbi), computed in single precision."""
         data, chain, _, logs = self._read(sequences, lengths)
         with np.errstate(divide="ignore"):
             start, moves, emit = (np.maximum(np.log(part), NEVER) for part in chain)
         return data.split(viterbi_states(*data, HiddenChain(start, moves, emit if logs is None else logs)))
 
     def predict_proba(self, sequences: Sequences, lengths: Lengths = None) -> list[Array]:
-        """Return the posterior distribution of the state at each position, as arrays of shape (length, states).
-
-        Parameters
-        ----------
-        sequences, lengths : iterable of sequences, sequence of int
-            Sequences to decode, as for ``score``.
-        """
+        """Return the posterior distribution of the state at each position, as arrays of shape (length, states)."""
         data, chain, _, _ = self._read(sequences, lengths)
         return data.split(hidden_states(*data, chain, smoothed=True)[0])
 
     def next_symbols(self, sequence: Sequence[Hashable]) -> Array:
         """Return the predictive distribution of each symbol given its predecessors, including the next symbol.
 
-        The shape is (length + 1, symbols); rows are NaN after an impossible symbol.
-
-        Parameters
-        ----------
-        sequence : sequence of symbols
-            Observed symbols.
-
-        Raises
-        ------
-        InputError
-            If the emissions are Gaussian.
+        The shape is (length + 1, symbols); rows are NaN after an impossible symbol. Emissions must be symbols.
         """
         if self.emissions == "gaussian":
-            raise InputError("next_symbols requires emissions='symbols'; this model has Gaussian emissions")
+            raise InputError("next_symbols is for models of symbols; this one has Gaussian emissions")
         data, chain, _, _ = self._read([sequence], None)
         states, _ = hidden_states(*data, chain, smoothed=False)
         return np.asarray(np.vstack([self.start_, states @ self.moves_]) @ self.emissions_)
@@ -372,23 +306,9 @@ class HiddenMarkov(Model):
     def sample(
         self, n: int = 1, *, length: int = 20, stop: Hashable = None, seed: int | np.random.Generator | None = None
     ) -> list[Any]:
-        """Sample sequences from the model, as lists of symbols or arrays of shape (length, d).
+        """Sample ``n`` sequences from the model, as lists of symbols or arrays of shape (length, d).
 
-        Parameters
-        ----------
-        n : int
-            Number of sequences.
-        length : int
-            Maximum number of symbols of a sequence.
-        stop : symbol, optional
-            Symbol after which a sequence ends.
-        seed : int or Generator, optional
-            Random seed or generator.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the model is not fitted.
+        Sequences have at most ``length`` symbols, and end after the symbol ``stop``. The seed may be a generator.
         """
         self._check_fitted()
         check_int("n", n, low=1)
@@ -441,21 +361,18 @@ class HiddenMarkov(Model):
         shapes["covars"] = (k, d, d) if full else (k, d)
         for name, value in given.items():
             given[name] = table = np.array(value, float)
-            odd = name not in ("means", "covars") and (
-                (table < 0).any() or np.abs(table.sum(axis=-1) - 1).max() > SUM_TOL
-            )
-            if table.shape != shapes[name] or not np.isfinite(table).all() or odd:
-                sums = "" if name in ("means", "covars") else ", with rows that sum to 1"
-                raise InputError(
-                    f"initial: {name} must have the shape {shapes[name]}{sums}; got {table.shape}", "initial"
-                )
+            rows = name not in ("means", "covars")  # which are probabilities, with the sum 1 also in magnitude
+            sums = [table.sum(axis=-1), np.abs(table).sum(axis=-1)] if rows else np.isfinite(table)
+            if table.shape != shapes[name] or not np.allclose(sums, 1, rtol=0, atol=SUM_TOL):
+                about = f"{shapes[name]}{' and rows that sum to 1' * rows}; got the shape {table.shape}"
+                raise InputError(f"initial: {name} must have the shape {about}", "initial")
         if "emissions" in given:
             given["emissions"] = np.ascontiguousarray(given["emissions"].T)
         if given.keys() >= {*names}:
             return [given[name] for name in names]
         if X is not None:
-            how = {"full": full, "random": self.init == "random", "prior": self.covars_prior, "seed": self.seed}
-            parts = [*uniform, *first_gaussians(X, k, **how)]
+            random, prior = self.init == "random", self.covars_prior
+            parts = [*uniform, *first_gaussians(X, k, full=full, random=random, prior=prior, seed=self.seed)]
         else:
             chain = self._first(data, symbols)
             parts = [*uniform, chain.emit] if given else [*chain]

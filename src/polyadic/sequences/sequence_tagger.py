@@ -1,12 +1,8 @@
 r"""Sequence tagging by a linear-chain model with a low-rank weight matrix.
 
-.. math:: S(t) = \sum_i (W^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}, \qquad W = U V^\top
-
-:math:`\phi_i` are the features of token i, and T has a score for each transition, including the start and the end. The
-best tags are found by the Viterbi algorithm. Without a rank, W is unconstrained: depending on the loss, the model is a
-conditional random field, a structured support vector machine or a structured perceptron.
-
-Weights are trained by AdaGrad with one update per sentence:
+Without a rank, the weight matrix :math:`W = U V^\top` is unconstrained: depending on the loss, the model is a
+conditional random field, a structured support vector machine or a structured perceptron. Weights are trained by AdaGrad
+with one update per sentence:
 
 .. math:: \min_{U, V, T} \; \frac{1}{n} \sum_i \text{loss}_i
           + \frac{\lambda}{2} \left( \|U\|^2 + \|V\|^2 + \|T\|^2 \right)
@@ -63,21 +59,19 @@ class SequenceTagger(Model):
     .. math:: S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}
 
     :math:`\phi_i` are the features of token i, and T has a row for the start and a column for the end. The best tags
-    are found by the Viterbi algorithm, probabilities by sums over all paths. Training uses AdaGrad with one update per
-    sentence.
+    are found by the Viterbi algorithm, probabilities by sums over all paths. See
+    :mod:`polyadic.sequences.sequence_tagger` for training.
 
     Parameters
     ----------
     rank : int, optional
         Rank of the matrix of feature weights, at most the number of tags (default: unconstrained weights).
     loss : {"likelihood", "hinge", "perceptron"}
-        Training loss: likelihood of the tags, structured hinge loss, or structured perceptron. See
-        :mod:`polyadic.sequences.sequence_tagger`.
+        Training loss: likelihood of the tags, structured hinge loss, or structured perceptron.
     learning_rate : float
         Initial learning rate of AdaGrad. A perceptron with a rank needs about 0.03; without a rank it hardly matters.
     l2 : float
-        Strength of the L2 penalty, relative to the mean loss per sentence. It is :math:`\lambda` in
-        :mod:`polyadic.sequences.sequence_tagger`.
+        Strength :math:`\lambda` of the L2 penalty, relative to the mean loss per sentence.
     init : {"svd", "random"}
         Initialization of the low-rank factors: the best approximation of the weights after one unconstrained pass, or
         small random numbers.
@@ -146,17 +140,7 @@ class SequenceTagger(Model):
         return self
 
     def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
-        """Fit the tagger to sentences encoded as feature ids, without setting ``features_``.
-
-        Parameters
-        ----------
-        sentences : CodedSentences
-            Ids of the features of each token.
-        size : int
-            Number of features.
-        y : iterable of sequences of str
-            The tags of each sentence.
-        """
+        """Fit the tagger to sentences encoded as ids of features below ``size``, without setting ``features_``."""
         gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
         how = TagSteps(self.loss, self.learning_rate, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
@@ -166,38 +150,18 @@ class SequenceTagger(Model):
         return self
 
     def predict(self, X: Features) -> list[list[str]]:
-        """Return the highest-scoring tags of each sentence.
-
-        Parameters
-        ----------
-        X : iterable of sequences of lists of str, or of dicts
-            The features of each token of each sentence.
-        """
+        """Return the highest-scoring tags of each sentence."""
         return self.predict_coded(coded(X, self.features_))
 
     def predict_coded(self, sentences: CodedSentences) -> list[list[str]]:
-        """Return the highest-scoring tags of sentences encoded as feature ids.
-
-        Parameters
-        ----------
-        sentences : CodedSentences
-            Ids of the features of each token, as in training.
-        """
+        """Return the highest-scoring tags of sentences encoded as feature ids."""
         paths = tag_paths(sentences, self._decoding()).tolist()
         return [[self.tags_[t] for t in paths[a:b]] for a, b in pairwise(sentences.edges.tolist())]
 
     def predict_proba(self, X: Features) -> list[NDArray[np.float64]]:
         """Return the marginal probabilities of the tags of each sentence, as arrays of shape (tokens, tags).
 
-        Parameters
-        ----------
-        X : iterable of sequences of lists of str, or of dicts
-            The features of each token of each sentence.
-
-        Raises
-        ------
-        InputError
-            If the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
+        The loss must be ``"likelihood"``; scores of other losses are not log-probabilities.
         """
         if self.loss != "likelihood":
             raise InputError(
@@ -208,20 +172,7 @@ class SequenceTagger(Model):
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]
 
     def score(self, X: Features, y: Iterable[Sequence[str]]) -> float:
-        """Return the token accuracy, or NaN if there are no tokens.
-
-        Parameters
-        ----------
-        X : iterable of sequences of lists of str, or of dicts
-            The features of each token of each sentence.
-        y : iterable of sequences of str
-            The correct tags of each sentence.
-
-        Raises
-        ------
-        InputError
-            If tokens and tags do not align.
-        """
+        """Return the accuracy of the tags of tokens, given the correct tags ``y``; NaN if there are no tokens."""
         predicted, gold = self.predict(X), list(y)
         check_aligned(gold, list(map(len, predicted)))
         right = [
@@ -230,13 +181,7 @@ class SequenceTagger(Model):
         return sum(right) / len(right) if right else float("nan")
 
     def top_features(self, n: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """Return the ``n`` features with the largest weights for each tag, with these weights.
-
-        Parameters
-        ----------
-        n : int
-            Number of features of each tag.
-        """
+        """Return the ``n`` features with the largest weights for each tag, with these weights."""
         U, V, _ = self.parts_
         weights, names = (U @ V.T if len(V) else U), [*self.features_]
         best = np.argsort(-weights, axis=0, kind="stable")[:n]

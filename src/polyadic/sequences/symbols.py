@@ -89,9 +89,10 @@ def listed(sequences: Sequences, lengths: Sequence[int] | None = None, *, gaps: 
 
 
 def items(what: str, values: Any) -> Any:
-    """Return the items of an ordered collection as a tuple or list; a mapping, set or data frame is not one."""
-    if isinstance(values, Mapping | AbstractSet) or hasattr(values, "columns") or not hasattr(values, "__iter__"):
-        got = type(values).__name__ + ("" if hasattr(values, "__len__") else f" {values!r:.40}")
+    """Return the items of an ordered collection as a tuple or list; a mapping, set, frame or sparse matrix is not one."""
+    unordered = isinstance(values, Mapping | AbstractSet) or hasattr(values, "columns") or hasattr(values, "tocsr")
+    if unordered or not hasattr(values, "__iter__"):
+        got = type(values).__name__ + ("" if unordered else f" {values!r:.40}")
         raise InputError(f"{what} must be a list or array, in the order of the observations; got {got}")
     if isinstance(values, tuple | list):
         return values
@@ -152,9 +153,6 @@ def known_symbols(strings: list[Any]) -> list[Any]:
             InputWarning,
             stacklevel=3,
         )
-    if n == len(strings) > 1 and max(map(len, strings)) == 1:
-        about = f"each of the {n:,} sequences has one symbol; pass [sequence] if they are one sequence"
-        warnings.warn(about, InputWarning, stacklevel=3)
     plain = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in different]
     return sorted(plain) if len({type(symbol) for symbol in plain}) == 1 else plain
 

@@ -140,15 +140,18 @@ def score(model: HiddenMarkov, sequences: Sequences, *, each: bool = False, miss
         Print the log-probability of each sequence instead of a summary.
     """
     data = [sequence for sequence, _ in _with_ends(sequences, model, missing=missing)]
+    many, known = sum(map(len, data)), set(model.symbols_)
+    seen = sum(symbol in known for sequence in data for symbol in sequence) if known else many
+    if not seen:
+        raise InputError(
+            f"{sequences} has no symbol that occurs in the training sequences; it has {many:,} symbols in"
+            f" {len(data):,} sequences"
+        )
     logs = model.score_sequences(data)
     if each:
         return {"log_probabilities": logs.tolist()}
-    many, known = sum(map(len, data)), set(model.symbols_)
     if not known:
         return {"sequences": len(data), "observations": many, "log_likelihood": float(logs.sum())}
-    seen = sum(symbol in known for sequence in data for symbol in sequence)
-    if not seen:
-        raise InputError(f"{sequences}: none of the {many:,} symbols occurs in the training sequences")
     result: dict[str, Any] = {"sequences": len(data), "symbols": seen}
     if missing:
         result["missing"] = many - seen

@@ -82,6 +82,7 @@ def headed_columns(
                 raise InputError(
                     f"{name}, line {number} must have {columns} columns separated by spaces or tabs; got {len(row)}"
                 )
+        tags.update(row[-1] for row in split[at:])
         yield lines[:at], tuple(map(tuple, zip(*split[at:], strict=True)))
 
 

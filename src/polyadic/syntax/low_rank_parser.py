@@ -252,15 +252,7 @@ class LowRankParser(Model):
     ) -> NDArray[np.float64]:
         """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns.
 
-        Parameters
-        ----------
-        forms, tags, pos, lemmas, features
-            See :meth:`parse`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`parse`.
+        The arguments and errors are those of :meth:`parse`.
         """
         tree = _sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)
         return self._scores(forms, self._coder(tree))
@@ -271,11 +263,6 @@ class LowRankParser(Model):
         Columns that belong to the old trees are cleared, see :meth:`~polyadic.syntax.trees.Tree.with_heads`. After the
         last sentence an :class:`UnknownTagsWarning` is issued if more than half of the words have unknown parts of
         speech.
-
-        Parameters
-        ----------
-        trees : iterable of Tree
-            Sentences to parse.
         """
         words = unknown = 0
         for tree in trees:
@@ -293,17 +280,7 @@ class LowRankParser(Model):
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return up to ``k`` highest-scoring projective trees of a sentence and their scores in decreasing order.
 
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
+        The heads of ``tree`` are ignored. The arrays are of shape (trees, n) and (trees,).
         """
         scores = self._scores(tree.forms, self._coder(tree))
         return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)

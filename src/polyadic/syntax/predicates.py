@@ -42,11 +42,6 @@ class PredicateFinder(Model):
     def fit(self, sentences: Sequence[Sentence]) -> Self:
         """Fit the classifier to sentences with annotated predicates, ignoring sentences without annotation.
 
-        Parameters
-        ----------
-        sentences : sequence of Sentence
-            Training sentences.
-
         Raises
         ------
         InputError
@@ -77,13 +72,7 @@ class PredicateFinder(Model):
         return self
 
     def find(self, tree: Tree) -> list[tuple[int, str]]:
-        """Return the position, counted from 1, and the sense of each predicate of a sentence.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence with heads and relations.
-        """
+        """Return the position, counted from 1, and the sense of each predicate of a sentence."""
         table = coded(word_features(tree), self.features_)
         scores = np.where(table >= 0, self.weights_[table], 0).sum(axis=1)
         lemmas = lemmas_of(tree)

@@ -91,14 +91,7 @@ class RoleLabels(Model, ABC):
     def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
         """Return the candidate arguments of a predicate and their role scores, of shape (candidates, roles).
 
-        A word has no role if no score is above 0.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence with heads and relations.
-        predicate : int
-            Number of the predicate's word, from 1.
+        A word has no role if no score is above 0. ``predicate`` is the number of the predicate's word, from 1.
 
         Raises
         ------
@@ -110,14 +103,7 @@ class RoleLabels(Model, ABC):
         return words, self._scores(frame)
 
     def arguments(self, tree: Tree, predicates: Iterable[int]) -> list[tuple[Argument, ...]]:
-        """Return the arguments of each given predicate, in the order of the words.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence with heads and relations.
-        predicates : iterable of int
-            Numbers of the predicates' words, from 1.
+        """Return the arguments of each predicate, given by the number of its word from 1, in the order of the words.
 
         Raises
         ------

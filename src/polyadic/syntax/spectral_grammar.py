@@ -201,23 +201,11 @@ class SpectralGrammar(Model):
         return self
 
     def probabilities(self, X: Strings) -> Array:
-        """Return the estimated probability of each sequence, at least 0; that of the empty sequence is 0.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences of known symbols.
-        """
+        """Return the estimated probability of each sequence, at least 0; that of the empty sequence is 0."""
         return np.array([max(self.grammar_(s), 0.0) if len(s) else 0.0 for s in self._coded(X)])
 
     def brackets(self, X: Strings) -> list[list[tuple[int, int]]]:
-        """Return the phrases of each sequence: starts and ends, see :meth:`WeightedGrammar.brackets`.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences of known symbols.
-        """
+        """Return the phrases of each sequence: starts and ends, see :meth:`WeightedGrammar.brackets`."""
         return [self.grammar_.brackets(s) for s in self._coded(X)]
 
     def _coded(self, X: Strings) -> list[Any]:

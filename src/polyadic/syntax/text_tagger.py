@@ -117,13 +117,7 @@ class TextTagger(Model):
         return self
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
-        """Yield sentences with predicted lemmas, tags and morphology; other columns are unchanged.
-
-        Parameters
-        ----------
-        trees : iterable of Tree
-            Sentences to tag.
-        """
+        """Yield sentences with predicted lemmas, tags and morphology; other columns are unchanged."""
         stream = iter(trees)
         while block := list(islice(stream, BLOCK)):
             sentences = coded((tag_features(tree.forms) for tree in block), self.features_)
@@ -135,23 +129,12 @@ class TextTagger(Model):
     def trees(self, texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
         """Split English texts into sentences and words, and yield each sentence with predicted tags.
 
-        Parameters
-        ----------
-        texts : iterable of str
-            Texts. No sentence continues from one to the next.
-        by_line : bool
-            Whether each line ends a sentence, instead of each empty line.
+        No sentence continues from one text to the next; each empty line (``by_line``: each line) ends a sentence.
         """
         return self.annotate(plain_trees(texts, by_line=by_line))
 
     def tag(self, forms: Sequence[str]) -> Tree:
-        """Tag the words of one sentence and return the annotated tree.
-
-        Parameters
-        ----------
-        forms : sequence of str
-            Words of the sentence.
-        """
+        """Tag the words of one sentence and return the annotated tree."""
         return next(self.annotate([untagged(forms)]))
 
 
