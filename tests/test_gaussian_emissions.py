@@ -1,4 +1,4 @@
-"""Gaussian emissions: sums over paths by listing them, Baum-Welch as in hmmlearn, parameters that are given or found."""
+"""Gaussian emissions: sums over paths by listing them, hmmlearn's figures, parameters that are given or found."""
 
 import json
 from itertools import pairwise, product

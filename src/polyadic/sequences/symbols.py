@@ -89,7 +89,7 @@ def listed(sequences: Sequences, lengths: Sequence[int] | None = None, *, gaps: 
 
 
 def items(what: str, values: Any) -> Any:
-    """Return the items of an ordered collection as a tuple or list; a mapping, set, frame or sparse matrix is not one."""
+    """Return the items of an ordered collection, which is not a mapping, set, data frame or sparse matrix."""
     unordered = isinstance(values, Mapping | AbstractSet) or hasattr(values, "columns") or hasattr(values, "tocsr")
     if unordered or not hasattr(values, "__iter__"):
         got = type(values).__name__ + ("" if unordered else f" {values!r:.40}")
@@ -140,7 +140,7 @@ def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
     return second
 
 
-def known_symbols(strings: list[Any]) -> list[Any]:
+def known_symbols(strings: Sequence[Any]) -> list[Any]:
     """Return the distinct symbols of listed sequences, sorted if they have the same type, as Python objects."""
     different = dict.fromkeys(chain.from_iterable(strings))
     if not different:
@@ -157,7 +157,7 @@ def known_symbols(strings: list[Any]) -> list[Any]:
     return sorted(plain) if len({type(symbol) for symbol in plain}) == 1 else plain
 
 
-def coded(strings: list[Any], number: dict[Any, int], *, unknown: bool = False) -> Coded:
+def coded(strings: Sequence[Any], number: dict[Any, int], *, unknown: bool = False) -> Coded:
     """Encode listed sequences as symbol ids, raising InputError for unknown symbols unless ``unknown``."""
     numbers = [number.get(symbol, len(number)) for symbol in chain.from_iterable(strings)]
     data = Coded(np.array(numbers, np.int64), np.cumsum([0, *map(len, strings)], dtype=np.int64))
