@@ -218,6 +218,7 @@ def test_bad_observations_are_named(values, message):
             "emissions='gaussian' has no parameter 'emissions'; .* start, moves, means",
         ),
         ({"initial": {"start": [1.0, 0.0], "moves": np.eye(2), "covars": [[-1.0], [1.0]]}}, "not positive definite"),
+        ({"initial": {"means": "x"}}, "initial: means must be an array of numbers; got 'x'"),
         ({"fixed": ["emissions"]}, "emissions='gaussian' has no parameter 'emissions'"),
         ({"init": "spectral"}, "init='spectral' requires symbols; use init='clusters' or 'random'"),
     ],

@@ -72,6 +72,7 @@ def test_missing_symbols_are_refused_by_place(name, missing):
         (pd.DataFrame(np.eye(3)), "got DataFrame"),
         (sparse.csr_array(np.eye(3)), "got csr_array"),
         (7, "got int 7"),
+        (np.array(7), "got ndarray"),
         (np.array(GOOD[0])[:, None], "a column of 5 symbols is not a list of sequences; pass X.ravel"),
         ([GOOD[0], {1: 2}], "sequence 2 must be a list or array, in the order of the observations; got dict"),
         ([GOOD[0], 5], "sequence 2 must be a list or array, in the order of the observations; got int 5"),

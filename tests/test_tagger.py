@@ -455,6 +455,7 @@ def test_rare_features_are_left_out():
         ([[["a"]]], ["x"], "sentence 1: tags must be a list of strings; got 'x'"),
         ([["a"]], [["x"]], "sentence 1, token 1: the features of a token must be a list or dict; got 'a'"),
         (["a"], [["x"]], "sentence 1 must be a list of tokens; got 'a'"),
+        ([7], [["x"]], "sentence 1 must be a list of tokens; got 7"),
         ([{"w": "a"}], [["x"]], r"sentence 1 must be a list of tokens; got {'w': 'a'}: pass \[X\]"),
         ([[["a"], ["b"]]], [["x", 1]], "sentence 1, token 2: tags must be strings that are not empty; got 1"),
         ([[["a"]], [["b"]]], [["x"], [""]], "sentence 2, token 1: tags must be strings"),

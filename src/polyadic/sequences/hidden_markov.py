@@ -360,7 +360,10 @@ class HiddenMarkov(Model):
         shapes = {"start": (k,), "moves": (k, k), "emissions": (k, symbols), "means": (k, d)}
         shapes["covars"] = (k, d, d) if full else (k, d)
         for name, value in given.items():
-            given[name] = table = np.array(value, float)
+            try:
+                given[name] = table = np.array(value, float)
+            except (TypeError, ValueError):
+                raise InputError(f"initial: {name} must be an array of numbers; got {value!r:.60}", "initial") from None
             rows = name not in ("means", "covars")  # which are probabilities, with the sum 1 also in magnitude
             sums = [table.sum(axis=-1), np.abs(table).sum(axis=-1)] if rows else np.isfinite(table)
             if table.shape != shapes[name] or not np.allclose(sums, 1, rtol=0, atol=SUM_TOL):

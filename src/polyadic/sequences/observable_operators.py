@@ -82,12 +82,7 @@ class ObservableOperators(Model):
     fresh: Share = 0.6
 
     def fit(self, sequences: Iterable[Sequence[Hashable]]) -> Self:
-        """Estimate the operators from sequences.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Training sequences; strings are sequences of letters.
+        """Estimate the operators from sequences of symbols; strings are sequences of letters.
 
         Raises
         ------

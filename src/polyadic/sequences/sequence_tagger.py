@@ -224,22 +224,19 @@ def _encoded(X: Features, ids: Callable[[list[str]], Iterable[int]]) -> CodedSen
 
     def every() -> Iterator[int]:
         for k, sentence in enumerate(X, 1):
-            if isinstance(sentence, str | Mapping):
-                raise InputError(
-                    f"sentence {k} must be a list of tokens; got {sentence!r:.60}: pass [X] for one sentence"
-                )
+            if isinstance(sentence, str | Mapping) or not hasattr(sentence, "__len__"):
+                about = f"got {sentence!r:.60}: pass [X] for one sentence"
+                raise InputError(f"sentence {k} must be a list of tokens; {about}")
             lengths.append(len(sentence))
             for i, token in enumerate(sentence, 1):
                 where = f"sentence {k}, token {i}"
-                names = token
-                if isinstance(token, Mapping):
-                    names, weights = _weighted(token, where)
-                elif isinstance(token, str) or not hasattr(token, "__iter__"):
+                if isinstance(token, str) or not hasattr(token, "__iter__"):
                     raise InputError(f"{where}: the features of a token must be a list or dict; got {token!r:.60}")
-                names = list(names)
+                pairs = _weighted(token, where) if isinstance(token, Mapping) else None
+                names = list(token) if pairs is None else [name for name, _ in pairs]
                 if odd := [name for name in names if not isinstance(name, str) or not name]:
                     raise InputError(f"{where}: features must be strings that are not empty; got {odd[0]!r}")
-                values.extend(weights if isinstance(token, Mapping) else repeat(1.0, len(names)))
+                values.extend(repeat(1.0, len(names)) if pairs is None else (value for _, value in pairs))
                 sizes.append(len(names))
                 yield from ids(names)
 
@@ -249,7 +246,7 @@ def _encoded(X: Features, ids: Callable[[list[str]], Iterable[int]]) -> CodedSen
     return CodedSentences(columns, starts, edges, weights[: len(weights) * bool((weights != 1).any())])
 
 
-def _weighted(token: Mapping[str, Any], where: str) -> tuple[list[str], list[float]]:
+def _weighted(token: Mapping[str, Any], where: str) -> list[tuple[str, float]]:
     """Return the features of a dict and their values, without values of 0 and False."""
     pairs = []
     for name, value in token.items():
@@ -261,7 +258,7 @@ def _weighted(token: Mapping[str, Any], where: str) -> tuple[list[str], list[flo
             )
         elif value:
             pairs.append((name, float(value)))
-    return [name for name, _ in pairs], [value for _, value in pairs]
+    return pairs
 
 
 def _without_unknown(sentences: CodedSentences) -> CodedSentences:

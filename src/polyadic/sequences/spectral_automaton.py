@@ -148,15 +148,10 @@ class SpectralAutomaton(Model):
     callback: Callback = None
 
     def fit(self, X: Strings) -> Self:
-        """Fit the model to sequences of symbols, which may be empty.
+        """Fit the model to sequences of symbols, which may be empty; strings are sequences of letters.
 
         Automata are learned from a part of the strings, selected by the held-out strings, and learned again from all.
         After Ctrl-C the best automaton so far is kept.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Training sequences; strings are sequences of letters.
 
         Raises
         ------

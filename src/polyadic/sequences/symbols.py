@@ -69,7 +69,7 @@ def listed(sequences: Sequences, lengths: Sequence[int] | None = None, *, gaps: 
     values = [sequences] if isinstance(sequences, str) else items("sequences", sequences)
     if lengths is not None:
         flat = [value[0] if isinstance(value, list) and len(value) == 1 else value for value in values]
-        values = stacked(flat if not isinstance(sequences, str) else sequences, lengths)
+        values = stacked(sequences if isinstance(sequences, str) else flat, lengths)
     elif getattr(sequences, "ndim", 1) == 2 and len(values) > 1 == len(values[0]):
         advice = "pass X.ravel() if it is one sequence, or lengths of several"
         raise InputError(f"a column of {len(values):,} symbols is not a list of sequences; {advice}", "lengths")
@@ -91,12 +91,11 @@ def listed(sequences: Sequences, lengths: Sequence[int] | None = None, *, gaps: 
 def items(what: str, values: Any) -> Any:
     """Return the items of an ordered collection, which is not a mapping, set, data frame or sparse matrix."""
     unordered = isinstance(values, Mapping | AbstractSet) or hasattr(values, "columns") or hasattr(values, "tocsr")
-    if unordered or not hasattr(values, "__iter__"):
+    if unordered or not hasattr(values, "__iter__") or getattr(values, "ndim", 1) == 0:
         got = type(values).__name__ + ("" if unordered else f" {values!r:.40}")
         raise InputError(f"{what} must be a list or array, in the order of the observations; got {got}")
-    if isinstance(values, tuple | list):
-        return values
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+    convert = getattr(values, "tolist", getattr(values, "to_pylist", None))
+    return values if isinstance(values, tuple | list) else list(values) if convert is None else convert()
 
 
 def stacked(values: Any, lengths: Sequence[int]) -> list[Any]:

@@ -166,10 +166,7 @@ class SpectralGrammar(Model):
     def fit(self, X: Strings) -> Self:
         """Learn a grammar from sequences of symbols; empty and longer sequences only count as sequences.
 
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Training sequences; strings are sequences of letters.
+        Strings are sequences of letters.
 
         Raises
         ------

@@ -82,14 +82,9 @@ class TextTagger(Model):
     callback: Callable[[str, Result], None] | None = None
 
     def fit(self, trees: Iterable[Tree]) -> Self:
-        """Fit the tagger to the sentences of a treebank.
+        """Fit the tagger to the sentences of a treebank; an empty column is learned as empty.
 
         Ctrl-C in the last column, after its first pass, keeps the result so far; earlier it leaves the model unchanged.
-
-        Parameters
-        ----------
-        trees : iterable of Tree
-            Training sentences. An empty column is learned as empty.
 
         Raises
         ------
