@@ -172,10 +172,10 @@ class HiddenMarkov(Model):
             strings = listed(sequences, lengths)
             symbols = known_symbols(strings) if order is None else list(order)
             data = coded(strings, {symbol: at for at, symbol in enumerate(symbols)})
+        parts = self._begun(data, X, len(symbols), given)
         if len(data.edges) > 2 and np.diff(data.edges).max() == 1:
             about = "no sequence has two observations, so transitions are not learned; pass [sequence] if they are one"
             warnings.warn(about, InputWarning, stacklevel=2)
-        parts = self._begun(data, X, len(symbols), given)
         result = run(self._sweeps(data, X, parts), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.start_, self.moves_, *parts = self._keep(result)
         if X is None:
