@@ -1,6 +1,7 @@
 """Chains of tags: best paths, sums over paths, gradients, steps, and what is learned."""
 
 import itertools
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -452,9 +453,18 @@ def test_rare_features_are_left_out():
             "sentence 2: the number of tags must be the number of tokens, 2; got 1",
         ),
         ([[["a"]]], ["x"], "sentence 1: tags must be a list of strings; got 'x'"),
-        ([["a"]], [["x"]], "the features of a token must be a list of strings; got 'a'"),
-        ([[["a"]]], [[1]], "tags must be strings; got 1"),
-        ([[[7]]], [["x"]], "features must be strings; got 7"),
+        ([["a"]], [["x"]], "sentence 1, token 1: the features of a token must be a list or dict; got 'a'"),
+        (["a"], [["x"]], "sentence 1 must be a list of tokens; got 'a'"),
+        ([7], [["x"]], "sentence 1 must be a list of tokens; got 7"),
+        ([{"w": "a"}], [["x"]], r"sentence 1 must be a list of tokens; got {'w': 'a'}: pass \[X\]"),
+        ([[["a"], ["b"]]], [["x", 1]], "sentence 1, token 2: tags must be strings that are not empty; got 1"),
+        ([[["a"]], [["b"]]], [["x"], [""]], "sentence 2, token 1: tags must be strings"),
+        ([[["a"], ["b", 7]]], [["x", "x"]], "sentence 1, token 2: features must be strings that are not empty; got 7"),
+        ([[["a", None]]], [["x"]], "sentence 1, token 1: features must be strings that are not empty; got None"),
+        ([[{"w": float("nan")}]], [["x"]], "sentence 1, token 1: the value of 'w' must be text, a finite number"),
+        ([[{"w": None}]], [["x"]], "the value of 'w' must be text, a finite number or a bool; got None"),
+        ([[{"w": ["a"]}]], [["x"]], r"the value of 'w' must be text, a finite number or a bool; got \['a'\]"),
+        ([[{"w": {"a": 1}}]], [["x"]], "the value of 'w' must be text, a finite number or a bool; got {'a': 1}"),
         ([], [], "at least one token"),
         ([[]], [[]], "at least one token"),
     ],
@@ -463,6 +473,54 @@ def test_bad_input_is_told(X, y, message):
     """In one sentence."""
     with pytest.raises(InputError, match=message):
         SequenceTagger().fit(X, y)
+
+
+def test_dicts_are_names_with_values():
+    """Text is part of the name, True is 1, 0 and False are left out; numbers multiply weights and gradients."""
+    words = [["the", "dog"], ["a", "cat"], ["dog"]]
+    y = [["D", "N"], ["D", "N"], ["N"]]
+    dicts = [[{"word": w, "bias": 1.0, "long": len(w) > 2, "zero": 0} for w in sentence] for sentence in words]
+    lists = [[[f"word={w}", "bias", *["long"] * (len(w) > 2)] for w in sentence] for sentence in words]
+    one, other = (SequenceTagger(max_iter=3, seed=0).fit(X, y) for X in (dicts, lists))
+    assert one.features_ == other.features_
+    assert all((a == b).all() for a, b in zip(one.parts_, other.parts_, strict=True))
+    assert one.predict([[{"word": "a", "bias": 1}, {"word": "cat"}]]) == other.predict(
+        [[["word=a", "bias"], ["word=cat"]]]
+    )
+    # a feature with the value 3, after one update from zero with the gradient g: AdaGrad moves it by 3 g of 1 + 9 g^2
+    sentences, known = learned_features([[{"a": 1.0, "b": 3.0}]])
+    tables = TagTables.of(
+        TagParts(np.zeros((2, 2), np.float32), np.zeros((0, 2), np.float32), np.zeros((3, 3), np.float32))
+    )
+    how = {"order": np.array([0]), "importance": np.ones(2, np.float32), "seen": 0, "soft": True, "cost": 0.0}
+    tag_epoch(sentences, np.array([0], np.int32), tables, **how, learning_rate=0.1, ridge=0.0)
+    g = np.array([-0.5, 0.5])
+    for name, value in (("a", 1), ("b", 3)):
+        moved = tables.weights().U[known[name]]
+        np.testing.assert_allclose(moved, -0.1 * value * g / np.sqrt(1 + (value * g) ** 2), rtol=1e-6)
+    rng = np.random.default_rng(0)
+    numbers = [[{"x": float(x)} for x in rng.normal(size=5) if x] for _ in range(40)]
+    signs = [["+" if token["x"] > 0 else "-" for token in sentence] for sentence in numbers]
+    assert SequenceTagger(max_iter=20, seed=0).fit(numbers, signs).score(numbers, signs) > 0.95
+
+
+@pytest.mark.parametrize("rank", [None, 2])
+def test_weights_that_are_shown_give_the_probabilities(rank):
+    """Sums of the weights of features, times values, and of transitions, over all paths, are the marginals."""
+    X = [[{"w": w, "n": 0.5 + at} for at, w in enumerate(s)] for s in ("ab", "bca", "ac")]
+    model = SequenceTagger(rank, max_iter=5, seed=0).fit(X, [["x", "y"], ["y", "z", "x"], ["x", "z"]])
+    top, moves = model.top_features(99), model.transitions()
+    weights = {tag: dict(pairs) for tag, pairs in top.items()}
+    assert all([w for _, w in pairs] == sorted((w for _, w in pairs), reverse=True) for pairs in top.values())
+    assert [*moves.values()] == sorted(moves.values(), reverse=True)
+    assert [len(pairs) for pairs in model.top_features(2).values()] == [2, 2, 2]
+    sums = np.zeros((3, 3))
+    for path in product("xyz", repeat=3):
+        score = sum(moves[pair] for pair in pairwise(["", *path, ""]))
+        for tag, token in zip(path, X[1], strict=True):
+            score += weights[tag][f"w={token['w']}"] + token["n"] * weights[tag]["n"]
+        sums[range(3), ["xyz".index(tag) for tag in path]] += np.exp(score)
+    np.testing.assert_allclose(model.predict_proba(X[1:2])[0], sums / sums.sum(axis=1, keepdims=True), atol=1e-5)
 
 
 def test_failed_refit_leaves_the_old_fit():

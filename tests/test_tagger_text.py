@@ -1,5 +1,6 @@
 """From text to tagged words: how it is cut, what is told of words, figures of tags, and ``polyadic tag``."""
 
+import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -16,6 +17,7 @@ from helpers import in_json, invoke
 from polyadic import InputError, TextTagger, load, read_columns, tag_features
 from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
 from polyadic.sequences.sequence_tagger import TagLearner, spans_only
+from polyadic.syntax.columns import headed_columns
 from polyadic.syntax.plain_text import plain_sentences, plain_trees, read_paragraphs
 from polyadic.syntax.tag_features import need_tags, shape
 from polyadic.syntax.text_tagger import Lemmas
@@ -164,6 +166,42 @@ def test_columns(tmp_path):
     path.write_bytes(b"a b\n\xff c\n")
     with pytest.raises(InputError, match="is not utf-8"):
         list(read_columns(path))
+
+
+CONLL = "-DOCSTART- -X- O\n\n# id1\n# id 2\nHe PRP B-NP\nran VBD O\n\n# NN B-NP\n# NN O\n\n# PRP O\n\n#end\n"
+
+
+def test_boundaries_and_comments(tmp_path):
+    """Documents and comments are no words; a word # at the start has a tag of the file, and any other line is named."""
+    path = tmp_path / "a.txt"
+    path.write_text(CONLL)
+    words = [("He", "ran"), ("#", "#"), ("#",)]
+    assert [columns[0] for columns in read_columns(path)] == words
+    assert [len(heading) for heading, _ in headed_columns(path)] == [1, 2, 0, 0, 1]
+    path.write_text("#one\n\n# two\nthree\n#\n")
+    assert list(read_columns(path)) == [(("#one",),), (("three", "#"),)]
+    path.write_text("He PRP\n\n-DOCSTART-\nHe PRP O\nran VBD O\n")
+    with pytest.raises(InputError, match="line 1 must have 3 columns"):
+        list(read_columns(path))
+    path.write_text("a O\n# b c\n")
+    with pytest.raises(InputError, match="line 2 must have 2 columns"):
+        list(read_columns(path))
+
+
+def test_boundaries_and_comments_are_written_again(tmp_path):
+    """The output has a column more, for a boundary too; the weights of a tagger are shown."""
+    path, model = tmp_path / "a.txt", tmp_path / "model"
+    path.write_text(CONLL)
+    told = json.loads(invoke("tag", "train", path, "--columns", "--out", model, "--json").stdout)
+    assert (told["sentences"], told["words"], told["tags"]) == (3, 5, 2)
+    lines = invoke("tag", "apply", model, path).stdout.splitlines()
+    assert lines[:6] == ["-DOCSTART- -X- O O", "", "# id1", "# id 2", "He PRP B-NP B-NP", "ran VBD O O"]
+    shown = json.loads(invoke("tag", "top", model, "--top", 3, "--json").stdout)
+    fitted = load(model)
+    assert {row["tag"]: [(f["feature"], f["weight"]) for f in row["features"]] for row in shown["tags"]} == {
+        tag: [(name, pytest.approx(weight)) for name, weight in pairs] for tag, pairs in fitted.top_features(3).items()
+    }
+    assert len(shown["transitions"]) == 3
 
 
 # Figures

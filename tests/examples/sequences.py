@@ -18,6 +18,8 @@ from polyadic.syntax.trees import Tree
 STRINGS = ["abab", "bab", "ab", "", "aab", ("b", "a", "b")] * 4
 SHARED = coded(STRINGS, {"a": 0, "b": 1})
 X = [[["w=the"], ["w=dog", "s=og"], ["w=barks"]], [["w=the"], ["w=barks"]], []]
+VALUES = [[{"w": "the"}, {"w": "dog", "n": 0.5}, {"w": "barks", "n": -2}], [{"w": "the"}, {"w": "barks"}], []]
+NUMBERS = np.array([[0.1, 2.0], [0.0, 1.5], [0.3, 1.9], [4.0, -1.0], [4.2, -1.4], [3.9, -1.2]] * 2)
 TAGS = [["D", "N", "V"], ["D", "N"], []]
 
 
@@ -28,11 +30,18 @@ def treebank():
         yield Tree(*columns, ("Definite=Def", "Number=Plur", "_"), heads, none, none, none)
 
 
-def of_tags(make, variant="", tags=TAGS):
+def of_tags(make, variant="", tags=TAGS, X=X):
     return Example(
         make=make,
         fit=lambda model: model.fit(X, tags),
-        ask=lambda model: [model.predict(X), model.predict_proba(X), model.score(X, tags), model.features_],
+        ask=lambda model: [
+            model.predict(X),
+            model.predict_proba(X),
+            model.score(X, tags),
+            model.features_,
+            model.top_features(2),
+            model.transitions(),
+        ],
         variant=variant,
     )
 
@@ -48,6 +57,8 @@ def of_strings(make, variant=""):
             model.predict(["abab"]),
             model.predict_proba(["ab"]),
             model.next_symbols("ab"),
+            model.aic(["ab"]),
+            model.bic(["ab"]),
             model.sample(2, length=3, seed=0),
         ],
         variant=variant,
@@ -75,6 +86,7 @@ EXAMPLES = [
         "bio",
         tags=[["O", "B-dog", "I-dog"], ["B-dog", "O"], []],
     ),
+    of_tags(lambda: SequenceTagger(None, max_iter=3, seed=0), "dicts", X=VALUES),
     Example(
         make=lambda: TextTagger(max_iter=2, min_count=1, seed=0),
         fit=lambda model: model.fit(treebank()),
@@ -82,6 +94,22 @@ EXAMPLES = [
     ),
     of_strings(lambda: HiddenMarkov(2, max_iter=5, unknown="missing", seed=0, threads=1)),
     of_strings(lambda: HiddenMarkov(2, init="random", max_iter=5, unknown="missing", seed=0, threads=1), "random"),
+    Example(
+        make=lambda: HiddenMarkov(
+            2, emissions="gaussian", initial={"start": np.array([0.4, 0.6])}, fixed=["start"], max_iter=5, seed=0
+        ),
+        fit=lambda model: model.fit(NUMBERS, [7, 0, 5]),
+        ask=lambda model: [
+            model.score(NUMBERS, [7, 5]),
+            model.score_sequences([NUMBERS]),
+            model.predict([NUMBERS]),
+            model.predict_proba([NUMBERS]),
+            model.aic(NUMBERS),
+            model.bic(NUMBERS),
+            model.sample(2, length=3, seed=0),
+        ],
+        variant="gaussian",
+    ),
     Example(
         make=lambda: ObservableOperators(2),
         fit=lambda model: model.fit(STRINGS),

@@ -91,24 +91,13 @@ class WeightedAutomaton:
     def scaled(self, symbols: NDArray[np.int64], edges: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return string weights in the form ``values * exp(logs)``, which does not underflow for long strings.
 
-        Parameters
-        ----------
-        symbols : ndarray of int64 of shape (N,)
-            Concatenated strings.
-        edges : ndarray of int64 of shape (strings + 1,)
-            Start and end of each string.
+        ``symbols`` are the concatenated strings, which start and end at ``edges``, of shape (strings + 1,).
         """
         self._check(symbols)
         return automaton_values(symbols, edges, start=self.alpha0, stop=self.alpha_inf, A=self.A)
 
     def logs(self, data: Coded) -> Array:
-        """Return the logarithm of the weight of each string, or minus infinity if the weight is not positive.
-
-        Parameters
-        ----------
-        data : Coded
-            Encoded strings.
-        """
+        """Return the logarithm of the weight of each string, or minus infinity if the weight is not positive."""
         values, logs = self.scaled(*data)
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(values, 0)) + logs
@@ -159,26 +148,13 @@ class WeightedAutomaton:
         The shape is (symbols + strings, r).
 
         After an impossible symbol, the state is the expected state after that symbol alone.
-
-        Parameters
-        ----------
-        data : Coded
-            Encoded strings.
         """
         self._check(data.symbols)
         start, again = self._starts
         return follow_automaton(*data, start=start, A=self.A, total=self.total, again=again, floor=FLOOR)
 
     def moved(self, states: Array, symbols: NDArray[np.int64]) -> Array:
-        """Return the normalized states after appending one symbol to each string.
-
-        Parameters
-        ----------
-        states : ndarray of shape (n, r)
-            Current states.
-        symbols : ndarray of int64 of shape (n,)
-            The next symbol of each.
-        """
+        """Return the normalized states, of shape (n, r), after appending one symbol to each of the n strings."""
         reached = np.einsum("nr,nrt->nt", states, self.A[symbols])
         mass = (reached @ self.total)[:, None]
         return np.where(mass > FLOOR, reached / np.where(mass > FLOOR, mass, 1), self._starts[1][symbols])
@@ -198,26 +174,13 @@ class WeightedAutomaton:
         return np.column_stack([*(self.A @ self.total), self.alpha_inf])
 
     def next_weights(self, states: Array) -> Array:
-        """Return the weight of each next symbol and, in the last column, of the end of the string.
-
-        Weights may be negative.
-
-        Parameters
-        ----------
-        states : ndarray of shape (n, r)
-            Current states.
-        """
+        """Return the weights, of either sign, of each next symbol and, last, of the end, for states of shape (n, r)."""
         return np.asarray(states @ self._onward)
 
     def next_probabilities(self, states: Array) -> Array:
-        """Return the probability of each next symbol and, in the last column, of the end of the string.
+        """Return the probability of each next symbol and, in the last column, of the end, for states of shape (n, r).
 
         Negative weights are set to 0 and the rest is normalized; if all are 0, the result is uniform.
-
-        Parameters
-        ----------
-        states : ndarray of shape (n, r)
-            Current states.
         """
         weights = np.maximum(self.next_weights(states), 0)
         sums = weights.sum(axis=1, keepdims=True)
@@ -227,11 +190,6 @@ class WeightedAutomaton:
         """Return the automaton restricted to its first ``rank`` states.
 
         For an automaton learned by a spectral method, this is the spectral estimate of lower rank.
-
-        Parameters
-        ----------
-        rank : int
-            Number of states.
         """
         return WeightedAutomaton(self.alpha0[:rank], self.A[:, :rank, :rank].copy(), self.alpha_inf[:rank])
 

@@ -1,19 +1,21 @@
-"""Hidden Markov models of symbols, estimated from moments and by Baum-Welch."""
+"""Hidden Markov models of symbols or vectors, estimated from moments and by Baum-Welch."""
 
 from __future__ import annotations
 
 import math
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
+from polyadic.sequences.gaussian_emissions import Gaussians, first_gaussians, read_vectors
 from polyadic.sequences.hidden_spectral import (
     FewMomentsWarning,
     anchor_chain,
@@ -22,35 +24,44 @@ from polyadic.sequences.hidden_spectral import (
     spectral_chain,
 )
 from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidden_states, viterbi_states
-from polyadic.sequences.symbols import coded, held_out, known_symbols, listed
+from polyadic.sequences.symbols import Coded, coded, held_out, known_symbols, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator
 
     from numpy.typing import NDArray
 
-    from polyadic.sequences.symbols import Coded
+    from polyadic.sequences.symbols import Sequences
 
-    Sequences = Iterable[Sequence[Hashable]]
+    Array = NDArray[np.float64]
+    Lengths = Sequence[int] | None
 
 MIXED = 0.3
 """Weight of uniform distributions (for symbols: frequencies) in the start, as Baum-Welch cannot change zeros."""
 SMOOTHINGS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0)
 STATES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)
 """Candidates for model selection on held-out sequences."""
+Parameter = Literal["start", "moves", "emissions", "means", "covars"]
+PARAMETERS = {"symbols": ("start", "moves", "emissions"), "gaussian": ("start", "moves", "means", "covars")}
+"""Parameters of the models by kind of emission, as in ``initial`` and ``fixed``."""
 ESTIMATED = "spectral", "anchors", "clusters"
 TRIED = 10
 """Iterations from each start before the best is selected; 5 to 40 select the same (docs/results/spectral.md)."""
+SUM_TOL = 1e-6
+"""Maximum difference from 1 of the sum of given probabilities."""
+MAX_LOG = math.log(sys.float_info.max)
 NEVER = -1e30
 """Finite substitute for the logarithm of 0, below the score of every possible path."""
 
 
 class HiddenMarkov(Model):
-    r"""Hidden Markov model of sequences of symbols.
+    r"""Hidden Markov model of sequences of symbols, or of numbers and vectors.
 
     .. math:: P(x_1 \dots x_n) = \sum_{s_1 \dots s_n} \pi_{s_1} O_{s_1 x_1} \prod_{i > 1} A_{s_{i-1} s_i} O_{s_i x_i}
 
-    The model has no end state. To model the length of sequences, append a special end symbol to each.
+    With Gaussian emissions, :math:`O_{sx}` is the density of the normal distribution of a state
+    (:mod:`~polyadic.sequences.gaussian_emissions`). The model has no end state. To model the length of sequences,
+    append a special end symbol to each.
 
     Parameters
     ----------
@@ -61,7 +72,21 @@ class HiddenMarkov(Model):
         (clusters), random distributions (random), or the best of the first three (best). Spectral estimates are from
         moments of three symbols (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`); for anchors and clusters
         see :mod:`~polyadic.sequences.hidden_spectral`. "best" runs ten iterations from each of the first three and
-        continues with the most likely. All but "random" allow at most as many states as symbols.
+        continues with the most likely. All but "random" allow at most as many states as symbols. For Gaussian
+        emissions, "best" is "clusters" (k-means), and "random" uses random observations as means.
+    emissions : {"symbols", "gaussian"}
+        Emission distributions: a probability for each symbol (symbols), or normal distributions of numbers or vectors
+        (gaussian).
+    covariance_type : {"diag", "full"}
+        Covariance matrices of Gaussian emissions: diagonal, or unrestricted.
+    covars_prior : float
+        Number added to the sums of squares of Gaussian emissions, as in hmmlearn; 0 is maximum likelihood.
+    initial : dict of str to array, optional
+        Initial values of some parameters: start, moves, and emissions, or means and covars, with the shapes of the
+        attributes. The key symbols gives the order of the columns of emissions (default: sorted). Values of start and
+        moves that are not given are uniform.
+    fixed : sequence of str
+        Parameters that EM does not change.
     max_iter : int
         Maximum number of EM (Baum-Welch) iterations.
     smoothing : float
@@ -81,9 +106,13 @@ class HiddenMarkov(Model):
     moves_ : ndarray of shape (states, states)
         Transition probabilities A, from the state of the row to that of the column.
     emissions_ : ndarray of shape (states, symbols)
-        Emission probabilities O.
+        Emission probabilities O of symbols.
     symbols_ : list
-        The symbols, in the order of the columns of ``emissions_``.
+        The symbols, in the order of the columns of ``emissions_``; empty for Gaussian emissions.
+    means_ : ndarray of shape (states, d)
+        Means of Gaussian emissions.
+    covars_ : ndarray of shape (states, d) or (states, d, d)
+        Variances of Gaussian emissions, or full covariance matrices.
 
     References
     ----------
@@ -96,11 +125,19 @@ class HiddenMarkov(Model):
     True
     >>> model.next_symbols("ab")[-1].round(3).tolist()
     [1.0, 0.0]
+    >>> model = HiddenMarkov(2, emissions="gaussian").fit([0.1, 0.2, 5.1, 5.0, 0.1, 0.0])
+    >>> sorted(model.means_.ravel().round(2).tolist())
+    [0.1, 5.05]
     """
 
     states: Count = 10
     _: KW_ONLY
     init: Literal["best", "spectral", "anchors", "clusters", "random"] = "best"
+    emissions: Literal["symbols", "gaussian"] = "symbols"
+    covariance_type: Literal["diag", "full"] = "diag"
+    covars_prior: Amount = 1e-2
+    initial: Mapping[str, Any] | None = None
+    fixed: Sequence[Parameter] = ()
     max_iter: Count = 100
     tol: Amount = 1e-4
     smoothing: Amount = 0.0
@@ -109,53 +146,83 @@ class HiddenMarkov(Model):
     threads: Threads = 1
     callback: Callback = None
 
-    def fit(self, sequences: Sequences) -> Self:
-        """Fit the model to sequences of symbols.
+    def fit(self, sequences: Sequences, lengths: Lengths = None) -> Self:
+        """Fit the model to sequences.
 
         Parameters
         ----------
-        sequences : iterable of sequences of symbols
-            Training sequences; strings are sequences of letters.
+        sequences : iterable of sequences of symbols, or of numbers or vectors
+            Training sequences; strings are sequences of letters. A flat list or one-dimensional array is one sequence.
+            For Gaussian emissions, an array of shape (length, d) is one sequence too.
+        lengths : sequence of int, optional
+            Lengths of the sequences, if ``sequences`` is one list or array of all, as in hmmlearn.
 
         Raises
         ------
         InputError
-            If there are no symbols, there are more states than the start allows, or a setting is out of range.
+            If there are no observations, a symbol or number is missing, there are more states than the start allows, or
+            a setting is out of range.
         """
         self.check()
-        strings = listed(sequences)
-        symbols = known_symbols(strings)
-        data = coded(strings, {symbol: at for at, symbol in enumerate(symbols)})
-        solver = self._sweeps(data, len(symbols))
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        start, moves, emit = self._keep(result)
-        self.start_, self.moves_, self.emissions_ = start, moves, np.ascontiguousarray(emit.T)
+        given = dict(self.initial or {})
+        symbols, X, order = [], None, given.pop("symbols", None)
+        if self.emissions == "gaussian":
+            X, data = _joined(read_vectors(sequences, lengths))
+        else:
+            strings = listed(sequences, lengths)
+            symbols = known_symbols(strings) if order is None else list(order)
+            data = coded(strings, {symbol: at for at, symbol in enumerate(symbols)})
+        parts = self._begun(data, X, len(symbols), given)
+        if len(data.edges) > 2 and np.diff(data.edges).max() == 1:
+            about = "no sequence has two observations, so transitions are not learned; pass [sequence] if they are one"
+            warnings.warn(about, InputWarning, stacklevel=2)
+        result = run(self._sweeps(data, X, parts), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
+        self.start_, self.moves_, *parts = self._keep(result)
+        if X is None:
+            self.emissions_ = np.ascontiguousarray(parts[0].T)
+        else:
+            self.means_, self.covars_ = parts
+            chain = HiddenChain(self.start_, self.moves_, _densities(parts, X)[0])
+            shares = hidden_states(*data, chain, smoothed=True)[0]
+            problem = Gaussians(*parts).degenerate(X, shares)
+            if problem and "covars" not in self.fixed:
+                about = f"{problem}; use fewer states or more observations, or increase covars_prior"
+                warnings.warn(about, InputWarning, stacklevel=2)
         self.symbols_ = symbols
         return self
+
+    def check(self) -> None:
+        """Raise InputError if a setting is out of range, or a parameter belongs to the other kind of emissions."""
+        super().check()
+        names = PARAMETERS[self.emissions] + ("symbols",) * (self.emissions == "symbols")
+        for name in (*(self.initial or ()), *self.fixed):
+            if name not in names:
+                about = f"emissions={self.emissions!r} has no parameter {name!r}; initial and fixed may contain"
+                raise InputError(f"{about} {', '.join(names)}", "emissions", "initial", "fixed")
+        if self.emissions == "gaussian" and self.init in ("spectral", "anchors"):
+            raise InputError(f"init={self.init!r} requires symbols; use init='clusters' or 'random'", "init")
 
     def search(self, sequences: Sequences, *, seed: int | None = 0) -> SearchSpace:
         """Return the search space of the settings ``smoothing`` and ``states``, evaluated on held-out sequences.
 
-        A tenth of the sequences is held out. Symbols that occur only in held-out sequences count as missing.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Training sequences.
-        seed : int, optional
-            Seed of the split.
+        A tenth of the sequences is held out, at random by ``seed``. Symbols that occur only there count as missing. For
+        Gaussian emissions, only ``states`` is selected.
         """
-        strings = listed(sequences)
+        numbers = self.emissions == "gaussian"
+        strings: list[Any] = read_vectors(sequences) if numbers else listed(sequences)
         out = held_out(len(strings), held_out_share(len(strings)), seed)
         part, judged = ([string for string, is_out in zip(strings, out, strict=True) if is_out == at] for at in (0, 1))
         mean = sum(map(len, judged)) / len(judged)
-        whole, most = (len(known_symbols(some)) if self.init != "random" else max(STATES) for some in (strings, part))
+        if not mean:
+            raise InputError("all held-out sequences are empty; remove empty sequences")
+        free = numbers or self.init == "random"
+        whole, most = (max(STATES) if free else len(known_symbols(some)) for some in (strings, part))
 
         def fit(model: HiddenMarkov) -> HiddenMarkov:
             lost = most < model.states <= whole  # some symbols are only in held-out sequences
             return model.set_params(states=most if lost else model.states).fit(part)
 
-        def losses(model: HiddenMarkov) -> NDArray[np.float64]:
+        def losses(model: HiddenMarkov) -> Array:
             asked, model.unknown = model.unknown, "missing"
             try:
                 return -model.score_sequences(judged) / mean
@@ -163,138 +230,156 @@ class HiddenMarkov(Model):
                 model.unknown = asked
 
         return SearchSpace(
-            values={"smoothing": SMOOTHINGS, "states": [states for states in STATES if states <= most]},
+            values=({} if numbers else {"smoothing": SMOOTHINGS}) | {"states": [k for k in STATES if k <= most]},
             fit=fit,
             last=lambda model: model.fit(strings),
             losses=losses,
             units="sequences",
-            measure="perplexity",
-            figure=lambda loss: math.exp(loss) if loss < math.log(sys.float_info.max) else math.inf,
+            measure="negative log-density" if numbers else "perplexity",
+            figure=lambda loss: loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf,
             size="states",
         )
 
-    def score(self, sequences: Sequences) -> float:
-        """Return the total log-probability of the sequences, or minus infinity if a sequence is impossible.
+    def score(self, sequences: Sequences, lengths: Lengths = None) -> float:
+        """Return the total log-probability (or log-density) of the sequences; minus infinity if one is impossible.
 
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences to score.
-
-        Raises
-        ------
-        InputError
-            If a symbol was not seen in training, unless ``unknown="missing"``.
+        The arguments are those of :meth:`fit`. Symbols not seen in training raise InputError, unless
+        ``unknown="missing"``.
         """
-        return float(np.sum(self.score_sequences(sequences)))
+        return float(np.sum(self.score_sequences(sequences, lengths)))
 
-    def score_sequences(self, sequences: Sequences) -> NDArray[np.float64]:
-        """Return the log-probability of each sequence, or 0 for an empty sequence.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences to score.
-        """
-        data = self._coded(sequences)
-        logs = self.log_probabilities(data)
+    def score_sequences(self, sequences: Sequences, lengths: Lengths = None) -> Array:
+        """Return the log-probability of each sequence, or 0 for an empty sequence; see :meth:`score`."""
+        data, chain, tops, _ = self._read(sequences, lengths)
+        many = len(data.symbols)
+        if self.emissions == "symbols" and many and data.symbols.min() == len(self.symbols_):
+            about = f"none of the {many:,} symbols occurs in the training sequences; all count as missing"
+            warnings.warn(about, InputWarning, stacklevel=2)
+        logs = hidden_states(*data, chain, smoothed=False)[1] + tops
         return np.array([part.sum() for part in data.split(logs)])
 
-    def log_probabilities(self, data: Coded) -> NDArray[np.float64]:
-        """Return the log-probability of each token given its predecessors.
+    def aic(self, sequences: Sequences, lengths: Lengths = None) -> float:
+        """Return Akaike's information criterion; parameters that are fixed, or follow from others, do not count."""
+        return 2 * self._free - 2 * self.score(sequences, lengths)
 
-        Parameters
-        ----------
-        data : Coded
-            Encoded sequences.
-        """
+    def bic(self, sequences: Sequences, lengths: Lengths = None) -> float:
+        """Return the Bayesian information criterion, whose penalty uses the number of observations."""
+        many = len(self._read(sequences, lengths)[0].symbols)
+        return self._free * math.log(many) - 2 * self.score(sequences, lengths) if many else math.nan
+
+    @property
+    def _free(self) -> int:
+        """Number of parameters that are not fixed."""
+        k, d = len(self.start_), self.means_.shape[1] if self.emissions == "gaussian" else 0
+        each = d * (d + 1) // 2 if self.covariance_type == "full" else d
+        sizes = {"start": k - 1, "moves": k * (k - 1), "emissions": k * (len(self.symbols_) - 1)}
+        sizes |= {"means": k * d, "covars": k * each}
+        return sum(sizes[name] for name in PARAMETERS[self.emissions] if name not in self.fixed)
+
+    def log_probabilities(self, data: Coded) -> Array:
+        """Return the log-probability of each token of encoded sequences given its predecessors."""
         return hidden_states(*data, self._chain(), smoothed=False)[1]
 
-    def predict(self, sequences: Sequences) -> list[NDArray[np.int32]]:
-        """Return the most likely state path of each sequence (Viterbi), computed in single precision.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences to decode.
-        """
-        data = self._coded(sequences)
+    def predict(self, sequences: Sequences, lengths: Lengths = None) -> list[NDArray[np.int32]]:
+        """Return the most likely state path of each sequence (Viterbi), computed in single precision."""
+        data, chain, _, logs = self._read(sequences, lengths)
         with np.errstate(divide="ignore"):
-            scores = HiddenChain(*(np.maximum(np.log(part), NEVER) for part in self._chain()))
-        return data.split(viterbi_states(*data, scores))
+            start, moves, emit = (np.maximum(np.log(part), NEVER) for part in chain)
+        return data.split(viterbi_states(*data, HiddenChain(start, moves, emit if logs is None else logs)))
 
-    def predict_proba(self, sequences: Sequences) -> list[NDArray[np.float64]]:
-        """Return the posterior distribution of the state at each position, as arrays of shape (length, states).
+    def predict_proba(self, sequences: Sequences, lengths: Lengths = None) -> list[Array]:
+        """Return the posterior distribution of the state at each position, as arrays of shape (length, states)."""
+        data, chain, _, _ = self._read(sequences, lengths)
+        return data.split(hidden_states(*data, chain, smoothed=True)[0])
 
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences to decode.
-        """
-        data = self._coded(sequences)
-        return data.split(hidden_states(*data, self._chain(), smoothed=True)[0])
-
-    def next_symbols(self, sequence: Sequence[Hashable]) -> NDArray[np.float64]:
+    def next_symbols(self, sequence: Sequence[Hashable]) -> Array:
         """Return the predictive distribution of each symbol given its predecessors, including the next symbol.
 
-        The shape is (length + 1, symbols); rows are NaN after an impossible symbol.
-
-        Parameters
-        ----------
-        sequence : sequence of symbols
-            Observed symbols.
+        The shape is (length + 1, symbols); rows are NaN after an impossible symbol. Emissions must be symbols.
         """
-        data = self._coded([sequence])
-        states, _ = hidden_states(*data, self._chain(), smoothed=False)
+        if self.emissions == "gaussian":
+            raise InputError("next_symbols is for models of symbols; this one has Gaussian emissions")
+        data, chain, _, _ = self._read([sequence], None)
+        states, _ = hidden_states(*data, chain, smoothed=False)
         return np.asarray(np.vstack([self.start_, states @ self.moves_]) @ self.emissions_)
 
     def sample(
         self, n: int = 1, *, length: int = 20, stop: Hashable = None, seed: int | np.random.Generator | None = None
-    ) -> list[list[Any]]:
-        """Sample sequences from the model.
+    ) -> list[Any]:
+        """Sample ``n`` sequences from the model, as lists of symbols or arrays of shape (length, d).
 
-        Parameters
-        ----------
-        n : int
-            Number of sequences.
-        length : int
-            Maximum number of symbols of a sequence.
-        stop : symbol, optional
-            Symbol after which a sequence ends.
-        seed : int or Generator, optional
-            Random seed or generator.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the model is not fitted.
+        Sequences have at most ``length`` symbols, and end after the symbol ``stop``. The seed may be a generator.
         """
         self._check_fitted()
         check_int("n", n, low=1)
         check_int("length", length, low=1)
-        chain = HiddenChain(self.start_, self.moves_, self.emissions_.T)
-        drawn = draw_symbols(chain, n, length, rng=np.random.default_rng(seed))
+        rng, numbers = np.random.default_rng(seed), self.emissions == "gaussian"
+        emit = np.eye(len(self.start_)) if numbers else self.emissions_.T
+        drawn = draw_symbols(HiddenChain(self.start_, self.moves_, emit), n, length, rng=rng)
+        if numbers:
+            roots = np.linalg.cholesky(Gaussians(self.means_, self.covars_).matrices)
+            noise = rng.standard_normal((n, length, self.means_.shape[1]))
+            return list(self.means_[drawn] + np.einsum("nlij,nlj->nli", roots[drawn], noise))
         sequences = [[self.symbols_[x] for x in row] for row in drawn.tolist()]
         return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
 
-    def _sweeps(self, data: Coded, symbols: int) -> Iterator[Sweep]:
+    def _sweeps(self, data: Coded, X: Array | None, parts: list[Array]) -> Iterator[Sweep]:
         """Yield the parameters of the hidden Markov model after each Baum-Welch iteration."""
-        chain = self._first(data, symbols)
         while True:
-            objective, following = self._step(data, chain)
-            yield Sweep([*chain], objective)
-            chain = following
+            objective, following = self._step(data, X, parts)
+            yield Sweep(parts, objective)
+            parts = following
 
-    def _step(self, data: Coded, chain: HiddenChain) -> tuple[float, HiddenChain]:
+    def _step(self, data: Coded, X: Array | None, parts: Sequence[Array]) -> tuple[float, list[Array]]:
         """Return the objective of the current parameters, and the parameters after one Baum-Welch update."""
-        expected = expected_counts(*data, chain, threads=self._threads)
-        objective = -expected.log_probability
+        emit, tops, _ = (parts[2], np.zeros(1), None) if X is None else _densities(parts[2:], X)
+        expected = expected_counts(*data, HiddenChain(parts[0], parts[1], emit), threads=self._threads)
+        objective = -expected.log_probability - float(tops.sum())
+        if self.initial and objective == math.inf:
+            raise InputError("the initial parameters give a training sequence the probability 0", "initial")
+        names, probabilities = PARAMETERS[self.emissions], parts[: 3 if X is None else 2]
         if self.smoothing:
-            objective -= self.smoothing * sum(float(np.log(part).sum()) for part in chain)
+            free = (part for name, part in zip(names, probabilities, strict=False) if name not in self.fixed)
+            objective -= self.smoothing * sum(float(np.log(part).sum()) for part in free)
         starts, moves, emits = (part + self.smoothing for part in expected[:3])
-        emit = np.ascontiguousarray(distributions(emits.T).T)
-        following = HiddenChain(distributions(starts), distributions(moves), emit)
-        return objective / len(data.symbols), following
+        following = [distributions(starts), distributions(moves)]
+        if X is None:
+            following.append(np.ascontiguousarray(distributions(emits.T).T))
+        else:
+            now = Gaussians(*parts[2:])
+            objective += self.covars_prior * now.penalty
+            following += now.updated(X, expected.emits, self.covars_prior, self.fixed)
+        kept = zip(names, parts, following, strict=True)
+        return objective / len(data.symbols), [old if name in self.fixed else new for name, old, new in kept]
+
+    def _begun(self, data: Coded, X: Array | None, symbols: int, given: dict[str, Any]) -> list[Array]:
+        """Return the initial parameters: those that are given, and estimates of the others."""
+        k, names = self.states, PARAMETERS[self.emissions]
+        d = 0 if X is None else X.shape[1]
+        full, uniform = self.covariance_type == "full", [np.full(k, 1 / k), np.full((k, k), 1 / k)]
+        shapes = {"start": (k,), "moves": (k, k), "emissions": (k, symbols), "means": (k, d)}
+        shapes["covars"] = (k, d, d) if full else (k, d)
+        for name, value in given.items():
+            try:
+                given[name] = table = np.array(value, float)
+            except (TypeError, ValueError):
+                raise InputError(f"initial: {name} must be an array of numbers; got {value!r:.60}", "initial") from None
+            rows = name not in ("means", "covars")  # which are probabilities, with the sum 1 also in magnitude
+            sums = [table.sum(axis=-1), np.abs(table).sum(axis=-1)] if rows else np.isfinite(table)
+            if table.shape != shapes[name] or not np.allclose(sums, 1, rtol=0, atol=SUM_TOL):
+                about = f"{shapes[name]}{' and rows that sum to 1' * rows}; got the shape {table.shape}"
+                raise InputError(f"initial: {name} must have the shape {about}", "initial")
+        if "emissions" in given:
+            given["emissions"] = np.ascontiguousarray(given["emissions"].T)
+        if given.keys() >= {*names}:
+            return [given[name] for name in names]
+        if X is not None:
+            random, prior = self.init == "random", self.covars_prior
+            parts = [*uniform, *first_gaussians(X, k, full=full, random=random, prior=prior, seed=self.seed)]
+        else:
+            chain = self._first(data, symbols)
+            parts = [*uniform, chain.emit] if given else [*chain]
+        return [given.get(name, part) for name, part in zip(names, parts, strict=True)]
 
     def _first(self, data: Coded, symbols: int) -> HiddenChain:
         """Return the initial parameters of the hidden Markov model for EM."""
@@ -315,8 +400,8 @@ class HiddenMarkov(Model):
                     refused = error
                     continue
                 for _ in range(TRIED):
-                    chain = self._step(data, chain)[1]
-                reached.append((self._step(data, chain)[0], len(reached), chain))
+                    chain = HiddenChain(*self._step(data, None, chain)[1])
+                reached.append((self._step(data, None, chain)[0], len(reached), chain))
         if not reached:
             raise refused
         return min(reached)[2]
@@ -344,14 +429,37 @@ class HiddenMarkov(Model):
         if not hasattr(self, "symbols_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
-    def _coded(self, sequences: Sequences) -> Coded:
+    def _read(self, sequences: Sequences, lengths: Lengths) -> tuple[Coded, HiddenChain, Array, Array | None]:
+        """Return encoded sequences, the model, the logarithms by which emissions are scaled, and their log-densities.
+
+        Vectors are encoded by their position, so that the emission probabilities have a row for each.
+        """
         self._check_fitted()
-        number = {symbol: at for at, symbol in enumerate(self.symbols_)}
-        return coded(sequences, number, unknown=self.unknown == "missing")
+        if self.emissions == "gaussian":
+            X, data = _joined(read_vectors(sequences, lengths, size=self.means_.shape[1]))
+            emit, tops, logs = _densities((self.means_, self.covars_), X)
+            return data, HiddenChain(self.start_, self.moves_, emit), tops, logs
+        number, missing = {symbol: at for at, symbol in enumerate(self.symbols_)}, self.unknown == "missing"
+        data = coded(listed(sequences, lengths, gaps=missing), number, unknown=missing)
+        return data, self._chain(), np.zeros(1), None
 
     def _chain(self) -> HiddenChain:
         """Return the model parameters with an extra symbol of probability 1 in every state, for unknown symbols."""
         return HiddenChain(self.start_, self.moves_, np.vstack([self.emissions_.T, np.ones(len(self.start_))]))
+
+
+def _joined(tables: list[Array]) -> tuple[Array, Coded]:
+    """Concatenate sequences of vectors, and number the vectors."""
+    X = np.concatenate(tables) if tables else np.empty((0, 0))
+    return X, Coded(np.arange(len(X)), np.cumsum([0, *map(len, tables)], dtype=np.int64))
+
+
+def _densities(gaussians: Sequence[Array], X: Array) -> tuple[Array, Array, Array]:
+    """Return the densities in each state relative to the largest, its logarithm, and the relative log-densities."""
+    logs = Gaussians(*gaussians).logs(X)
+    tops = logs.max(axis=1)
+    logs -= tops[:, None]
+    return np.exp(logs), tops, logs
 
 
 def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Natural, Share
 from polyadic.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, count_substrings
 from polyadic.sequences.symbols import Coded
@@ -111,32 +112,26 @@ class NGrams(Model):
     _: KW_ONLY
     discount: Share = 0.7
 
-    def fit(self, data: Coded, size: int) -> Self:
-        """Count the n-grams of strings.
-
-        Parameters
-        ----------
-        data : Coded
-            Strings of symbols below ``size``.
-        size : int
-            Size of the alphabet.
+    def fit(self, data: Coded, size: int = 0) -> Self:
+        """Count the n-grams of encoded strings of symbols below ``size``.
 
         Raises
         ------
         InputError
-            If a setting is out of range.
+            If a setting is out of range, or strings are not encoded (:func:`~polyadic.sequences.symbols.coded`).
         """
         self.check()
-        self.tree_ = count_substrings(data, size, max_length=self.order)
+        if not isinstance(data, Coded):
+            raise InputError(
+                "NGrams requires strings encoded by polyadic.sequences.symbols.coded, and their alphabet size"
+            )
+        self.tree_ = count_substrings(data, size or int(data.symbols.max(initial=-1)) + 1, max_length=self.order)
         return self
 
     def next_probabilities(self, before: NDArray[np.int64]) -> Array:
         """Return the probability of each next symbol and, in the last column, of the end of the string.
 
-        Parameters
-        ----------
-        before : ndarray of int of shape (n, at least order - 1)
-            The last symbols, -1 before the start: see :func:`contexts`.
+        ``before`` are the last symbols, of shape (n, at least order - 1), -1 before the start: see :func:`contexts`.
         """
         tree = self.tree_
         p = np.full((len(before), tree.size + 1), 1 / (tree.size + 1))
@@ -167,17 +162,11 @@ class NGrams(Model):
         return p
 
     def along(self, data: Coded) -> Array:
-        """Return the next-symbol probabilities at each position, including the ends, shape (symbols + strings, k + 1).
-
-        Parameters
-        ----------
-        data : Coded
-            Strings of symbols.
-        """
+        """Return the next-symbol probabilities at each position and each end, shape (symbols + strings, k + 1)."""
         return self.next_probabilities(contexts(data, max(self.order - 1, 1)))
 
     def logs(self, data: Coded) -> Array:
-        """Return the log-likelihood of each string, or minus infinity if the probability is 0; see :meth:`along`."""
+        """Return the log-likelihood of each string, or minus infinity if the probability is 0."""
         return string_logs(data, self.tree_.size, self.along)
 
 

@@ -82,12 +82,7 @@ class ObservableOperators(Model):
     fresh: Share = 0.6
 
     def fit(self, sequences: Iterable[Sequence[Hashable]]) -> Self:
-        """Estimate the operators from sequences.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Training sequences; strings are sequences of letters.
+        """Estimate the operators from sequences of symbols; strings are sequences of letters.
 
         Raises
         ------
@@ -122,19 +117,9 @@ class ObservableOperators(Model):
     def next_symbols(self, sequence: Sequence[Hashable]) -> Array:
         """Return the predictive distribution of each symbol given its predecessors, including the next symbol.
 
-        The shape is (length + 1, symbols).
-
-        Parameters
-        ----------
-        sequence : sequence of symbols
-            Known symbols.
-
-        Raises
-        ------
-        InputError
-            If a symbol was not seen in training, or the model is not fitted.
+        The shape is (length + 1, symbols). Symbols must have been seen in training.
         """
-        x = coded([sequence], self._number).symbols
+        x = coded(listed([sequence]), self._number).symbols
         steps = np.einsum("r,xrs->xs", self.last_, self.operators_)
         b, rows = self.first_, []
         for symbol in [*x.tolist(), None]:
@@ -148,27 +133,15 @@ class ObservableOperators(Model):
         return np.array(rows)
 
     def raw_probability(self, sequence: Sequence[Hashable]) -> float:
-        """Return the uncorrected estimate of the probability of a sequence, which may be negative.
-
-        Parameters
-        ----------
-        sequence : sequence of symbols
-            Known symbols.
-        """
-        x = coded([sequence], self._number).symbols
+        """Return the uncorrected estimate of the probability of a sequence, which may be negative."""
+        x = coded(listed([sequence]), self._number).symbols
         b = self.first_
         for symbol in x:
             b = self.operators_[symbol] @ b
         return float(self.last_ @ b)
 
     def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
-        """Return the total log-probability of the sequences under the distributions of :meth:`next_symbols`.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences of known symbols.
-        """
+        """Return the total log-probability of the sequences under the distributions of :meth:`next_symbols`."""
         number, total = self._number, 0.0
         for sequence in listed(sequences):
             rows = self.next_symbols(sequence)

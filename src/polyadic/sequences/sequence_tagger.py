@@ -1,12 +1,8 @@
 r"""Sequence tagging by a linear-chain model with a low-rank weight matrix.
 
-.. math:: S(t) = \sum_i (W^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}, \qquad W = U V^\top
-
-:math:`\phi_i` are the features of token i, and T has a score for each transition, including the start and the end. The
-best tags are found by the Viterbi algorithm. Without a rank, W is unconstrained: depending on the loss, the model is a
-conditional random field, a structured support vector machine or a structured perceptron.
-
-Weights are trained by AdaGrad with one update per sentence:
+Without a rank, the weight matrix :math:`W = U V^\top` is unconstrained: depending on the loss, the model is a
+conditional random field, a structured support vector machine or a structured perceptron. Weights are trained by AdaGrad
+with one update per sentence:
 
 .. math:: \min_{U, V, T} \; \frac{1}{n} \sum_i \text{loss}_i
           + \frac{\lambda}{2} \left( \|U\|^2 + \|V\|^2 + \|T\|^2 \right)
@@ -32,8 +28,13 @@ fields. Duchi, Hazan, Singer (2011), Adaptive subgradient methods
 
 from __future__ import annotations
 
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from itertools import chain, pairwise, repeat
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -45,11 +46,11 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.sequences.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    Features = Iterable[Sequence[Iterable[str]]]
+    Features = Iterable[Sequence[Iterable[str] | Mapping[str, str | float]]]
 
 
 class SequenceTagger(Model):
@@ -58,21 +59,19 @@ class SequenceTagger(Model):
     .. math:: S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}
 
     :math:`\phi_i` are the features of token i, and T has a row for the start and a column for the end. The best tags
-    are found by the Viterbi algorithm, probabilities by sums over all paths. Training uses AdaGrad with one update per
-    sentence.
+    are found by the Viterbi algorithm, probabilities by sums over all paths. See
+    :mod:`polyadic.sequences.sequence_tagger` for training.
 
     Parameters
     ----------
     rank : int, optional
         Rank of the matrix of feature weights, at most the number of tags (default: unconstrained weights).
     loss : {"likelihood", "hinge", "perceptron"}
-        Training loss: likelihood of the tags, structured hinge loss, or structured perceptron. See
-        :mod:`polyadic.sequences.sequence_tagger`.
+        Training loss: likelihood of the tags, structured hinge loss, or structured perceptron.
     learning_rate : float
         Initial learning rate of AdaGrad. A perceptron with a rank needs about 0.03; without a rank it hardly matters.
     l2 : float
-        Strength of the L2 penalty, relative to the mean loss per sentence. It is :math:`\lambda` in
-        :mod:`polyadic.sequences.sequence_tagger`.
+        Strength :math:`\lambda` of the L2 penalty, relative to the mean loss per sentence.
     init : {"svd", "random"}
         Initialization of the low-rank factors: the best approximation of the weights after one unconstrained pass, or
         small random numbers.
@@ -122,8 +121,9 @@ class SequenceTagger(Model):
 
         Parameters
         ----------
-        X : iterable of sequences of collections of str
-            The features of each token of each sentence.
+        X : iterable of sequences of lists of str, or of dicts
+            The features of each token of each sentence, as a list of names or a dict. In a dict, the text ``"the"`` of
+            ``word`` is the feature ``word=the``; numbers are values of features, True is 1, and False is left out.
         y : iterable of sequences of str
             The tags of each sentence.
 
@@ -140,17 +140,7 @@ class SequenceTagger(Model):
         return self
 
     def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
-        """Fit the tagger to sentences encoded as feature ids, without setting ``features_``.
-
-        Parameters
-        ----------
-        sentences : CodedSentences
-            Ids of the features of each token.
-        size : int
-            Number of features.
-        y : iterable of sequences of str
-            The tags of each sentence.
-        """
+        """Fit the tagger to sentences encoded as ids of features below ``size``, without setting ``features_``."""
         gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
         how = TagSteps(self.loss, self.learning_rate, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
@@ -160,38 +150,18 @@ class SequenceTagger(Model):
         return self
 
     def predict(self, X: Features) -> list[list[str]]:
-        """Return the highest-scoring tags of each sentence.
-
-        Parameters
-        ----------
-        X : iterable of sequences of collections of str
-            The features of each token of each sentence.
-        """
+        """Return the highest-scoring tags of each sentence."""
         return self.predict_coded(coded(X, self.features_))
 
     def predict_coded(self, sentences: CodedSentences) -> list[list[str]]:
-        """Return the highest-scoring tags of sentences encoded as feature ids.
-
-        Parameters
-        ----------
-        sentences : CodedSentences
-            Ids of the features of each token, as in training.
-        """
+        """Return the highest-scoring tags of sentences encoded as feature ids."""
         paths = tag_paths(sentences, self._decoding()).tolist()
         return [[self.tags_[t] for t in paths[a:b]] for a, b in pairwise(sentences.edges.tolist())]
 
     def predict_proba(self, X: Features) -> list[NDArray[np.float64]]:
         """Return the marginal probabilities of the tags of each sentence, as arrays of shape (tokens, tags).
 
-        Parameters
-        ----------
-        X : iterable of sequences of collections of str
-            The features of each token of each sentence.
-
-        Raises
-        ------
-        InputError
-            If the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
+        The loss must be ``"likelihood"``; scores of other losses are not log-probabilities.
         """
         if self.loss != "likelihood":
             raise InputError(
@@ -202,26 +172,26 @@ class SequenceTagger(Model):
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]
 
     def score(self, X: Features, y: Iterable[Sequence[str]]) -> float:
-        """Return the token accuracy, or NaN if there are no tokens.
-
-        Parameters
-        ----------
-        X : iterable of sequences of collections of str
-            The features of each token of each sentence.
-        y : iterable of sequences of str
-            The correct tags of each sentence.
-
-        Raises
-        ------
-        InputError
-            If tokens and tags do not align.
-        """
+        """Return the accuracy of the tags of tokens, given the correct tags ``y``; NaN if there are no tokens."""
         predicted, gold = self.predict(X), list(y)
         check_aligned(gold, list(map(len, predicted)))
         right = [
             a == b for tags, others in zip(predicted, gold, strict=True) for a, b in zip(tags, others, strict=True)
         ]
         return sum(right) / len(right) if right else float("nan")
+
+    def top_features(self, n: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """Return the ``n`` features with the largest weights for each tag, with these weights."""
+        U, V, _ = self.parts_
+        weights, names = (U @ V.T if len(V) else U), [*self.features_]
+        best = np.argsort(-weights, axis=0, kind="stable")[:n]
+        return {tag: [(names[f], float(weights[f, t])) for f in best[:, t]] for t, tag in enumerate(self.tags_)}
+
+    def transitions(self) -> dict[tuple[str, str], float]:
+        """Return the weight of each pair of tags in sequence, the largest first; ``""`` is the start or the end."""
+        tags, T = [*self.tags_, ""], self.parts_.T
+        order = (np.unravel_index(at, T.shape) for at in np.argsort(-T, axis=None, kind="stable"))
+        return {(tags[s], tags[t]): float(T[s, t]) for s, t in order if s + t < 2 * len(self.tags_)}
 
     def _decoding(self) -> TagParts:
         """Return the weights for prediction, with the BIO constraint if ``bio`` is set."""
@@ -231,48 +201,72 @@ class SequenceTagger(Model):
 
 def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences, dict[str, int]]:
     """Encode sentences by the features that occur at least ``min_count`` times, with ids in order of appearance."""
-    number: dict[str, int] = {}
-    sizes, lengths = [], []
-
-    def every() -> Iterator[int]:
-        for sentence in X:
-            lengths.append(len(sentence))
-            for token in sentence:
-                check_token(token)
-                row = [number.setdefault(feature, len(number)) for feature in token]
-                sizes.append(len(row))
-                yield from row
-
-    columns = np.fromiter(every(), np.int32)
-    _need_strings("features", number)
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__
+    coded_all = _encoded(X, lambda names: map(number.__getitem__, names))
+    columns, starts, *_ = coded_all
     often = np.bincount(columns, minlength=len(number)) >= min_count
     place = np.where(often, np.cumsum(often) - 1, -1).astype(np.int32)
     known = {feature: int(place[at]) for feature, at in number.items() if often[at]}
-    if sizes and not known:
+    if len(starts) > 1 and not known:
         raise InputError(f"no feature occurs at least {min_count} times; lower min_count", "min_count")
-    return _without_unknown(place[columns], sizes, lengths), known
+    return _without_unknown(coded_all._replace(columns=place[columns])), known
 
 
 def coded(X: Features, known: dict[str, int]) -> CodedSentences:
     """Encode sentences as feature ids, ignoring unknown features."""
-    sentences = list(X)
-    tokens = [list(token) for sentence in sentences for token in sentence if check_token(token)]
-    columns = np.fromiter(map(known.get, chain.from_iterable(tokens), repeat(-1)), np.int32)
-    return _without_unknown(columns, list(map(len, tokens)), list(map(len, sentences)))
+    return _without_unknown(_encoded(X, lambda names: map(known.get, names, repeat(-1))))
 
 
-def _without_unknown(columns: NDArray[np.int32], sizes: list[int], lengths: list[int]) -> CodedSentences:
+def _encoded(X: Features, ids: Callable[[list[str]], Iterable[int]]) -> CodedSentences:
+    """Encode sentences by the ids of their features; values are left out if all are 1."""
+    sizes, lengths, values = [], [], array("f")
+
+    def every() -> Iterator[int]:
+        for k, sentence in enumerate(X, 1):
+            if isinstance(sentence, str | Mapping) or not hasattr(sentence, "__len__"):
+                about = f"got {sentence!r:.60}: pass [X] for one sentence"
+                raise InputError(f"sentence {k} must be a list of tokens; {about}")
+            lengths.append(len(sentence))
+            for i, token in enumerate(sentence, 1):
+                where = f"sentence {k}, token {i}"
+                if isinstance(token, str) or not hasattr(token, "__iter__"):
+                    raise InputError(f"{where}: the features of a token must be a list or dict; got {token!r:.60}")
+                pairs = _weighted(token, where) if isinstance(token, Mapping) else None
+                names = list(token) if pairs is None else [name for name, _ in pairs]
+                if odd := [name for name in names if not isinstance(name, str) or not name]:
+                    raise InputError(f"{where}: features must be strings that are not empty; got {odd[0]!r}")
+                values.extend(repeat(1.0, len(names)) if pairs is None else (value for _, value in pairs))
+                sizes.append(len(names))
+                yield from ids(names)
+
+    columns = np.fromiter(every(), np.int32)
     starts, edges = (np.concatenate([[0], np.cumsum(many, dtype=np.int64)]) for many in (sizes, lengths))
+    weights = np.array(values)
+    return CodedSentences(columns, starts, edges, weights[: len(weights) * bool((weights != 1).any())])
+
+
+def _weighted(token: Mapping[str, Any], where: str) -> list[tuple[str, float]]:
+    """Return the features of a dict and their values, without values of 0 and False."""
+    pairs = []
+    for name, value in token.items():
+        if isinstance(value, str):
+            pairs.append((f"{name}={value}", 1.0))
+        elif not isinstance(value, Real | np.bool_) or not math.isfinite(value):
+            raise InputError(
+                f"{where}: the value of {name!r} must be text, a finite number or a bool; got {value!r:.60}"
+            )
+        elif value:
+            pairs.append((name, float(value)))
+    return pairs
+
+
+def _without_unknown(sentences: CodedSentences) -> CodedSentences:
+    """Leave out features with the id -1."""
+    columns, starts, edges, values = sentences
     kept = columns >= 0
     before = np.concatenate([[0], np.cumsum(kept)])
-    return CodedSentences(columns[kept], before[starts], edges)
-
-
-def check_token(token: Iterable[str]) -> bool:
-    """Raise InputError if the features of a token are a single string, whose letters would be taken as features."""
-    if isinstance(token, str):
-        raise InputError(f"the features of a token must be a list of strings; got {token!r}")
-    return True
+    return CodedSentences(columns[kept], before[starts], edges, values[kept] if len(values) else values)
 
 
 def coded_tags(
@@ -282,7 +276,10 @@ def coded_tags(
     gold = list(y)
     check_aligned(gold, lengths)
     different = set(chain.from_iterable(gold))
-    _need_strings("tags", different)
+    if not all(isinstance(tag, str) and tag for tag in different):
+        odd = ((k, i, tag) for k, row in enumerate(gold, 1) for i, tag in enumerate(row, 1))
+        where = next(each for each in odd if not isinstance(each[2], str) or not each[2])
+        raise InputError("sentence {}, token {}: tags must be strings that are not empty; got {!r}".format(*where))
     tags = sorted(different)
     if not tags:
         raise InputError("the training sentences must contain at least one token")
@@ -290,13 +287,6 @@ def coded_tags(
         spans_only(tags)
     number = {tag: at for at, tag in enumerate(tags)}
     return np.fromiter((number[tag] for sentence in gold for tag in sentence), np.int32), tags
-
-
-def _need_strings(what: str, names: Iterable[object]) -> None:
-    """Raise InputError if a name is not a string."""
-    odd = [name for name in names if not isinstance(name, str)]
-    if odd:
-        raise InputError(f"{what} must be strings; got {odd[0]!r}")
 
 
 def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:

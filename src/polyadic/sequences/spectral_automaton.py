@@ -148,15 +148,10 @@ class SpectralAutomaton(Model):
     callback: Callback = None
 
     def fit(self, X: Strings) -> Self:
-        """Fit the model to sequences of symbols, which may be empty.
+        """Fit the model to sequences of symbols, which may be empty; strings are sequences of letters.
 
         Automata are learned from a part of the strings, selected by the held-out strings, and learned again from all.
         After Ctrl-C the best automaton so far is kept.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Training sequences; strings are sequences of letters.
 
         Raises
         ------
@@ -207,25 +202,16 @@ class SpectralAutomaton(Model):
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
         """Return the natural logarithm of the probability of each sequence.
 
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences; unknown symbols raise an error, or are read as ``unknown``.
+        Unknown symbols raise an error, or are read as ``unknown``.
         """
         return self._model.logs(self._coded(X))
 
     def score(self, X: Strings) -> float:
-        """Return the mean log-likelihood per sequence.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences to score.
-        """
+        """Return the mean log-likelihood per sequence."""
         return float(self._scored(X)[1].mean())
 
     def perplexity(self, X: Strings) -> float:
-        """Return the perplexity per symbol, where the end of a sequence counts as a symbol; see :meth:`score`."""
+        """Return the perplexity per symbol, where the end of a sequence counts as a symbol."""
         data, logs = self._scored(X)
         return math.exp(-float(logs.sum()) / (len(logs) + len(data.symbols)))
 
@@ -236,29 +222,13 @@ class SpectralAutomaton(Model):
         return data, model.logs(data)
 
     def predict_proba(self, X: Strings) -> NDArray[np.float64]:
-        """Return the next-symbol probabilities after each sequence, in the order of ``symbols_``, with the end last.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Prefixes of sequences.
-        """
+        """Return the next-symbol probabilities after each sequence, in the order of ``symbols_``, with the end last."""
         return self._model.after(self._coded(X))
 
     def sample(
         self, n: int = 1, *, max_length: int = 1000, seed: int | np.random.Generator | None = None
     ) -> list[list[Any]]:
-        """Sample sequences from the model.
-
-        Parameters
-        ----------
-        n : int
-            Number of sequences.
-        max_length : int
-            Maximum number of symbols of a sequence.
-        seed : int or Generator, optional
-            Random seed or generator, by default that of the model.
-        """
+        """Sample ``n`` sequences of at most ``max_length`` symbols; the default seed is that of the model."""
         drawn = self._model.sample(n, np.random.default_rng(self.seed if seed is None else seed), max_length=max_length)
         return [[self.symbols_[a] for a in string] for string in drawn]
 
@@ -275,7 +245,7 @@ class SpectralAutomaton(Model):
 
     def _coded(self, X: Strings) -> Coded:
         number = {symbol: at for at, symbol in enumerate(self.symbols_)}
-        data = coded(X, number, unknown=self.unknown is not None)
+        data = coded(listed(X), number, unknown=self.unknown is not None)
         if self.unknown is None:
             return data
         return data._replace(symbols=np.where(data.symbols == len(number), number[self.unknown], data.symbols))

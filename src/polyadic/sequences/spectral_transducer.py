@@ -158,7 +158,7 @@ class SpectralTransducer(Model):
             place, or a setting is out of range.
         """
         self.check()
-        inputs, outputs = listed(X), listed(y)
+        inputs, outputs = (listed(side, gaps=self.aligned) for side in (X, y))
         if len(inputs) != len(outputs):
             raise InputError(f"each input must have an output; got {len(inputs)} inputs and {len(outputs)} outputs")
         if self.aligned and self.method == "completion":
@@ -168,6 +168,7 @@ class SpectralTransducer(Model):
         read, written = (
             [[a for a in s if a is not None or not self.aligned] for s in side] for side in (inputs, outputs)
         )
+        read, written = listed(read), listed(written)
         self.inputs_, self.outputs_ = known_symbols(read), known_symbols(written)
         pairs = self._coded(read, written)
         ids: Ids = np.arange((len(self.inputs_) + 1) * (len(self.outputs_) + 1)).reshape(len(self.inputs_) + 1, -1)
@@ -212,12 +213,7 @@ class SpectralTransducer(Model):
     def log_likelihoods(self, X: Strings, y: Strings, *, given_input: bool = False) -> Array:
         """Return the natural logarithm of the probability of each pair, or minus infinity if it is not positive.
 
-        Parameters
-        ----------
-        X, y : iterables of sequences of symbols
-            Inputs and their outputs, of known symbols, without gaps.
-        given_input : bool
-            Whether to return the probability of the output given the input, instead of that of both.
+        Pairs have known symbols and no gaps. ``given_input`` conditions the probability of the output on the input.
         """
         x, t = self._coded(listed(X), listed(y))
         logs = self.transducer_.logs(x, t)
@@ -225,21 +221,18 @@ class SpectralTransducer(Model):
         return logs - np.where(possible & given_input, self.transducer_.inputs.logs(x), 0)
 
     def score(self, X: Strings, y: Strings) -> float:
-        """Return the mean log-likelihood of the outputs given their inputs; see :meth:`log_likelihoods`."""
-        return float(self.log_likelihoods(X, y, given_input=True).mean())
+        """Return the mean log-likelihood of the outputs given their inputs, of known symbols and without gaps."""
+        logs = self.log_likelihoods(X, y, given_input=True)
+        if not len(logs):
+            raise InputError("at least one pair is required to compute a score")
+        return float(logs.mean())
 
     def predict(self, X: Strings) -> list[list[Any]]:
-        """Return the most likely output found for each input, or the empty output if none has a positive weight.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Inputs.
-        """
+        """Return the most likely output found for each input, or the empty output if none has a positive weight."""
         return [each[0].output if each else [] for each in self.k_best(X, k=1)]
 
     def k_best(self, X: Strings, *, k: int = 5) -> list[list[Prediction]]:
-        """Return up to ``k`` outputs for each input sequence, in decreasing order of probability."""
+        """Return up to ``k`` outputs for each input, in decreasing order of probability."""
         check_int("k", k, low=1)
         x, _ = self._coded(listed(X), [])
         model = self.transducer_

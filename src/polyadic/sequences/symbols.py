@@ -5,13 +5,18 @@ A file has one string per line with spaces between symbols, or the format of the
 
 from __future__ import annotations
 
+import math
 import os
-from itertools import chain
+import re
+import warnings
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.streams import blocks as text_blocks
 from polyadic.core.streams import lines, name_of, open_bytes
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Path = str | os.PathLike[str]
+    Sequences = Iterable[Sequence[Hashable]] | Sequence[Hashable]
 
 
 class Coded(NamedTuple):
@@ -50,11 +56,72 @@ class Coded(NamedTuple):
         return self.symbols[first[:, None] + np.arange(length)]
 
 
-def listed(sequences: Iterable[Sequence[Hashable]]) -> list[Sequence[Hashable]]:
-    """Return sequences as a list; raise InputError for a string, whose letters would be taken as sequences."""
-    if isinstance(sequences, str):
-        raise InputError("sequences must be a list of sequences; got a single string: pass [sequence]", "sequences")
-    return list(sequences)
+def listed(sequences: Sequences, lengths: Sequence[int] | None = None, *, gaps: bool = False) -> list[Any]:
+    """Return sequences of symbols as a list of strings, tuples and lists.
+
+    A flat list, one-dimensional array, series or string is one sequence, or several of the given ``lengths``.
+
+    Raises
+    ------
+    InputError
+        If the order of the symbols is not clear, or a symbol is missing (unless ``gaps``) or not hashable.
+    """
+    values = [sequences] if isinstance(sequences, str) else items("sequences", sequences)
+    if lengths is not None:
+        flat = [value[0] if isinstance(value, list) and len(value) == 1 else value for value in values]
+        values = stacked(sequences if isinstance(sequences, str) else flat, lengths)
+    elif getattr(sequences, "ndim", 1) == 2 and len(values) > 1 == len(values[0]):
+        advice = "pass X.ravel() if it is one sequence, or lengths of several"
+        raise InputError(f"a column of {len(values):,} symbols is not a list of sequences; {advice}", "lengths")
+    elif values and not any(hasattr(value, "__len__") for value in values):
+        values = [values]
+    strings = [value if isinstance(value, str) else items(f"sequence {k}", value) for k, value in enumerate(values, 1)]
+    try:
+        fine = gaps or not any(map(absent, set(chain.from_iterable(strings))))
+    except TypeError:  # not hashable
+        fine = False
+    if not fine:
+        for k, string in enumerate(strings, 1):
+            for i, symbol in enumerate(string, 1):
+                if problem := fault(symbol):
+                    raise InputError(f"sequence {k}, place {i}: the symbol {symbol!r:.40} {problem}")
+    return strings
+
+
+def items(what: str, values: Any) -> Any:
+    """Return the items of an ordered collection, which is not a mapping, set, data frame or sparse matrix."""
+    unordered = isinstance(values, Mapping | AbstractSet) or hasattr(values, "columns") or hasattr(values, "tocsr")
+    if unordered or not hasattr(values, "__iter__") or getattr(values, "ndim", 1) == 0:
+        got = type(values).__name__ + ("" if unordered else f" {values!r:.40}")
+        raise InputError(f"{what} must be a list or array, in the order of the observations; got {got}")
+    convert = getattr(values, "tolist", getattr(values, "to_pylist", None))
+    return values if isinstance(values, tuple | list) else list(values) if convert is None else convert()
+
+
+def stacked(values: Any, lengths: Sequence[int]) -> list[Any]:
+    """Split one list or array of observations into sequences of the given lengths."""
+    ends = np.cumsum([0, *(check_int("lengths", length, low=0) for length in lengths)]).tolist()
+    if ends[-1] != len(values):
+        raise InputError(
+            f"lengths must sum to the number of observations, {len(values):,}; got {ends[-1]:,}", "lengths"
+        )
+    return [values[low:high] for low, high in pairwise(ends)]
+
+
+def absent(symbol: object) -> bool:
+    """Return whether a symbol stands for a missing value: None, NaN, or empty text."""
+    if symbol is None or type(symbol).__name__ in ("NAType", "MaskedConstant"):
+        return True
+    return symbol == "" or bool(symbol != symbol)  # noqa: PLR0124 # NaN
+
+
+def fault(symbol: object) -> str:
+    """Describe what is wrong with a symbol."""
+    try:
+        hash(symbol)
+    except TypeError:
+        return "must be hashable, such as text or a number"
+    return "is missing; remove or replace it" if absent(symbol) else ""
 
 
 def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
@@ -72,18 +139,25 @@ def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
     return second
 
 
-def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
-    """Return the distinct symbols, sorted if they have the same type; numpy scalars become Python objects."""
-    different = dict.fromkeys(chain.from_iterable(listed(sequences)))
+def known_symbols(strings: Sequence[Any]) -> list[Any]:
+    """Return the distinct symbols of listed sequences, sorted if they have the same type, as Python objects."""
+    different = dict.fromkeys(chain.from_iterable(strings))
     if not different:
         raise InputError("the training sequences must contain at least one symbol")
+    n = sum(map(len, strings))
+    if 2 * len(different) > n and any(isinstance(symbol, float) and symbol % 1 for symbol in different):
+        warnings.warn(
+            f"the {n:,} observations are numbers with {len(different):,} different values, each taken as a symbol;"
+            " round the numbers, or use HiddenMarkov(emissions='gaussian')",
+            InputWarning,
+            stacklevel=3,
+        )
     plain = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in different]
     return sorted(plain) if len({type(symbol) for symbol in plain}) == 1 else plain
 
 
-def coded(sequences: Iterable[Sequence[Hashable]], number: dict[Any, int], *, unknown: bool = False) -> Coded:
-    """Encode sequences as symbol ids, raising InputError for unknown symbols unless ``unknown``."""
-    strings = listed(sequences)
+def coded(strings: Sequence[Any], number: dict[Any, int], *, unknown: bool = False) -> Coded:
+    """Encode listed sequences as symbol ids, raising InputError for unknown symbols unless ``unknown``."""
     numbers = [number.get(symbol, len(number)) for symbol in chain.from_iterable(strings)]
     data = Coded(np.array(numbers, np.int64), np.cumsum([0, *map(len, strings)], dtype=np.int64))
     if not unknown and numbers and data.symbols.max() == len(number):
@@ -107,6 +181,31 @@ def read_strings(path: Path) -> list[tuple[str, ...]]:
     if not strings:
         raise InputError(f"{name_of(os.fspath(path))} must contain at least one string, one per line")
     return strings
+
+
+def read_numbers(path: Path) -> list[NDArray[np.float64]]:
+    """Read sequences of vectors: one vector of numbers per line, empty lines between sequences, an optional heading."""
+    name, rows, sequences = name_of(os.fspath(path)), list[list[float]](), list[Any]()
+    for at, line in enumerate(chain(_lines(os.fspath(path)), [""]), 1):
+        cells = re.split(r"\s*[,;\t]\s*|\s+", line.strip().lstrip("\ufeff"))
+        try:
+            numbers = list(map(float, cells)) if line.strip() else []
+        except ValueError:
+            if at == 1 and not any(cell[:1].isdigit() for cell in cells):
+                continue  # a heading
+            raise InputError(
+                f"{name}, line {at} must contain numbers separated by spaces or commas; got {line[:80]!r}"
+            ) from None
+        if rows and numbers and len(numbers) != len(rows[0]):
+            raise InputError(f"{name}, line {at} must have {len(rows[0])} numbers; got {len(numbers)}")
+        if not all(map(math.isfinite, numbers)):
+            raise InputError(f"{name}, line {at} has a number that is missing or not finite; got {line[:80]!r}")
+        if numbers:
+            rows.append(numbers)
+        elif rows:
+            sequences.append(np.array(rows))
+            rows = []
+    return sequences
 
 
 def read_pautomac(path: Path) -> NumberStrings:

@@ -33,7 +33,10 @@ SAMPLED = 1000
 """Sequences that are sampled at a time."""
 Sequences = Annotated[
     Path,
-    Help("File with one sequence per line and symbols separated by spaces; - reads standard input."),
+    Help(
+        "File with one sequence per line and symbols separated by spaces; for Gaussian emissions, one vector of numbers"
+        " per line and an empty line between sequences; - reads standard input."
+    ),
     Metavar("SEQUENCES"),
 ]
 Format = Annotated[
@@ -51,7 +54,7 @@ SampleSeed = Annotated[Seed, Help("Random seed of the samples.")]
 @HMM.verb(
     example="polyadic hmm train letters.txt --out hmm --states 4 --ends",
     settings={"given": (HIDDEN,)},
-    options=("states", "smoothing", "init", "max_iter", "ends"),
+    options=("states", "smoothing", "init", "emissions", "max_iter", "ends"),
 )
 def train(
     sequences: Sequences,
@@ -76,22 +79,26 @@ def train(
     """
     from polyadic.core.selection import select
     from polyadic.sequences.hidden_markov import HiddenMarkov
-    from polyadic.sequences.symbols import read_strings
+    from polyadic.sequences.symbols import read_numbers, read_strings
 
     found: dict[str, Any] = {}
+    numbers = given.get("emissions") == "gaussian"
 
-    def read() -> list[tuple[str, ...]]:
-        data = read_strings(sequences)
+    def read() -> list[Any]:
+        if numbers and ends:
+            raise InputError("ends requires emissions='symbols'", "ends", "emissions")
+        data: list[Any] = read_numbers(sequences) if numbers else read_strings(sequences)
         if ends and any(END in sequence for sequence in data):
             raise InputError(
                 f"{sequences} must not contain the end symbol {END}; remove the symbol, or do not set ends", "ends"
             )
-        found["data"] = [(*sequence, END) for sequence in data] if ends else data
-        return found["data"]
+        found["data"] = data = [(*sequence, END) for sequence in data] if ends else data
+        return data
 
-    def fit(data: list[tuple[str, ...]]) -> HiddenMarkov:
-        symbols = len({symbol for sequence in data for symbol in sequence})
-        limited = {} if given.get("init") == "random" else {"states": max(1, min(HiddenMarkov.states, symbols))}
+    def fit(data: list[Any]) -> HiddenMarkov:
+        free = numbers or given.get("init") == "random"
+        symbols = HiddenMarkov.states if free else len({symbol for sequence in data for symbol in sequence})
+        limited = {"states": max(1, min(HiddenMarkov.states, symbols))}
         model = HiddenMarkov(**limited | given)
         if not choose or len(data) < MIN_SEQUENCES:
             return model.fit(data)
@@ -99,14 +106,13 @@ def train(
         return select(model, data, keep=keep, budget=budget, seed=model.seed)
 
     def summary(model: HiddenMarkov) -> dict[str, Any]:
-        data = found["data"]
-        return {
-            "sequences": len(data),
-            "symbols": len(model.symbols_),
-            "steps": model.n_iter_,
-            "perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4),
-            "seconds": round(model.result_.seconds[-1], 2),
-        }
+        data, log = found["data"], model.score(found["data"])
+        many = sum(map(len, data))
+        sizes = {"observations": many} if numbers else {"symbols": len(model.symbols_)}
+        fit = {"log_likelihood": log} if numbers else {"perplexity": round(math.exp(-log / many), 4)}
+        criteria = {"aic": round(model.aic(data), 2), "bic": round(model.bic(data), 2)}
+        spent = {"seconds": round(model.result_.seconds[-1], 2)}
+        return {"sequences": len(data), **sizes, "steps": model.n_iter_, **fit, **criteria, **spent}
 
     saved = run(HiddenMarkov(**given), read, out, force=force, fit=fit, summary=summary)
     saved.next = "hmm", "score", out, sequences
@@ -134,16 +140,23 @@ def score(model: HiddenMarkov, sequences: Sequences, *, each: bool = False, miss
         Print the log-probability of each sequence instead of a summary.
     """
     data = [sequence for sequence, _ in _with_ends(sequences, model, missing=missing)]
+    many, known = sum(map(len, data)), set(model.symbols_)
+    seen = sum(symbol in known for sequence in data for symbol in sequence) if known else many
+    if not seen:
+        raise InputError(
+            f"{sequences} has no symbol that occurs in the training sequences; it has {many:,} symbols in"
+            f" {len(data):,} sequences"
+        )
     logs = model.score_sequences(data)
     if each:
         return {"log_probabilities": logs.tolist()}
-    known = set(model.symbols_)
-    seen = sum(symbol in known for sequence in data for symbol in sequence)
+    if not known:
+        return {"sequences": len(data), "observations": many, "log_likelihood": float(logs.sum())}
     result: dict[str, Any] = {"sequences": len(data), "symbols": seen}
     if missing:
-        result["missing"] = sum(map(len, data)) - seen
+        result["missing"] = many - seen
     result["log_probability"] = float(logs.sum())
-    result["perplexity"] = math.exp(min(-result["log_probability"] / max(seen, 1), 700))
+    result["perplexity"] = math.exp(min(-result["log_probability"] / seen, 700))
     return result
 
 
@@ -167,16 +180,17 @@ def _print_states(result: dict[str, Any]) -> None:
     """Print the symbols and successors of each state on one line."""
     from polyadic.interface import output
 
-    def line(part: list[dict[str, Any]]) -> str:
-        return " ".join(f"{name}:{probability:.2f}" for name, probability in (each.values() for each in part))
+    def line(part: Any) -> str:
+        pairs = (each.values() if isinstance(each, dict) else ("", each) for each in part)
+        return " ".join(f"{name}:{value:.2f}" if name != "" else f"{value:.4g}" for name, value in pairs)
 
-    rows = [(each["state"], line(each["symbols"]), line(each["next"])) for each in result["states"]]
-    output.table(["state", "symbols", "next"], rows)
+    rows = [[state, *map(line, parts)] for state, *parts in (each.values() for each in result["states"])]
+    output.table([*result["states"][0]], rows)
 
 
 @HMM.verb(example="polyadic hmm top hmm", question=True, show=_print_states)
 def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
-    """List the most likely symbols and the most likely next states of each hidden state.
+    """List the most likely symbols, or the mean, and the most likely next states of each hidden state.
 
     Parameters
     ----------
@@ -189,21 +203,24 @@ def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
         best = np.argsort(-probabilities, kind="stable")[:number].tolist()
         return ((at, round(float(probabilities[at]), 6)) for at in best if probabilities[at] > 0)
 
-    return {
-        "states": [
-            {
-                "state": state,
-                "symbols": [{"symbol": str(model.symbols_[x]), "probability": p} for x, p in largest(emissions, top)],
-                "next": [{"state": t, "probability": p} for t, p in largest(moves, 3)],
-            }
-            for state, (emissions, moves) in enumerate(zip(model.emissions_, model.moves_, strict=True))
-        ]
-    }
+    def emitted(state: int) -> dict[str, Any]:
+        if not model.symbols_:
+            covars = model.covars_[state]
+            deviations = np.sqrt(np.diagonal(covars) if covars.ndim == 2 else covars)
+            return {"mean": model.means_[state].tolist(), "standard_deviation": deviations.tolist()}
+        best = largest(model.emissions_[state], top)
+        return {"symbols": [{"symbol": str(model.symbols_[x]), "probability": p} for x, p in best]}
+
+    def next_states(state: int) -> list[dict[str, Any]]:
+        return [{"state": t, "probability": p} for t, p in largest(model.moves_[state], 3)]
+
+    every = range(len(model.start_))
+    return {"states": [{"state": s, **emitted(s), "next": next_states(s)} for s in every]}
 
 
 @HMM.verb(example="polyadic hmm sample hmm --number 5", json=False)
 def sample(model: HiddenMarkov, *, number: Number = 10, max_length: Count = 50, seed: SampleSeed = 0) -> None:
-    """Sample sequences, one per line; all have the maximum length unless the model was trained with --ends.
+    """Sample sequences in the format of the training file; all have the maximum length unless trained with --ends.
 
     Parameters
     ----------
@@ -213,15 +230,20 @@ def sample(model: HiddenMarkov, *, number: Number = 10, max_length: Count = 50, 
     stop = END if END in model.symbols_ else None
 
     def draw(n: int, rng: np.random.Generator) -> list[list[Any]]:
-        return [[x for x in each if x != END] for each in model.sample(n, length=max_length, stop=stop, seed=rng)]
+        drawn = model.sample(n, length=max_length, stop=stop, seed=rng)
+        if not model.symbols_:
+            return [row for each in drawn for row in [*each.tolist(), []]]
+        return [[x for x in each if x != END] for each in drawn]
 
     _write_samples(draw, number, seed)
 
 
-def _with_ends(sequences: Path, model: HiddenMarkov, *, missing: bool) -> list[tuple[tuple[str, ...], int]]:
+def _with_ends(sequences: Path, model: HiddenMarkov, *, missing: bool) -> list[tuple[Any, int]]:
     """Read sequences and their lengths, appending the end symbol if the model has one."""
-    from polyadic.sequences.symbols import read_strings
+    from polyadic.sequences.symbols import read_numbers, read_strings
 
+    if not model.symbols_:
+        return [(table, len(table)) for table in read_numbers(sequences)]
     if missing:
         model.set_params(unknown="missing")
     ends = END in model.symbols_

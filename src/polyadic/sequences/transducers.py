@@ -67,13 +67,7 @@ class WeightedTransducer:
     ids: Ids
 
     def logs(self, x: Coded, y: Coded) -> Array:
-        """Return the logarithm of the weight of each pair, or minus infinity if the weight is not positive.
-
-        Parameters
-        ----------
-        x, y : Coded
-            Encoded inputs and outputs.
-        """
+        """Return the logarithm of the weight of each pair, or minus infinity if the weight is not positive."""
         m = self.automaton
         values, logs = pair_values(x, y, self.ids, start=m.alpha0, A=m.A, stop=m.alpha_inf)
         with np.errstate(divide="ignore"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
+from itertools import chain, dropwhile, islice
 from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 
 _BLANKS = re.compile(r"[ \t]+")
+BOUNDARY = "-DOCSTART-"
+"""First column of the line before a document in CoNLL-2003."""
+FIRST = 1000
+"""Sentences that determine the number of columns and the tags of a file."""
 
 
 def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tuple[str, ...], ...]]:
@@ -26,9 +32,11 @@ def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tu
     ----------
     path : path
         File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Columns are separated by spaces or
-        tabs; a no-break space is part of a word.
+        tabs; a no-break space is part of a word. Lines ``-DOCSTART-`` are document boundaries. A line before the first
+        word of a sentence that begins with ``#`` is a comment, unless it has as many columns as the other lines and the
+        last column of one of them.
     columns : int, optional
-        Required number of columns. By default that of the first line.
+        Required number of columns. By default the most frequent one in the first 1,000 sentences.
 
     Yields
     ------
@@ -49,12 +57,38 @@ def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tu
     >>> list(read_columns(path))
     [(('He', 'reckons'), ('PRP', 'VBZ'), ('B-NP', 'B-VP')), (('Yes',), ('UH',), ('O',))]
     """
-    for first, lines in numbered_sentences(path):
-        rows = [_BLANKS.split(line.strip(" \t")) for line in lines]
-        columns, name = columns or len(rows[0]), name_of(os.fspath(path))
-        for at, row in enumerate(rows, first):
+    return (rows for _, rows in headed_columns(path, columns=columns) if rows)
+
+
+def headed_columns(
+    path: Path, *, columns: int | None = None
+) -> Iterator[tuple[list[str], tuple[tuple[str, ...], ...]]]:
+    """Yield the boundary and comment lines before each sentence, and its columns; see :func:`read_columns`."""
+    stream, name = numbered_sentences(path), name_of(os.fspath(path))
+    begun = list(islice(stream, FIRST))
+    rows = [row for _, lines in begun for row in dropwhile(_before_words, map(_split, lines))]
+    columns = columns or next((size for size, _ in Counter(map(len, rows)).most_common(1)), 1)
+    tags = {row[-1] for row in rows}
+    for first, lines in chain(begun, stream):
+        split = [_split(line) for line in lines]
+        at = 0
+        for row in split:
+            token = columns == 1 == len(row) or (len(row) == columns and row[-1] in tags)
+            if not _before_words(row) or (row[0] != BOUNDARY and token):
+                break
+            at += 1
+        for number, row in enumerate(split[at:], first + at):
             if len(row) != columns:
                 raise InputError(
-                    f"{name}, line {at} must have {columns} columns separated by spaces or tabs; got {len(row)}"
+                    f"{name}, line {number} must have {columns} columns separated by spaces or tabs; got {len(row)}"
                 )
-        yield tuple(map(tuple, zip(*rows, strict=True)))
+        tags.update(row[-1] for row in split[at:])
+        yield lines[:at], tuple(map(tuple, zip(*split[at:], strict=True)))
+
+
+def _before_words(row: list[str]) -> bool:
+    return row[0] == BOUNDARY or row[0].startswith("#")
+
+
+def _split(line: str) -> list[str]:
+    return _BLANKS.split(line.strip(" \t"))

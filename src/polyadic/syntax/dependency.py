@@ -79,11 +79,6 @@ class ArcFactored(Model):
     def fit(self, trees: Iterable[Tree]) -> Self:
         """Fit the parser to the words, treebank tags and heads of sentences.
 
-        Parameters
-        ----------
-        trees : iterable of Tree
-            Training sentences.
-
         Raises
         ------
         InputError
@@ -126,15 +121,7 @@ class ArcFactored(Model):
     def scores(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.float64]:
         """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns.
 
-        Parameters
-        ----------
-        words, tags : sequence of str
-            Words of the sentence, and their parts of speech in the treebank's tag set.
-
-        Raises
-        ------
-        InputError
-            If there are no words, a string is passed instead of a list, or there are not as many tags.
+        The arguments and errors are those of :meth:`k_best`.
         """
         check_words(words, tags)
         return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)
@@ -155,16 +142,13 @@ class ArcFactored(Model):
         return best_arcs(self.scores(words, tags), k)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the ``k`` highest-scoring trees for the words and tags of a treebank sentence; see :meth:`k_best`."""
+        """Return the ``k`` highest-scoring trees for the words and tags of a sentence, whose heads are ignored."""
         return self.k_best(tree.forms, tree.xpos, k=k)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
         """Return the head of each word in the highest-scoring projective tree, counted from 1, with 0 for the root.
 
-        Parameters
-        ----------
-        words, tags : sequence of str
-            Words of the sentence, and their parts of speech in the treebank's tag set.
+        The arguments are those of :meth:`k_best`.
         """
         return best_projective_tree(self.scores(words, tags))[0]
 

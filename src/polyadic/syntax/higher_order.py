@@ -172,13 +172,7 @@ class HigherOrderParser(LowRankParser):
         return proposed[best], scores[best]
 
     def score(self, tree: Tree) -> float:
-        """Return the score of the dependency tree given by the heads of a sentence.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence with heads.
-        """
+        """Return the score of the dependency tree given by the heads of a sentence."""
         _check_length(tree.forms)
         table = self._coder(tree)
         return float(score_trees(table, self._scores(tree.forms, table), tree.heads[None], self._tree_parts())[0])

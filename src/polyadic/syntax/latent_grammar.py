@@ -93,10 +93,7 @@ class LatentGrammar(Model, ABC):
     def log_probability(self, tree: Phrase) -> float:
         """Return the log-probability of a tree and its words, or minus infinity if the estimate is not positive.
 
-        Parameters
-        ----------
-        tree : Phrase
-            Tree as in the treebank, neither annotated nor binarised.
+        The tree is as in the treebank, neither annotated nor binarised.
         """
         rules, unseen, first = self.tensors_
         values: list[NDArray[np.float64]] = []
@@ -133,12 +130,7 @@ class LatentGrammar(Model, ABC):
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Rerank the ``candidates`` best trees of the plain grammar and return the most probable.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+        The arguments and errors are those of :meth:`polyadic.syntax.pcfg.PCFG.k_best`.
         """
         return self.rerank(self.plain_.k_best(words, k=self.candidates, tags=tags))[0].tree
 

@@ -100,13 +100,7 @@ class MarginalParser(Model):
         return self.use(clone(self.grammar).fit(trees))
 
     def use(self, grammar: LatentGrammar) -> Self:
-        """Use a fitted grammar for parsing.
-
-        Parameters
-        ----------
-        grammar : LatentGrammar
-            Fitted grammar.
-        """
+        """Use a fitted grammar for parsing."""
         self.check()
         self.grammar_ = grammar
         if hasattr(grammar, "n_iter_"):
@@ -117,12 +111,7 @@ class MarginalParser(Model):
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Return the tree with the largest sum of phrase marginals, or the grammar's own parse if there is none.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+        The arguments and errors are those of :meth:`polyadic.syntax.pcfg.PCFG.k_best`.
         """
         sentence = self._sentence(words, tags)
         sums = None if sentence is None else self._sums(sentence)

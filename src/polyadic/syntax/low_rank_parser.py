@@ -249,10 +249,7 @@ class LowRankParser(Model):
     ) -> NDArray[np.float64]:
         """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns.
 
-        Parameters
-        ----------
-        forms, tags, pos, lemmas, features
-            See :meth:`parse`.
+        The arguments and errors are those of :meth:`parse`.
         """
         return self._scores(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
@@ -262,11 +259,6 @@ class LowRankParser(Model):
         Columns that belong to the old trees are cleared, see :meth:`~polyadic.syntax.trees.Tree.with_heads`. After the
         last sentence an :class:`UnknownTagsWarning` is issued if more than half of the words have unknown parts of
         speech.
-
-        Parameters
-        ----------
-        trees : iterable of Tree
-            Sentences to parse.
         """
         words = unknown = 0
         for tree in trees:
@@ -284,12 +276,7 @@ class LowRankParser(Model):
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order.
 
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
+        The heads of ``tree`` are ignored. The arrays are of shape (trees, n) and (trees,).
         """
         scores = self._scores(tree.forms, self._coder(tree))
         return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)

@@ -113,13 +113,7 @@ class PCFG(Model):
         return self
 
     def prepared(self, tree: Phrase) -> Phrase:
-        """Return the annotated and binarised form of a treebank tree, from which rules are counted.
-
-        Parameters
-        ----------
-        tree : Phrase
-            Tree of the treebank.
-        """
+        """Return the annotated and binarised form of a treebank tree, from which rules are counted."""
         annotated = annotate(without_loops(tree), splits=self.splits)
         return binarise(Phrase(ROOT, (annotated,)), horizontal=self.horizontal)
 
@@ -160,27 +154,11 @@ class PCFG(Model):
         return [Parse(flat, float(sum(max(word_tags.values()) for word_tags in plain)))]
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the most probable tree of a sentence.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`k_best`.
-        """
+        """Return the most probable tree of a sentence; arguments and errors are those of :meth:`k_best`."""
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
-        """Return the log-score of each candidate tag of each word.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`k_best`.
-        """
+        """Return the log-score of each candidate tag of each word; the arguments are those of :meth:`k_best`."""
         check_words(words, tags)
         given: Sequence[str | None] = tags or [None] * len(words)
         pairs = enumerate(zip(words, given, strict=True))
@@ -189,12 +167,8 @@ class PCFG(Model):
     def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
         """Return a mask of the coarse symbols that are probable enough in each chart cell, or None without pruning.
 
-        It has the shape (2, cells, coarse symbols), see :func:`~polyadic.syntax.kernels.chart.inside`.
-
-        Parameters
-        ----------
-        plain : sequence of dict
-            Scores of the coarse tags of each word.
+        ``plain`` are the scores of the coarse tags of each word. The mask has the shape (2, cells, coarse symbols), see
+        :func:`~polyadic.syntax.kernels.chart.inside`.
         """
         if self.threshold == 0:
             return None

@@ -43,11 +43,6 @@ class PredicateFinder(Model):
     def fit(self, sentences: Sequence[Sentence]) -> Self:
         """Fit the classifier to sentences with annotated predicates, ignoring sentences without annotation.
 
-        Parameters
-        ----------
-        sentences : sequence of Sentence
-            Training sentences.
-
         Raises
         ------
         InputError

@@ -92,14 +92,7 @@ class RoleLabels(Model, ABC):
     def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
         """Return the candidate arguments of a predicate and their role scores, of shape (candidates, roles).
 
-        A word has no role if no score is above 0.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence with heads and relations.
-        predicate : int
-            Number of the predicate's word, from 1.
+        A word has no role if no score is above 0. ``predicate`` is the number of the predicate's word, from 1.
 
         Raises
         ------

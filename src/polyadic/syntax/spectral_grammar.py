@@ -162,10 +162,7 @@ class SpectralGrammar(Model):
     def fit(self, X: Strings) -> Self:
         """Learn a grammar from sequences of symbols; empty and longer sequences only count as sequences.
 
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Training sequences; strings are sequences of letters.
+        Strings are sequences of letters.
 
         Raises
         ------
@@ -197,13 +194,7 @@ class SpectralGrammar(Model):
         return self
 
     def probabilities(self, X: Strings) -> Array:
-        """Return the estimated probability of each sequence, at least 0; that of the empty sequence is 0.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences of known symbols.
-        """
+        """Return the estimated probability of each sequence, at least 0; that of the empty sequence is 0."""
         return np.array([max(self.grammar_(s), 0.0) if len(s) else 0.0 for s in self._coded(X)])
 
     def brackets(self, X: Strings) -> list[list[tuple[int, int]]]:
@@ -213,7 +204,7 @@ class SpectralGrammar(Model):
     def _coded(self, X: Strings) -> list[Any]:
         if not hasattr(self, "grammar_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
-        data = coded(X, {a: at for at, a in enumerate(self.symbols_)})
+        data = coded(listed(X), {a: at for at, a in enumerate(self.symbols_)})
         return data.split(data.symbols)
 
 

@@ -82,14 +82,9 @@ class TextTagger(Model):
     callback: Callable[[str, Result], None] | None = None
 
     def fit(self, trees: Iterable[Tree]) -> Self:
-        """Fit the tagger to the sentences of a treebank.
+        """Fit the tagger to the sentences of a treebank; an empty column is learned as empty.
 
         Ctrl-C in the last column, after its first pass, keeps the result so far; earlier it leaves the model unchanged.
-
-        Parameters
-        ----------
-        trees : iterable of Tree
-            Training sentences. An empty column is learned as empty.
 
         Raises
         ------
@@ -117,13 +112,7 @@ class TextTagger(Model):
         return self
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
-        """Yield sentences with predicted lemmas, tags and morphology; other columns are unchanged.
-
-        Parameters
-        ----------
-        trees : iterable of Tree
-            Sentences to tag.
-        """
+        """Yield sentences with predicted lemmas, tags and morphology; other columns are unchanged."""
         stream = iter(trees)
         while block := list(islice(stream, BLOCK)):
             sentences = coded((tag_features(tree.forms) for tree in block), self.features_)
@@ -135,12 +124,7 @@ class TextTagger(Model):
     def trees(self, texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
         """Split English texts into sentences and words, and yield each sentence with predicted tags.
 
-        Parameters
-        ----------
-        texts : iterable of str
-            Texts. No sentence continues from one to the next.
-        by_line : bool
-            Whether each line ends a sentence, instead of each empty line.
+        No sentence continues from one text to the next; each empty line (``by_line``: each line) ends a sentence.
         """
         return self.annotate(plain_trees(texts, by_line=by_line))
 

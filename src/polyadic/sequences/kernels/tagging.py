@@ -2,8 +2,8 @@
 
 Token ``i`` has the features ``columns[starts[i]:starts[i + 1]]``, sentence ``k`` the tokens from ``edges[k]`` to
 ``edges[k + 1]``. With Y tags, ``T[s, t]`` is the score of tag t after s; row Y is the start, column Y the end, and
-impossible transitions are minus infinity. ``scores[i, t]`` is V times the sum of rows of U; an empty V means the
-identity.
+impossible transitions are minus infinity. ``scores[i, t]`` is V times the sum of rows of U, weighted by the feature
+values; an empty V means the identity, and empty values are 1.
 
 Weights are stored in tables of shape (rows, 3, width): weight, sum of squared gradients, sum for averaging.
 """
@@ -27,6 +27,7 @@ class CodedSentences(NamedTuple):
     columns: NDArray[np.int32]
     starts: NDArray[np.int64]
     edges: NDArray[np.int64]
+    values: NDArray[np.float32] = np.empty(0, np.float32)  # of the features, in the order of columns
 
 
 class TagParts(NamedTuple):
@@ -116,7 +117,7 @@ def tag_marginals(sentences: CodedSentences, parts: TagParts) -> NDArray[np.floa
 
 def _check(sentences: CodedSentences, U: NDArray[Any], V: NDArray[Any], T: NDArray[Any]) -> None:
     """Raise ValueError for shapes or indices that would make a kernel read out of bounds."""
-    columns, starts, edges = sentences
+    columns, starts, edges, values = sentences
     size = len(T) - 1
     full = len(V) == 0
     if T.shape != (size + 1, size + 1) or V.shape != (0 if full else size, U.shape[1]) or (full and U.shape[1] != size):
@@ -124,6 +125,8 @@ def _check(sentences: CodedSentences, U: NDArray[Any], V: NDArray[Any], T: NDArr
     for name, bounds, end in (("starts", starts, len(columns)), ("edges", edges, len(starts) - 1)):
         if bounds[0] != 0 or bounds[-1] != end or (np.diff(bounds) < 0).any():
             raise ValueError(f"{name} must increase from 0 to {end}")
+    if len(values) not in (0, len(columns)):
+        raise ValueError(f"values must contain a number for each of the {len(columns)} features; got {len(values)}")
     if len(columns) and not 0 <= columns.min() <= columns.max() < len(U):
         raise ValueError(f"columns must contain feature ids below {len(U)}; got {columns.min()} to {columns.max()}")
 
@@ -132,15 +135,16 @@ SMALLEST = 1e-290
 
 
 @njit(cache=True, nogil=True)
-def _scores(columns, starts, first, last, U, V, sums, scores):
+def _scores(columns, starts, values, first, last, U, V, sums, scores):
     """Write the sums of feature rows of U and the tag scores for the tokens from ``first`` to ``last - 1``."""
     for i in range(first, last):
         z, score = sums[i - first], scores[i - first]
         z[:] = 0
         for at in range(starts[i], starts[i + 1]):
             row = U[columns[at]]
+            value = values[at] if len(values) else np.float32(1)
             for k in range(len(z)):
-                z[k] += row[k]
+                z[k] += value * row[k]
         if len(V) == 0:
             score[:] = z
             continue
@@ -291,11 +295,14 @@ def _tag_gradient(scores, gold, T, soft, cost, D, G):
 
 
 @njit(cache=True, nogil=True)
-def _step(row, gradient, decay, learning_rate, clock):
-    """Update a row of weights by AdaGrad with L2 penalty ``decay``, and update the sums for averaging."""
+def _step(row, gradient, value, decay, learning_rate, clock):
+    """Update a row of weights by AdaGrad with L2 penalty ``decay``, and update the sums for averaging.
+
+    The gradient is multiplied by ``value``.
+    """
     weight, square, total = row[0], row[1], row[2]
     for k in range(len(gradient)):
-        g = gradient[k] + decay * weight[k]
+        g = value * gradient[k] + decay * weight[k]
         if g == 0:
             continue
         square[k] += g * g
@@ -307,7 +314,7 @@ def _step(row, gradient, decay, learning_rate, clock):
 @njit(cache=True, nogil=True)
 def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, learning_rate, ridge):
     """Train on the sentences in the given order and return the sum of the losses before each update."""
-    columns, starts, edges = sentences
+    columns, starts, edges, values = sentences
     P, Q, R = tables
     rank, size = P.shape[2], len(R) - 1
     longest = np.append(np.diff(edges)[order], 1).max()
@@ -320,7 +327,7 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, le
         clock += 1
         if n == 0:
             continue
-        _scores(columns, starts, low, low + n, U, V, sums, scores)
+        _scores(columns, starts, values, low, low + n, U, V, sums, scores)
         loss += _tag_gradient(scores[:n], gold[low : low + n], T, soft, cost, D, G)
         dV[:] = 0
         for i in range(n):
@@ -338,16 +345,17 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, le
                             dV[y, r] += d * sums[i, r]
             for at in range(starts[low + i], starts[low + i + 1]):
                 f = columns[at]
-                _step(P[f], dz, ridge * importance[f], learning_rate, clock)
+                value = values[at] if len(values) else np.float32(1)
+                _step(P[f], dz, value, ridge * importance[f], learning_rate, clock)
         for y in range(len(Q)):
-            _step(Q[y], dV[y], ridge, learning_rate, clock)
+            _step(Q[y], dV[y], 1.0, ridge, learning_rate, clock)
         for s in range(size + 1):
-            _step(R[s], G[s], ridge, learning_rate, clock)
+            _step(R[s], G[s], 1.0, ridge, learning_rate, clock)
     return loss
 
 
 @njit(cache=True, nogil=True)
-def _tag_paths(columns, starts, edges, U, V, T, paths):
+def _tag_paths(columns, starts, edges, values, U, V, T, paths):
     """Write the highest-scoring tags of each sentence into ``paths``."""
     longest = np.append(np.diff(edges), 1).max()
     sums, scores = np.empty((longest, U.shape[1])), np.empty((longest, len(T) - 1))
@@ -355,12 +363,12 @@ def _tag_paths(columns, starts, edges, U, V, T, paths):
     for k in range(len(edges) - 1):
         low, high = edges[k], edges[k + 1]
         if high > low:
-            _scores(columns, starts, low, high, U, V, sums, scores)
+            _scores(columns, starts, values, low, high, U, V, sums, scores)
             _best_path(scores, high - low, T, best, paths[low:high])
 
 
 @njit(cache=True, nogil=True)
-def _tag_marginals(columns, starts, edges, U, V, T, shares):
+def _tag_marginals(columns, starts, edges, values, U, V, T, shares):
     """Write the marginal probability of each tag for each token into ``shares``."""
     longest = np.append(np.diff(edges), 1).max()
     size = len(T) - 1
@@ -369,7 +377,7 @@ def _tag_marginals(columns, starts, edges, U, V, T, shares):
     for k in range(len(edges) - 1):
         low, n = edges[k], edges[k + 1] - edges[k]
         if n:
-            _scores(columns, starts, low, low + n, U, V, sums, scores)
+            _scores(columns, starts, values, low, low + n, U, V, sums, scores)
             total = _tag_sums(scores, n, T, alpha[:n], beta[:n], np.empty((0, 0)))
             for i in range(n):
                 for t in range(size):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import Help, Metavar, Out
+from polyadic.core.settings import Count, Help, Metavar, Out
 from polyadic.interface import output
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
@@ -134,6 +135,18 @@ def _print_scores(result: dict[str, Any]) -> None:
         print_counts("kind", result["kinds"])
 
 
+def _print_weights(result: dict[str, Any]) -> None:
+    """Print the features of each tag on one line, and the transitions."""
+    from polyadic.interface import output
+
+    def line(pairs: list[dict[str, Any]]) -> str:
+        return " ".join(f"{pair['feature']}:{pair['weight']:.2f}" for pair in pairs)
+
+    output.table(["tag", "features"], [(each["tag"], line(each["features"])) for each in result["tags"]])
+    ends = ((each["tag"] or "<start>", each["next"] or "<end>", each["weight"]) for each in result["transitions"])
+    output.table(["tag", "next", "weight"], [*ends])
+
+
 @TASK.verb(example="polyadic tag evaluate tagger latin-test.conllu", show=_print_scores)
 def evaluate(model: Tagger, sentences: Sentences, *, tables: bool = False) -> dict[str, Any]:
     """Compute the accuracy of tags, and precision, recall and F1 of spans, with 95 % intervals.
@@ -168,6 +181,27 @@ def evaluate(model: Tagger, sentences: Sentences, *, tables: bool = False) -> di
     }
 
 
+@TASK.verb(example="polyadic tag top tagger --top 3", show=_print_weights)
+def top(model: Tagger, *, top: Count = 8, column: Literal["upos", "xpos", "features"] = "upos") -> dict[str, Any]:
+    """List the features with the largest weights for each tag, and the transitions with the largest weights.
+
+    Parameters
+    ----------
+    top
+        Number of features of each tag, and of transitions.
+    column
+        Predicted column of CoNLL-U whose tags are listed.
+    """
+    from polyadic.syntax.text_tagger import TextTagger
+
+    tagger = model.taggers_[column] if isinstance(model, TextTagger) else model
+    tagger.features_ = model.features_
+    best = tagger.top_features(top).items()
+    tags = [{"tag": tag, "features": [{"feature": f, "weight": w} for f, w in pairs]} for tag, pairs in best]
+    moves = islice(tagger.transitions().items(), top)
+    return {"tags": tags, "transitions": [{"tag": s, "next": t, "weight": w} for (s, t), w in moves]}
+
+
 def _trees(path: Path) -> Iterator[Tree]:
     """Read sentences, with heads of 0 for sentences without heads."""
     from polyadic.core.streams import name_of
@@ -199,12 +233,16 @@ def _features_and_tags(
 
 
 def _tagged_columns(tagger: SequenceTagger, path: Path) -> Iterator[str]:
-    """Yield the lines of each sentence, with the predicted tag in the last column."""
-    from polyadic.syntax.columns import read_columns
+    """Yield the lines of each sentence, with the predicted tag in the last column; ``O`` for a document boundary."""
+    from polyadic.syntax.columns import BOUNDARY, headed_columns
     from polyadic.syntax.tag_features import need_tags, tag_features
 
     tags = need_tags(tagger.features_)
-    for columns in read_columns(path):
+    for heading, columns in headed_columns(path):
+        yield from (f"{line} O\n" if line.startswith(BOUNDARY) else f"{line}\n" for line in heading)
+        if not columns:
+            yield "\n"
+            continue
         if tags and len(columns) < 2:
             raise InputError(
                 f"{path} must have a column of parts of speech after the column of words, because the tagger was"
