@@ -14,7 +14,7 @@ from polyadic.core.explanation import Explanation
 from polyadic.core.model import Count, Positive, Seed, Share, Within
 from polyadic.core.progress import bar, tracked
 from polyadic.core.resources import check_memory
-from polyadic.relations.facts import Facts, shared, triples_by
+from polyadic.relations.facts import Facts, by_name, shared, triples_by
 from polyadic.relations.formulas import And, Atom, Implies
 from polyadic.relations.kernels import (
     PATH,
@@ -26,7 +26,7 @@ from polyadic.relations.kernels import (
     path_counts,
     property_counts,
 )
-from polyadic.relations.link_prediction import LinkPredictor, by_name, learned_facts
+from polyadic.relations.link_prediction import LinkPredictor, learned_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,20 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.errors import InputError, SeenFactsWarning, check_int
+from polyadic.core.errors import InputError, InputWarning, SeenFactsWarning, check_int
 from polyadic.core.model import Model, learned
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
-from polyadic.relations.facts import Facts, as_names, checked_triples, facts_of, numbers_of, shared, triples_by
+from polyadic.relations.facts import (
+    Facts,
+    as_names,
+    by_name,
+    checked_triples,
+    facts_of,
+    numbers_of,
+    shared,
+    triples_by,
+    warn_of_order,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_CALIBRATION_FACTS, MAX_SCORES = 1_000, 1 << 25
 """Maximum number of calibration triples, and of their scores in each direction."""
+PARTS = "subject", "relation", "object"
 MIN_INVERSE_TEMPERATURE = 1e-3
 """Minimum of 1 / T in calibration; the maximum is its inverse."""
 
@@ -47,7 +58,7 @@ class TripleModel(Model):
         """Return the scores of all entities as the missing object or subject of each question."""
 
     def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
-        """Return the scores of all entities as objects of the given subjects and relations, shape (m, n).
+        """Return the scores of the object query: of all entities as objects of subjects and relations, shape (m, n).
 
         Parameters
         ----------
@@ -62,7 +73,7 @@ class TripleModel(Model):
         return self._ask(*self._asked("subject", subjects, relations), backwards=False)
 
     def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
-        """Return the scores of all entities as subjects of the given relations and objects, shape (m, n).
+        """Return the scores of the subject query: of all entities as subjects of relations and objects, shape (m, n).
 
         Parameters
         ----------
@@ -95,6 +106,10 @@ class LinkPredictor(TripleModel):
     @abstractmethod
     def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the score of each triple."""
+
+    def _all_triples(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+        """Return the scores of the triples that complete each question, which are those of :meth:`predict`."""
+        return self._ask(known, r, backwards=backwards)
 
     def calibrate(self, facts: Facts | ArrayLike) -> Self:
         r"""Calibrate scores on held-out triples by temperature scaling.
@@ -136,7 +151,7 @@ class LinkPredictor(TripleModel):
         asked = rng.permutation(asked)[: max(1, min(MAX_CALIBRATION_FACTS, MAX_SCORES // n))]
         rows, right = [], []
         for hidden, known in ((2, 0), (0, 2)):
-            S = self._ask(asked[:, known], asked[:, 1], backwards=hidden == 0).astype(float)
+            S = self._all_triples(asked[:, known], asked[:, 1], backwards=hidden == 0).astype(float)
             right.append(S[np.arange(len(S)), asked[:, hidden]])
             for row, at in zip(S, self._answers(asked, hidden), strict=True):
                 row[at] = -np.inf
@@ -163,8 +178,8 @@ class LinkPredictor(TripleModel):
     def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
         """Return the score of each triple, shape (m,).
 
-        With reciprocal relations, the score is the mean of the scores of the questions for the object and for the
-        subject.
+        With reciprocal relations and with mined rules, the score is the mean of those of the object query and of the
+        subject query.
 
         Parameters
         ----------
@@ -207,6 +222,8 @@ class LinkPredictor(TripleModel):
         memory: int = MEMORY,
     ) -> Ranking:
         """Rank the true entities of test triples among all entities, filtering out other true triples.
+
+        Each query is ranked by its own scores (:meth:`objects`, :meth:`subjects`), as in the literature.
 
         Parameters
         ----------
@@ -274,12 +291,12 @@ class LinkPredictor(TripleModel):
             memory=memory,
         )
 
-    def number_of(self, what: Literal["entity", "relation"], name: int | str) -> int:
+    def number_of(self, what: str, name: int | str) -> int:
         """Return the integer id of an entity or relation.
 
         Parameters
         ----------
-        what : {"entity", "relation"}
+        what : {"entity", "subject", "relation", "object"}
             Kind of the name.
         name : int or str
             Name, or number if the model has no names.
@@ -304,14 +321,6 @@ class LinkPredictor(TripleModel):
         return _numbered("relation", given, self.relations_, self._sizes[1])
 
 
-def by_name(X: Facts | ArrayLike) -> Any:
-    """Convert an array of names, shape (n, 3), to Facts; return other triples unchanged."""
-    if isinstance(X, Facts):
-        return X
-    given = np.asarray(X)
-    return facts_of([tuple(row) for row in given.tolist()]) if given.dtype.kind in "UO" and given.ndim == 2 else given
-
-
 def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
     """Validate training triples; return the unique triples and the numbers of entities and relations."""
     if isinstance(X, Facts):
@@ -325,6 +334,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         given = given.astype(np.int64)
         sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
         triples = checked_triples("facts", given, *sizes)
+        warn_of_order(triples.tolist())
     if not len(triples):
         raise InputError("the training data must contain at least one fact")
     if sizes[0] < 2:
@@ -358,11 +368,25 @@ def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
 
 
 class Completed(NamedTuple):
-    """Candidate for the missing part of a triple, with its score and, if the model is calibrated, its probability."""
+    """Candidate for the missing part of a triple.
+
+    Attributes
+    ----------
+    name : int or str
+        Number or name of the candidate.
+    score : float
+        Score of the completed triple, that of :meth:`LinkPredictor.predict`.
+    probability : float or None
+        Probability if exactly one answer is missing from the training triples; see :meth:`LinkPredictor.calibrate`.
+        None for known answers, and if the model is not calibrated.
+    known : bool
+        Whether the completed triple is a training triple.
+    """
 
     name: int | str
     score: float
     probability: float | None = None
+    known: bool = False
 
 
 def complete(
@@ -376,7 +400,8 @@ def complete(
 ) -> list[Completed]:
     """Return the k highest-scoring candidates for the missing part of a triple.
 
-    For mined rules, only candidates that a rule derives are returned.
+    The score of a candidate is that of :meth:`LinkPredictor.predict`. Answers in the training triples are left out,
+    unless ``known`` is set. Mined rules return only candidates that a rule derives from the given parts.
 
     Parameters
     ----------
@@ -387,7 +412,7 @@ def complete(
     k : int
         Maximum number of candidates.
     known : bool
-        Whether to include candidates that form a training triple.
+        Whether to include candidates that form a training triple; their attribute ``known`` is True.
 
     Raises
     ------
@@ -410,20 +435,33 @@ def complete(
         raise InputError("give exactly two of subject, relation and object", "subject", "relation", "object")
     check_int("k", k, low=1)
     hidden = parts.index(None)
-    ask: Any = (model.subjects, model.relations, model.objects)[hidden]
-    first, second = (object, relation) if hidden == 0 else (part for part in parts if part is not None)
-    scores = ask([first], [second])[0].astype(float)
-    others, learned = scores.copy(), known_answers(model, *parts)
-    others[learned] = -np.inf
-    chances: list[float | None] = [None] * len(scores)
+    given = [
+        np.array([model.number_of(what, part)]) for what, part in zip(PARTS, parts, strict=True) if part is not None
+    ]
+    if hidden == 1:
+        scores = model.relations(*given)[0].astype(float)
+    else:
+        end, kind = given if hidden else given[::-1]
+        scores = model._all_triples(end, kind, backwards=hidden == 0)[0].astype(float)  # noqa: SLF001
+    others, is_known = scores.copy(), np.isin(np.arange(len(scores)), known_answers(model, *parts))
+    others[is_known] = -np.inf
+    if is_known.all() and not known:
+        what = "relations" if hidden == 1 else "entities"
+        message = (
+            f"no answer is left, because all {len(scores):,} {what} complete a training fact; set known to list them"
+        )
+        warnings.warn(InputWarning(message, "known"), stacklevel=2)
+    chances = np.full(len(scores), np.nan)
     if hidden != 1 and np.isfinite(model.temperature_) and np.isfinite(others).any():
-        chances = softmax(others / model.temperature_).tolist()
-        for at in learned.tolist():
-            chances[at] = None
-    scores = scores if known else others
+        chances[~is_known] = softmax(others / model.temperature_)[~is_known]
+    ranked = scores if known else others
+    best = [at for at in np.argsort(-ranked, kind="stable")[:k].tolist() if ranked[at] > model.unsaid]
+    facts = [[at if which == hidden else given[which - (which > hidden)][0] for which in range(3)] for at in best]
+    values = model._triples(*np.array(facts, np.int64).reshape(-1, 3).T)  # noqa: SLF001 # those of predict
     names = model.relations_ if hidden == 1 else model.entities_
-    order = [at for at in np.argsort(-scores, kind="stable")[:k].tolist() if scores[at] > model.unsaid]
-    return [Completed(names[at] if names else at, float(scores[at]), chances[at]) for at in order]
+    found = zip(best, values.tolist(), chances[best].tolist(), is_known[best].tolist(), strict=True)
+    answers = [Completed(names[at] if names else at, m, None if math.isnan(p) else p, old) for at, m, p, old in found]
+    return sorted(answers, key=lambda answer: -answer.score)
 
 
 def known_answers(model: LinkPredictor, *parts: int | str | None) -> NDArray[np.int64]:
@@ -431,5 +469,5 @@ def known_answers(model: LinkPredictor, *parts: int | str | None) -> NDArray[np.
     same = np.ones(len(model.facts_), bool)
     for at, name in enumerate(parts):
         if name is not None:
-            same &= model.facts_[:, at] == model.number_of(("entity", "relation", "entity")[at], name)
+            same &= model.facts_[:, at] == model.number_of(PARTS[at], name)
     return model.facts_[same, parts.index(None)]
