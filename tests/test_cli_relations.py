@@ -60,15 +60,18 @@ def test_triples(triples, method):
     assert [one["object"] for one in best].index(tongue) < 8
     scores = as_json("predict", out, triples / "test.tsv")["predictions"]
     assert len(scores) == 4
+    assert scores[0]["score"] == {answer["object"]: answer["score"] for answer in best}[tongue]
     assert (scores[0]["subject"], scores[0]["object"]) == (town, tongue)
     one = as_json("predict", out, "--subject", town, "--object", tongue, "--known", "-n", 1)
     assert one["predictions"][0]["relation"] in {"speaks", "lies_in", "official"}
     town, relation, tongue = (triples / "train.tsv").read_text().splitlines()[0].split("\t")
     asked = ["predict", out, "--subject", town, "--relation", relation, "-n", 48]
-    assert run(*asked).endswith("known facts left out of the answers: 1; --known includes them\n")
+    assert "1 known fact is left out of the answers; --known includes and marks them\n" in run(*asked)
+    assert "exactly one answer is missing" in run(*asked)
     assert "left out" not in run(*asked, "--known")
-    every = {line["object"]: line["probability"] for line in as_json(*asked, "--known")["predictions"]}
-    assert [name for name, probability in every.items() if probability is None] == [tongue]
+    every = as_json(*asked, "--known")["predictions"]
+    assert [line["object"] for line in every if line["probability"] is None] == [tongue]
+    assert [line["object"] for line in every if line["known"] == "yes"] == [tongue]
 
 
 def test_strength_and_rank_are_chosen(tmp_path):

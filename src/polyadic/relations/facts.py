@@ -363,7 +363,7 @@ def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> ND
         items = [given] if isinstance(given, str) else list(given)
         bad = next((at for at, name in enumerate(items) if as_names([name]) is None), 0)
         raise InputError(
-            f"{entity} names must be a list of text or of whole numbers, without missing values; item {bad + 1} is"
+            f"{entity} names must be text or whole numbers, without missing values; item {bad + 1} is"
             f" {items[bad]!r:.60}"
         )
     if known is None:

@@ -456,8 +456,8 @@ def complete(
         chances[~is_known] = softmax(others / model.temperature_)[~is_known]
     ranked = scores if known else others
     best = [at for at in np.argsort(-ranked, kind="stable")[:k].tolist() if ranked[at] > model.unsaid]
-    facts = [[at if which == hidden else given[which - (which > hidden)][0] for which in range(3)] for at in best]
-    values = model._triples(*np.array(facts, np.int64).reshape(-1, 3).T)  # noqa: SLF001 # those of predict
+    facts = np.insert(np.tile(np.concatenate(given), (len(best), 1)), hidden, best, axis=1)
+    values = model._triples(*facts.T)  # noqa: SLF001 # those of predict
     names = model.relations_ if hidden == 1 else model.entities_
     found = zip(best, values.tolist(), chances[best].tolist(), is_known[best].tolist(), strict=True)
     answers = [Completed(names[at] if names else at, m, None if math.isnan(p) else p, old) for at, m, p, old in found]

@@ -234,7 +234,7 @@ def predict(
     unseen
         File of entity pairs that are not in the training data, with their known predicates (method universal).
     known
-        Include training facts in the predictions.
+        Include training facts in the predictions, marked in the column "known".
     top
         Number of predictions to list.
     why
@@ -264,13 +264,21 @@ def predict(
         if skipped:
             result.remarks.append(f"skipped {skipped:,} facts with unknown entities or relations")
     elif unseen is None:
-        if not lines:
-            result.remarks.append("there is no answer")
-        if known_ones and not known:
-            result.remarks.append(f"known facts left out of the answers: {known_ones:,}; --known includes them")
-        if lines and "probability" not in headings:
-            result.remarks.append("scores are not probabilities; train with --validation to predict probabilities")
+        result.remarks = _remarks(lines, 0 if known else known_ones, calibrated=_is_of_triples(model) and relation)
     return result
+
+
+def _remarks(lines: list[dict[str, Any]], left_out: int, *, calibrated: Any) -> list[str]:
+    """Return notes on answers: what is left out, and what their probabilities mean."""
+    remarks = [] if lines else ["there is no answer"]
+    if left_out:
+        facts_are = "1 known fact is" if left_out == 1 else f"{left_out:,} known facts are"
+        remarks.append(f"{facts_are} left out of the answers; --known includes and marks them")
+    if lines and "probability" not in lines[0]:
+        remarks.append("scores are not probabilities; train with --validation to predict probabilities")
+    elif lines and calibrated:
+        remarks.append("the probabilities assume that exactly one answer is missing from the known facts")
+    return remarks
 
 
 def _check_request(
@@ -557,11 +565,22 @@ def _completions(
     hidden = next((name for name, given in names.items() if given is None), "")
     best = complete(model, **names, k=top, known=known)
     calibrated = ["probability"] if any(one.probability is not None for one in best) else []
+    shown = ["known"] if known else []
     rows = [
-        (one.name, round(one.score, 4), *(one.probability and round(one.probability, 6) for _ in calibrated))
+        (
+            one.name,
+            round(one.score, 4),
+            *(one.probability and round(one.probability, 6) for _ in calibrated),
+            *_mark(shown, one.known),
+        )
         for one in best
     ]
-    return [hidden, "score", *calibrated], rows, len(known_answers(model, *parts))
+    return [hidden, "score", *calibrated, *shown], rows, len(known_answers(model, *parts))
+
+
+def _mark(headings: list[str], known: bool) -> list[str]:  # noqa: FBT001
+    """Return the cells of the column that marks known facts, if there is one."""
+    return ["yes" if known else "no" for _ in headings]
 
 
 def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
@@ -617,10 +636,12 @@ def _likeliest(
 ) -> tuple[list[str], list[tuple[Any, ...]], int]:
     """Return the most probable entity pairs of a predicate, or the most probable predicates of a pair."""
     subject, relation, object_ = parts
+    shown = ["known"] if known else []
     if relation is not None and subject is None and object_ is None:
         pairs = model.likeliest(relation, n=top, listed=known)
         listed_pairs = len(model.schema_.rows_of(relation))
-        return ["subject", "object", "probability"], [(s, o, round(p, 4)) for s, o, p in pairs], listed_pairs
+        rows = [(*ends, round(p, 4), *_mark(shown, old)) for *ends, p, old in pairs]
+        return ["subject", "object", "probability", *shown], rows, listed_pairs
     if subject is None or relation is not None:
         message = "for a universal schema give relation alone, subject and object, or subject alone (one entity)"
         raise InputError(message, "subject", "relation", "object")
@@ -630,7 +651,8 @@ def _likeliest(
     listed = set(model.schema_.cells[[row]].nonzero()[1].tolist())
     likely = model.predict([pair] * len(names), names)
     best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
-    return ["predicate", "probability"], [(names[at], round(float(likely[at]), 4)) for at in best], len(listed)
+    rows = [(names[at], round(float(likely[at]), 4), *_mark(shown, at in listed)) for at in best]
+    return ["predicate", "probability", *shown], rows, len(listed)
 
 
 # ---- reasons

@@ -25,7 +25,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.entries import blocks
-from polyadic.core.errors import InputError, SeenFactsWarning, check_int
+from polyadic.core.errors import InputError, InputWarning, SeenFactsWarning, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import absent_columns
 from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed
@@ -167,6 +167,7 @@ class LikelyPair(NamedTuple):
     subject: str
     object: str | None  # None for a predicate of one entity
     probability: float
+    known: bool = False  # whether the fact is in the training data
 
 
 class SchemaModel(Model):
@@ -425,17 +426,18 @@ class UniversalSchema(SchemaModel):
         n : int
             Maximum number of pairs.
         listed : bool
-            Whether to include pairs of which the predicate is known to hold.
+            Whether to include pairs of which the predicate is known to hold; their attribute ``known`` is True.
         """
         check_int("n", n, low=1)
         check_is_fitted(self)
-        column = self.schema_.column(predicate)
-        scores = self._scores(column)
+        scores, known = self._scores(self.schema_.column(predicate)), self.schema_.rows_of(predicate)
         if not listed:
-            scores[self.schema_.rows_of(predicate)] = -np.inf
-        best = np.argsort(-scores, kind="stable")[:n]
-        rows = [int(row) for row in best if np.isfinite(scores[row])]
-        return [LikelyPair(*self.schema_.ends(row), float(expit(scores[row]))) for row in rows]
+            scores[known] = -np.inf
+        rows = [row for row in np.argsort(-scores, kind="stable")[:n].tolist() if np.isfinite(scores[row])]
+        if not rows:
+            message = f"no pair is left, because {predicate!r} is a known fact of all {len(known):,} pairs"
+            warnings.warn(InputWarning(f"{message}; set listed=True to list them", "listed"), stacklevel=2)
+        return [LikelyPair(*self.schema_.ends(row), float(expit(scores[row])), row in known) for row in rows]
 
     def _scores(self, column: int) -> NDArray[Any]:
         """Return the log-odds of a predicate for all rows; -inf for pairs if it is of one entity, and the reverse."""
