@@ -159,6 +159,10 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
         if name == "qid" and group < 0 and not features:
             group = _whole(value)
             continue
+        if word.count(":") == 2:
+            raise ValueError(
+                f"expected index:value; got {word!r:.40}, as in libFFM's field:index:value; remove the fields"
+            )
         if not mark:
             raise ValueError(f"expected index:value; got {word!r:.40}")
         if (at := _whole(name)) in features:
