@@ -66,7 +66,7 @@ def test_triples(triples, method):
     assert one["predictions"][0]["relation"] in {"speaks", "lies_in", "official"}
     town, relation, tongue = (triples / "train.tsv").read_text().splitlines()[0].split("\t")
     asked = ["predict", out, "--subject", town, "--relation", relation, "-n", 48]
-    assert "1 known fact is left out of the answers; --known includes and marks them\n" in run(*asked)
+    assert "left out 1 known answer; --known includes and marks known answers\n" in run(*asked)
     assert "exactly one answer is missing" in run(*asked)
     assert "left out" not in run(*asked, "--known")
     every = as_json(*asked, "--known")["predictions"]
@@ -105,7 +105,7 @@ def test_bad_triples(triples):
     other = written(triples / "other.tsv", [("town0", "lies_in", "nowhere"), ("town1", "lies_in", "land1")])
     assert "line 1: there is no entity 'nowhere'" in refused("evaluate", out, other)
     done = invoke("relations", "evaluate", str(out), str(other), "--unknown", "skip", "--json")
-    assert json.loads(done.stderr)["warning"].startswith("1 of 1 test facts occur in the training data")
+    assert json.loads(done.stderr)["warning"].startswith("test facts that occur in the training data: 1 of 1")
     assert json.loads(done.stdout)["skipped"] == 1
     assert "two of --subject" in refused("predict", out, "--subject", "town0")
     assert "no subject 'Oslo'" in refused("predict", out, "--subject", "Oslo", "--relation", "lies_in")

@@ -97,6 +97,15 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {names[alike[0]]!r}?" if alike else ""
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number and a noun, in the plural unless the number is 1.
+
+    >>> counted(1, "cell"), counted(2000, "cell")
+    ('1 cell', '2,000 cells')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:
     """Return ``value`` as an int; raise InputError if it is not an integer between ``low`` and ``high``.
 

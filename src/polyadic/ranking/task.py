@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Count, File, Help, Metavar, Out
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
@@ -141,7 +141,7 @@ def apply(
     lines = _selected(model, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(model, blocks, unknown)
     output.write_lines(lines, out)
     if getattr(blocks, "ignored", 0):
-        say(f"ignored {blocks.ignored:,} occurrences of features that are not in the training data", "warning")
+        say(f"ignored {counted(blocks.ignored, 'occurrence')} of features that are not in the training data", "warning")
 
 
 COSTS = {

@@ -308,8 +308,8 @@ def _numbered(
     if skipped and not triples and (swapped := sum(r in ends and r not in kinds for _, (_, r, _) in rows)):
         warnings.warn(
             InputWarning(
-                f"all {skipped:,} facts are skipped, because their names are unknown; {swapped:,} have an entity as"
-                f" relation: the columns must be {ORDER}"
+                f"facts skipped because of unknown names: all {skipped:,}, of which {swapped:,} with an entity as"
+                f" relation; the columns must be {ORDER}"
             ),
             stacklevel=3,
         )

@@ -244,7 +244,9 @@ class LinkPredictor(TripleModel):
         facts = self._triples_by("test", test)
         if seen := shared(facts, self.facts_):
             warnings.warn(
-                f"{seen:,} of {len(facts):,} test facts occur in the training data", SeenFactsWarning, stacklevel=2
+                f"test facts that occur in the training data: {seen:,} of {len(facts):,}",
+                SeenFactsWarning,
+                stacklevel=2,
             )
         true = facts if known is None else np.concatenate([facts, self._triples_by("known", known)])
         return self._rank(facts, true, relations=relations, memory=memory)
@@ -343,7 +345,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
     if len(empty):
         name = repr(X.relations[empty[0]]) if isinstance(X, Facts) else empty[0]
         warnings.warn(
-            f"{len(empty)} of {sizes[1]} relations have no training facts, for example {name}; the scores of these"
+            f"relations without training facts: {len(empty):,} of {sizes[1]:,}, for example {name}; the scores of these"
             " relations are meaningless",
             EmptyRelationWarning,
             stacklevel=3,

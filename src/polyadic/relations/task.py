@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Amount, Count, File, Help, Metavar, Natural, Out, Repeated, Share
 from polyadic.interface.run import Saved, save
 from polyadic.interface.run import train as run
@@ -262,7 +262,7 @@ def predict(
     if facts is not None:
         result["skipped"] = skipped
         if skipped:
-            result.remarks.append(f"skipped {skipped:,} facts with unknown entities or relations")
+            result.remarks.append(f"skipped {counted(skipped, 'fact')} with unknown entities or relations")
     elif unseen is None:
         result.remarks = _remarks(lines, 0 if known else known_ones, calibrated=_is_of_triples(model) and relation)
     return result
@@ -272,8 +272,7 @@ def _remarks(lines: list[dict[str, Any]], left_out: int, *, calibrated: Any) -> 
     """Return notes on answers: what is left out, and what their probabilities mean."""
     remarks = [] if lines else ["there is no answer"]
     if left_out:
-        facts_are = "1 known fact is" if left_out == 1 else f"{left_out:,} known facts are"
-        remarks.append(f"{facts_are} left out of the answers; --known includes and marks them")
+        remarks.append(f"left out {counted(left_out, 'known answer')}; --known includes and marks known answers")
     if lines and "probability" not in lines[0]:
         remarks.append("scores are not probabilities; train with --validation to predict probabilities")
     elif lines and calibrated:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import File, Help, Natural, Out
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
@@ -121,9 +121,7 @@ def train(
     def read() -> tuple[Any, Any, dict[str, Any]]:
         X, y, qid = read_feature_lines(file)
         if task == "classification" and len(set(y.tolist())) != 2:
-            raise InputError(
-                f"{file} must have labels of two classes; it has {len(set(y.tolist())):,} different labels"
-            )
+            raise InputError(f"{file} must have labels of two classes; it has {counted(len(set(y.tolist())), 'label')}")
         if task == "ranking" and qid.min() < 0:
             raise InputError(f"{file} must have a query id (qid:) on each line for task ranking", "task")
         facts.update(rows=len(y), features=X.shape[1])
@@ -240,7 +238,7 @@ def _print_predictions(result: dict[str, Any]) -> None:
         value = "log-odds" if "class" in rows[0] else "value"
         output.table([value if name == "value" else name for name in rows[0]], [_cells(row) for row in rows])
     if result["skipped"]:
-        say(f"skipped {result['skipped']:,} values of features that were not in the training data", "note")
+        say(f"skipped {counted(result['skipped'], 'value')} of features that were not in the training data", "note")
 
 
 @TASK.verb(example="polyadic machine predict machine valid.libfm --out predictions.txt", show=_print_predictions)
