@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import warnings
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,13 @@ def counted(number: int, noun: str) -> str:
     ('1 cell', '2,000 cells')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def warn_unknown(table: Any, units: str = "documents", features: str = "word") -> None:
+    """Warn if no row of a sparse table has a known feature, so that results are the same for all rows."""
+    if table.shape[0] and not table.nnz:
+        what = f"{units} without a known {features}: all {table.shape[0]:,}"
+        warnings.warn(InputWarning(f"{what}; the results do not depend on them"), stacklevel=4)
 
 
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:

@@ -80,7 +80,7 @@ class FieldEncoder(Model):
         """
         del y
         self.check()
-        columns = _columns(columns)
+        columns = columns_of(columns)
         if not _rows(columns):
             raise InputError("columns must have at least one row", "columns")
         values: dict[str, list[str] | None] = {}
@@ -106,7 +106,7 @@ class FieldEncoder(Model):
             ``unknown="error"``.
         """
         check_is_fitted(self)
-        columns = _columns(columns, self.values_)
+        columns = columns_of(columns, self.values_)
         if set(columns) != set(self.values_):
             raise InputError(
                 f"columns must have the fields {', '.join(self.values_)}, as in fit; got {', '.join(columns)}",
@@ -155,7 +155,7 @@ class FieldEncoder(Model):
         return csr_array((shares[rows[seen]], (rows[seen], which[seen])), shape=(n, len(known)))
 
 
-def _columns(table: Any, fields: Iterable[str] = ()) -> Columns:
+def columns_of(table: Any, fields: Iterable[str] = ()) -> Columns:
     """Return the columns of a mapping, a data frame or a list of records, some of which may lack some ``fields``."""
     if hasattr(table, "items"):
         return table
@@ -180,7 +180,8 @@ def _rows(columns: Columns) -> int:
     return next(iter(sizes.values()))
 
 
-def _missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or the missing value of a data frame."""
     return value is None or (not isinstance(value, (str, *LISTS)) and str(value) in {"nan", "<NA>", "NaT"})
 
 
@@ -188,12 +189,12 @@ def _is_float(column: Any) -> bool:
     kind = getattr(getattr(column, "dtype", None), "kind", "O")
     if kind != "O":
         return str(kind) == "f"
-    return any(isinstance(value, float | np.floating) and not _missing(value) for value in column)
+    return any(isinstance(value, float | np.floating) and not is_missing(value) for value in column)
 
 
 def _numbers(name: str, column: Any) -> NDArray[Any]:
     try:
-        numbers = np.array([np.nan if _missing(value) else value for value in column], float)
+        numbers = np.array([np.nan if is_missing(value) else value for value in column], float)
     except (TypeError, ValueError) as error:
         raise InputError(f"field {name} must contain only numbers: {error}") from None
     if not np.isfinite(numbers).all():
@@ -211,7 +212,7 @@ def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArr
         values, at = np.unique(np.asarray(column), return_inverse=True)
         return [*map(str, values.tolist())], at, np.ones(len(at), np.int64)
     lists = [
-        [each for each in (value if isinstance(value, LISTS) else (value,)) if not _missing(each)] for value in column
+        [each for each in (value if isinstance(value, LISTS) else (value,)) if not is_missing(each)] for value in column
     ]
     places: dict[str, int] = {}
     which = [places.setdefault(str(value), len(places)) for values in lists for value in values]
