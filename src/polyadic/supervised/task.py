@@ -356,7 +356,7 @@ def _cell(value: Any) -> str:
 
 @LABELS.verb(
     word="train",
-    example="polyadic labels train films.csv --labels drama,comedy --text plot --out labels",
+    example="polyadic labels train marks.csv --labels question,exclamation,quotation --text text --out labels",
     settings={"given": ("polyadic.supervised.table_labels:TableLabels",)},
     fixed=("texts", "categories", "budget"),
     options=("text", "categories", "loss", "rank", "ridge"),
@@ -396,14 +396,14 @@ def train_labels(
         kinds: dict[str, Any] = {"numbers": [*model.scales_], "texts": [*model.texts]}
         kinds["categories"] = [name for name in model.encoder_.values_ if name not in {*model.scales_, *model.texts}]
         sizes = {"labels": len(model.labels_), "features": len(model.encoder_.names_), "loss": model.model_.loss}
-        return sizes | {"rank": model.model_.U_.shape[1]} | {what: ", ".join(names) for what, names in kinds.items()}
+        return sizes | {"rank": model.model_.U_.shape[1]} | {what: ", ".join(names) for what, names in kinds.items() if names}
 
     saved = run(model, lambda: _columns(table), out, force=force, fit=lambda X: model.fit(X, labels), summary=summary)
     saved.next = "labels", "predict", out, table
     return saved
 
 
-@LABELS.verb(word="predict", example="polyadic labels predict labels films.csv")
+@LABELS.verb(word="predict", example="polyadic labels predict labels marks-test.csv")
 def predict_labels(model: TableLabels, table: Rows) -> dict[str, Any]:
     """Predict the labels of each row of a table: the probability of each label, or its value.
 
@@ -415,7 +415,7 @@ def predict_labels(model: TableLabels, table: Rows) -> dict[str, Any]:
     return {"predictions": [{"row": at, **row} for at, row in enumerate(rows, 1)]}
 
 
-@LABELS.verb(word="evaluate", example="polyadic labels evaluate labels films.csv")
+@LABELS.verb(word="evaluate", example="polyadic labels evaluate labels marks-test.csv")
 def evaluate_labels(model: TableLabels, table: Rows) -> dict[str, Any]:
     """Compute average precision, precision of the most probable labels and F1; or the error of numeric labels.
 
