@@ -101,6 +101,22 @@ def test_similar_names_are_suggested():
     schema = schema_of((s, o, r) for s, r, o in FACTS)
     refuses("no entity 'land_1'; did you mean 'land 1'", schema.row, "town 1", "land_1")
     refuses("there is no predicate 'border'; did you mean 'borders'", schema.column, "border")
+    refuses("there is no entity pair", schema.row, "town 1", None)
+
+
+def test_one_name_and_tables_for_universal_schemas():
+    """One name is a list of one; a schema is made of a table where it is fitted or evaluated."""
+    model = KnowledgeTensor(2, max_iter=1, seed=0).fit(FACTS)
+    np.testing.assert_array_equal(
+        model.predict("town 1", "lies in", "land 1"), model.predict(["town 1"], ["lies in"], ["land 1"])
+    )
+    table = pd.DataFrame(TABLE)
+    one, other = (
+        UniversalSchema(2, max_iter=1, seed=0).fit(each) for each in (table, schema_of((s, o, r) for s, r, o in FACTS))
+    )
+    pairs = [("town 1", "land 1")]
+    np.testing.assert_array_equal(one.predict(pairs, ["borders"]), other.predict(pairs, ["borders"]))
+    assert one.evaluate(pd.DataFrame({"head": ["town 1"], "tail": ["land 1"], "relation": ["borders"]})).mean > 0
 
 
 @pytest.mark.parametrize(

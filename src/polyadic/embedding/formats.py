@@ -310,8 +310,7 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
                 if read == limit:
                     break
                 raise InputError(
-                    f"{source.path}, line {line}: the first line announces {counted(promised, 'word')}, but"
-                    " there are more"
+                    f"{source.path}, line {line}: the first line announces {counted(read, 'word')}, but there are more"
                 )
             if rows is None:
                 rows = _Rows(_numbers_at_the_end(source.path, text), duplicates)

@@ -155,6 +155,7 @@ def fact_rows(
     table: Any, columns: Sequence[Any] | None = None, *, roles: Sequence[str] = tuple(ROLES)
 ) -> Iterable[Any]:
     """Return the rows of a data frame or of a list of records with one column for each role; other data unchanged."""
+    rows: Any
     if is_frame(table):
         names, rows = rows_of(table)
     else:

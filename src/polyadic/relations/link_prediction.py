@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -75,15 +76,7 @@ class TripleModel(Model):
     def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
         """Return the scores of the subject query: of all entities as subjects of relations and objects, shape (m, n).
 
-        Parameters
-        ----------
-        objects, relations : array of int or of text of shape (m,)
-            Numbers of object and relation, or names if the model has names.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
+        Parameters and errors are as for :meth:`objects`.
         """
         return self._ask(*self._asked("object", objects, relations), backwards=True)
 
@@ -184,7 +177,7 @@ class LinkPredictor(TripleModel):
         Parameters
         ----------
         subjects, relations, objects : array of int or of text of shape (m,)
-            Numbers or names of the parts of each triple.
+            Numbers or names of the parts of each triple; one number or name is an array of one.
 
         Raises
         ------
@@ -197,17 +190,7 @@ class LinkPredictor(TripleModel):
     def relations(self, subjects: Names, objects: Names) -> NDArray[np.float64]:
         """Return the scores of all relations between each subject and object, shape (m, K).
 
-        The scores are those of :meth:`predict`.
-
-        Parameters
-        ----------
-        subjects, objects : array of int or of text of shape (m,)
-            Numbers or names of subject and object.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
+        Scores, parameters and errors are those of :meth:`predict`.
         """
         s, o = _alike(self._ends("subject", subjects), self._ends("object", objects))
         K = self._sizes[1]
@@ -299,7 +282,6 @@ class LinkPredictor(TripleModel):
         Parameters
         ----------
         what : {"entity", "subject", "relation", "object"}
-            Kind of the name.
         name : int or str
             Name, or number if the model has no names.
 
@@ -355,6 +337,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
 
 def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:
     """Convert names of entities or relations to integer ids; validate and return given ids."""
+    given = [given] if isinstance(given, str | Integral) else given
     array = as_names(given)
     by_name = names is not None and array is not None and array.dtype.kind == "U"
     return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)
@@ -449,10 +432,8 @@ def complete(
     others[is_known] = -np.inf
     if is_known.all() and not known:
         what = "relations" if hidden == 1 else "entities"
-        message = (
-            f"no answer is left, because all {len(scores):,} {what} complete a training fact; set known to list them"
-        )
-        warnings.warn(InputWarning(message, "known"), stacklevel=2)
+        message = f"no answer is left, because all {len(scores):,} {what} complete a training fact; set known"
+        warnings.warn(InputWarning(f"{message} to list them", "known"), stacklevel=2)
     chances = np.full(len(scores), np.nan)
     if hidden != 1 and np.isfinite(model.temperature_) and np.isfinite(others).any():
         chances[~is_known] = softmax(others / model.temperature_)[~is_known]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 ORDER = "subject, object, predicate"
+ROLES = "subject", "object", "relation"
+"""Order of the columns of a schema's facts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class Schema:
         """Return the row index of an entity pair, or of one entity; raise InputError if there is none."""
         if (row := self._rows.get(pair)) is None:
             what = "entity pair" if len(pair) == 2 else "row of the entity"
-            absent = [name for name in pair if name not in self._entities]
+            absent = [name for name in pair if isinstance(name, str) and name not in self._entities]
             hint = "".join(f"; there is no entity {name!r}{meant(name, self.entities)}" for name in absent)
             raise InputError(f"there is no {what} ({', '.join(map(repr, pair))}){hint}")
         return row
@@ -97,7 +99,7 @@ class Schema:
         if (column := self._columns.get(name)) is None:
             hint = f"; it is an entity, so the columns may be in another order than {ORDER}"
             raise InputError(
-                f"there is no predicate {name!r}{hint if name in self._entities else meant(name, self.predicates)}"
+                f"there is no predicate {name!r}{hint if name in self._entities else meant(str(name), self.predicates)}"
             )
         return column
 
@@ -220,7 +222,7 @@ def schema_of(triples: Iterable[Fact], *, predicates: Sequence[str] | None = Non
     rows: dict[tuple[str, ...], int] = {}
     columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}
     cells: list[tuple[int, int]] = []
-    facts = [*fact_rows(triples, roles=("subject", "object", "relation"))]
+    facts = [*fact_rows(triples, roles=ROLES)]
     for at, fact in enumerate(facts, 1):
         checked_names(
             f"fact {at}", fact, "the names of subject, object and predicate, or of entity and predicate", {2, 3}

@@ -34,7 +34,9 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
 from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import ranked_cells
+from polyadic.relations.facts import fact_rows
 from polyadic.relations.questions import AbsentCells, PairForm, Ridges, SampledNegatives, descend_questions
+from polyadic.relations.schema import ROLES, Schema, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
 
     from polyadic.metrics.judged import Judged
     from polyadic.relations.questions import Source, Terms
-    from polyadic.relations.schema import Schema
 
     Array = NDArray[Any]
 
@@ -290,7 +291,7 @@ class UniversalSchema(SchemaModel):
 
         Parameters
         ----------
-        schema : Schema
+        schema : Schema, or what :func:`~polyadic.relations.schema.schema_of` converts to one
             Pairs of entities and their known predicates.
         beside : sequence of Source
             Further sources of losses of its cells, such as groundings of rules.
@@ -302,6 +303,7 @@ class UniversalSchema(SchemaModel):
         """
         self.check()
         del y
+        schema = schema if isinstance(schema, Schema) else schema_of(schema)
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
             raise InputError("the schema must contain at least one fact")
         how: dict[str, Any] = {"loss": self.loss, "n_negatives": self.n_negatives, "weight": self.negative_weight}
@@ -492,7 +494,9 @@ class UniversalSchema(SchemaModel):
         """
         check_is_fitted(self)
         schema = self.schema_
-        cells = np.array([(schema.row(*pair), schema.column(p)) for *pair, p in test], np.int64).reshape(-1, 2)
+        cells = np.array(
+            [(schema.row(*pair), schema.column(p)) for *pair, p in fact_rows(test, roles=ROLES)], np.int64
+        ).reshape(-1, 2)
         if not len(cells):
             raise InputError("the test data must contain at least one fact")
         new = np.array(schema.cells[*cells.T] == 0).ravel()

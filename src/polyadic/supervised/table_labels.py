@@ -107,22 +107,18 @@ class TableLabels(Model):
             If a column is missing, a label is neither a number nor yes or no, or all labels are unknown.
         """
         self.check()
-        table = dict(columns_of(X))
-        names = [y] if isinstance(y, str) else list(y)
+        table, names = columns_of(X), [y] if isinstance(y, str) else list(y)
         Y = self._targets(table, names)
-        loss: Any = self.loss or ("logistic" if np.isin(Y[~np.isnan(Y)], (0, 1)).all() else "squared")
         features = {name: column for name, column in table.items() if name not in names}
         if not features:
             raise InputError("the table must have a column of features beside the labels")
-        for name in (*self.texts, *self.categories):
-            _column(features, name)
-        self.labels_, self.scales_ = names, {}
-        for name, column in features.items():
-            numbers = None if name in {*self.texts, *self.categories} else _numbers(column)
+        self.labels_, self.scales_, self.encoder_ = names, {}, FieldEncoder()
+        plain = [name for name in features if name not in {*self.texts, *self.categories}]
+        for name, numbers in ((name, _numbers(features[name])) for name in plain):
             if numbers is not None:
                 self.scales_[name] = [float(np.nanmean(numbers)), float(np.nanstd(numbers)) or 1.0]
-        self.encoder_ = FieldEncoder()
-        X = self._encoded(features, fit=True)
+        X = self._encoded(features, [*features, *self.texts, *self.categories])
+        loss: Any = self.loss or ("logistic" if np.isin(Y[~np.isnan(Y)], (0, 1)).all() else "squared")
         given = {name: value for name in ("rank", "ridge") if (value := getattr(self, name)) is not None}
         model = LowRankTasks(loss=loss, max_iter=self.max_iter, tol=self.tol, callback=self.callback, **given)
         if len(Y) < MIN_ROWS or len(given) == 2:
@@ -136,28 +132,27 @@ class TableLabels(Model):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the predicted labels, or the log-odds of logistic regression, of shape (rows, labels)."""
         check_is_fitted(self, "model_")
-        return self.model_.decision_function(self._encoded(dict(columns_of(X)), fit=False))
+        return self.model_.decision_function(self._encoded(columns_of(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the labels of each row, of shape (rows, labels); columns that the fit did not have are ignored."""
-        m = self.decision_function(X)
-        return m > 0 if self.model_.loss == "logistic" else m
+        check_is_fitted(self, "model_")
+        return self.model_.predict(self._encoded(columns_of(X)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each label, of shape (rows, labels); only for labels of 0 and 1."""
         check_is_fitted(self, "model_")
-        return self.model_.predict_proba(self._encoded(dict(columns_of(X)), fit=False))
+        return self.model_.predict_proba(self._encoded(columns_of(X)))
 
     def targets(self, X: Any) -> NDArray[np.float64]:
         """Return the labels in the columns of a table, NaN where unknown, of shape (rows, labels)."""
-        return self._targets(dict(columns_of(X)), self.labels_)
+        return self._targets(columns_of(X), self.labels_)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the negative mean loss of the known labels of a table."""
         del y
         check_is_fitted(self, "model_")
-        table = dict(columns_of(X))
-        return self.model_.score(self._encoded(table, fit=False), self._targets(table, self.labels_))
+        return self.model_.score(self._encoded(columns_of(X)), self.targets(X))
 
     def _targets(self, table: Mapping[str, Any], labels: Sequence[str]) -> NDArray[np.float64]:
         if not labels or len(set(labels)) < len(labels):
@@ -165,38 +160,33 @@ class TableLabels(Model):
         found = []
         for name in labels:
             values = [MARKS.get(str(value).strip().lower(), value) for value in _column(table, name)]
-            if (numbers := _numbers(values)) is None:
+            found.append(_numbers(values))
+            if found[-1] is None:
                 raise InputError(
                     f"label {name} must contain numbers, or yes and no; {_first(values)}. Of categories, make one"
                     " column of 0 and 1 each"
                 )
-            found.append(numbers)
         return np.column_stack(found)
 
-    def _encoded(self, table: dict[str, Any], *, fit: bool) -> csr_array:
-        """Return the feature vectors of the rows of a table."""
+    def _encoded(self, table: Mapping[str, Any], fields: Sequence[str] | None = None) -> csr_array:
+        """Return the feature vectors of the rows of a table; in the fit, of the given fields."""
         columns: dict[str, Any] = {}
-        for name in table if fit else self.encoder_.values_:
+        for name in fields or self.encoder_.values_:
             column = list(_column(table, name))
             if name in self.texts:
                 words = ([] if is_missing(text) else chain.from_iterable(TOKENIZER(str(text))) for text in column)
                 columns[name] = [list(some) for some in words]
             elif name in self.scales_:
                 mean, scale = self.scales_[name]
-                numbers = _numbers(column)
-                if numbers is None:
+                if (numbers := _numbers(column)) is None:
                     raise InputError(f"column {name} must contain numbers, as in the training table; {_first(column)}")
                 columns[name] = np.nan_to_num((numbers - mean) / scale)
             else:
                 columns[name] = [None if is_missing(value) or value == "" else str(value) for value in column]
-        X = (self.encoder_.fit(columns) if fit else self.encoder_).transform(columns)
-        X = X.copy()
-        rows, group = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), self.encoder_.groups_[X.indices]
-        for at, name in enumerate(self.encoder_.values_):
-            if name in self.texts:
-                here = group == at
-                lengths = np.sqrt(np.bincount(rows[here], weights=X.data[here] ** 2, minlength=X.shape[0]))
-                X.data[here] /= lengths[rows[here]]
+        X = (self.encoder_.fit(columns) if fields else self.encoder_).transform(columns)
+        rows, field = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), self.encoder_.groups_[X.indices]
+        for here in (field == at for at, name in enumerate(self.encoder_.values_) if name in self.texts):
+            X.data[here] /= np.sqrt(np.bincount(rows[here], X.data[here] ** 2, X.shape[0]))[rows[here]]
         return X
 
 

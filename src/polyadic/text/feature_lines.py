@@ -203,8 +203,9 @@ class KeptBlocks:
                 for groups in self._make():
                     X, costs, starts = groups.features, groups.costs, groups.starts
                     parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "costs": costs, "starts": starts}
-                    grades = {} if groups.grades is None else {"grades": groups.grades}
-                    np.savez(folder / f"{count}.npz", shape=X.shape, **parts, **grades)
+                    if groups.grades is not None:
+                        parts["grades"] = groups.grades
+                    np.savez(folder / f"{count}.npz", shape=X.shape, **parts)
                     count += 1
                 self._folder, self._count = folder, count
         for k in range(self._count):
