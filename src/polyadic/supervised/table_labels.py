@@ -160,12 +160,12 @@ class TableLabels(Model):
         found = []
         for name in labels:
             values = [MARKS.get(str(value).strip().lower(), value) for value in _column(table, name)]
-            found.append(_numbers(values))
-            if found[-1] is None:
+            if (numbers := _numbers(values)) is None:
                 raise InputError(
                     f"label {name} must contain numbers, or yes and no; {_first(values)}. Of categories, make one"
                     " column of 0 and 1 each"
                 )
+            found.append(numbers)
         return np.column_stack(found)
 
     def _encoded(self, table: Mapping[str, Any], fields: Sequence[str] | None = None) -> csr_array:
