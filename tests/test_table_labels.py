@@ -61,6 +61,7 @@ def test_what_cannot_be_learned_is_refused():
     refuses("label land must contain numbers, or yes and no; row 1 is", TableLabels().fit, table, ["land"])
     refuses("the table must have a column of features", TableLabels().fit, {"a": [0, 1]}, ["a"])
     refuses("labels must be the names of one or more columns", TableLabels().fit, table, [])
+    refuses("must have a value in a column of features", TableLabels().fit, {"a": [0, 1], "x": [None, ""]}, "a")
     model = TableLabels(1, ridge=1.0).fit(table, "war")
     refuses("the table has no column 'year'", model.predict, table.drop(columns="year"))
     wrong = table.astype({"year": str}).assign(year="x")

@@ -118,6 +118,8 @@ class TableLabels(Model):
             if numbers is not None:
                 self.scales_[name] = [float(np.nanmean(numbers)), float(np.nanstd(numbers)) or 1.0]
         X = self._encoded(features, [*features, *self.texts, *self.categories])
+        if not X.shape[1]:
+            raise InputError("the table must have a value in a column of features; all are missing")
         loss: Any = self.loss or ("logistic" if np.isin(Y[~np.isnan(Y)], (0, 1)).all() else "squared")
         given = {name: value for name in ("rank", "ridge") if (value := getattr(self, name)) is not None}
         model = LowRankTasks(loss=loss, max_iter=self.max_iter, tol=self.tol, callback=self.callback, **given)
