@@ -296,12 +296,8 @@ class HornRules(LinkPredictor):
         r"""Return the probabilities of triples under the noisy-or model, shape (m,).
 
         For a triple of score m the probability is :math:`1 - e^{-m}`. Rules are not independent, so that noisy-or is
-        overconfident. For the probability of an answer among all entities, see :meth:`calibrate`.
-
-        Parameters
-        ----------
-        subjects, relations, objects : array of int or of text of shape (m,)
-            Numbers or names of the parts of each triple.
+        overconfident. For the probability of an answer among all entities, see :meth:`calibrate`. Parameters and errors
+        are those of :meth:`predict`.
         """
         return -np.expm1(-self.predict(subjects, relations, objects))
 

@@ -22,7 +22,6 @@ from polyadic.relations.facts import (
     as_names,
     by_name,
     checked_triples,
-    facts_of,
     numbers_of,
     shared,
     triples_by,
@@ -247,15 +246,14 @@ class LinkPredictor(TripleModel):
         del y
         check_is_fitted(self)
         n, K = self._sizes
-        X = by_name(X)
+        names = {"entities": self.entities_, "relations": self.relations_, "unknown": "skip"}
+        X = by_name(X.named() if isinstance(X, Facts) and len(X) else X, **(names if self.entities_ else {}))
         if isinstance(X, Facts):
-            if self.entities_ is None or self.relations_ is None:
+            if self.entities_ is None:
                 raise InputError(
                     "this model identifies entities by integer ids, not names; pass facts as an integer array"
                 )
-            known = {"entities": self.entities_, "relations": self.relations_}
-            facts = facts_of(X.named(), **known, unknown="skip").triples
-            number = len(X.triples)
+            facts, number = X.triples, len(X) + X.skipped
         else:
             given = np.asarray(X)
             number, facts = len(given), given[((given >= 0) & (given < [n, K, n])).all(axis=1)]
