@@ -563,23 +563,17 @@ def _completions(
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
     hidden = next((name for name, given in names.items() if given is None), "")
     best = complete(model, **names, k=top, known=known)
-    calibrated = ["probability"] if any(one.probability is not None for one in best) else []
-    shown = ["known"] if known else []
+    shown = {"probability": any(one.probability is not None for one in best), "known": known}
+    headings = [hidden, "score", *(name for name, here in shown.items() if here)]
     rows = [
-        (
-            one.name,
-            round(one.score, 4),
-            *(one.probability and round(one.probability, 6) for _ in calibrated),
-            *_mark(shown, one.known),
-        )
-        for one in best
+        (one.name, round(one.score, 4), one.probability and round(one.probability, 6), _yes(one.known)) for one in best
     ]
-    return [hidden, "score", *calibrated, *shown], rows, len(known_answers(model, *parts))
+    kept = [0, 1, *(k for k, here in enumerate(shown.values(), 2) if here)]
+    return headings, [tuple(row[k] for k in kept) for row in rows], len(known_answers(model, *parts))
 
 
-def _mark(headings: list[str], known: bool) -> list[str]:  # noqa: FBT001
-    """Return the cells of the column that marks known facts, if there is one."""
-    return ["yes" if known else "no" for _ in headings]
+def _yes(known: bool) -> str:  # noqa: FBT001
+    return "yes" if known else "no"
 
 
 def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
@@ -639,7 +633,7 @@ def _likeliest(
     if relation is not None and subject is None and object_ is None:
         pairs = model.likeliest(relation, n=top, listed=known)
         listed_pairs = len(model.schema_.rows_of(relation))
-        rows = [(*ends, round(p, 4), *_mark(shown, old)) for *ends, p, old in pairs]
+        rows = [(*ends, round(p, 4), *(_yes(old) for _ in shown)) for *ends, p, old in pairs]
         return ["subject", "object", "probability", *shown], rows, listed_pairs
     if subject is None or relation is not None:
         message = "for a universal schema give relation alone, subject and object, or subject alone (one entity)"
@@ -650,7 +644,7 @@ def _likeliest(
     listed = set(model.schema_.cells[[row]].nonzero()[1].tolist())
     likely = model.predict([pair] * len(names), names)
     best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
-    rows = [(names[at], round(float(likely[at]), 4), *_mark(shown, at in listed)) for at in best]
+    rows = [(names[at], round(float(likely[at]), 4), *(_yes(at in listed) for _ in shown)) for at in best]
     return ["predicate", "probability", *shown], rows, len(listed)
 
 
