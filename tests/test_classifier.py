@@ -98,6 +98,7 @@ def test_ratios_are_log_count_ratios(exact):
     st.lists(st.sampled_from([*FRAME, "good", "poor", "unseen", "goodness", "bore"]), max_size=12), st.integers(0, 2)
 )
 @tries(30)
+@pytest.mark.filterwarnings("ignore:documents without a known word")
 def test_words_make_the_decision(words, at):
     """What the words of a document add, and the intercept, are what decides, known or not, for each class."""
     for classes in ("+-", "+-?"):

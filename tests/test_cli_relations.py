@@ -60,15 +60,18 @@ def test_triples(triples, method):
     assert [one["object"] for one in best].index(tongue) < 8
     scores = as_json("predict", out, triples / "test.tsv")["predictions"]
     assert len(scores) == 4
+    assert scores[0]["score"] == {answer["object"]: answer["score"] for answer in best}[tongue]
     assert (scores[0]["subject"], scores[0]["object"]) == (town, tongue)
     one = as_json("predict", out, "--subject", town, "--object", tongue, "--known", "-n", 1)
     assert one["predictions"][0]["relation"] in {"speaks", "lies_in", "official"}
     town, relation, tongue = (triples / "train.tsv").read_text().splitlines()[0].split("\t")
     asked = ["predict", out, "--subject", town, "--relation", relation, "-n", 48]
-    assert run(*asked).endswith("known facts left out of the answers: 1; --known includes them\n")
+    assert "left out 1 known answer; --known includes and marks known answers\n" in run(*asked)
+    assert "exactly one answer is missing" in run(*asked)
     assert "left out" not in run(*asked, "--known")
-    every = {line["object"]: line["probability"] for line in as_json(*asked, "--known")["predictions"]}
-    assert [name for name, probability in every.items() if probability is None] == [tongue]
+    every = as_json(*asked, "--known")["predictions"]
+    assert [line["object"] for line in every if line["probability"] is None] == [tongue]
+    assert [line["object"] for line in every if line["known"] == "yes"] == [tongue]
 
 
 def test_strength_and_rank_are_chosen(tmp_path):
@@ -104,7 +107,7 @@ def test_bad_triples(triples):
     other = written(triples / "other.tsv", [("town0", "lies_in", "nowhere"), ("town1", "lies_in", "land1")])
     assert "line 1: there is no entity 'nowhere'" in refused("evaluate", out, other)
     done = invoke("relations", "evaluate", str(out), str(other), "--unknown", "skip", "--json")
-    assert json.loads(done.stderr)["warning"].startswith("1 of 1 test facts occur in the training data")
+    assert json.loads(done.stderr)["warning"].startswith("test facts that occur in the training data: 1 of 1")
     assert json.loads(done.stdout)["skipped"] == 1
     assert "two of --subject" in refused("predict", out, "--subject", "town0")
     assert "no subject 'Oslo'" in refused("predict", out, "--subject", "Oslo", "--relation", "lies_in")

@@ -44,7 +44,7 @@ BY_NAME = {
 }
 BY_NAME |= {"neighbours", "phrases", "words_of_classes", "words_of_topics"}
 """Objects whose keys are names in the data, or of steps; ``senses`` is one too where it is no list."""
-NAMES = re.compile(r"minus .*|reader|novel|.*_[1-9]")
+NAMES = re.compile(r"minus .*|reader|novel|question|exclamation|quotation|.*_[1-9]")
 """Keys that are names in the data of the examples, or as many as there are axes."""
 KINDS = ((bool, "boolean"), (int, "number"), (float, "number"), (str, "string"))
 

@@ -55,6 +55,7 @@ def test_what_is_written_is_read(tmp_path_factory, lines, grouped, size):
         ("1 -1:1\n", "line 1: expected an integer from 0 to .* got '-1'"),
         ("1 3000000000:1\n", "line 1: expected an integer from 0 to .* got '3000000000'"),
         ("1 a\n", "line 1: expected index:value; got 'a'"),
+        ("1 0:10:1\n", "line 1: expected index:value; got '0:10:1', as in libFFM's field:index:value"),
         ("yes 1:1\n", "line 1: expected a finite number; got 'yes'"),
         ("1 qid:1 1:1\n0 1:1\n", "line 2: query ids \\(qid:\\) must be given on all lines"),
         ("1 qid:x 1:1\n", "line 1: expected an integer from 0 to .* got 'x'"),

@@ -508,5 +508,5 @@ def test_bad_input(facts, message):
 
 def test_an_empty_relation_is_told():
     facts = facts_of([("a", "r", "b")], relations=["r", "s"])
-    with pytest.warns(EmptyRelationWarning, match="1 of 2 relations have no training facts, for example 's'"):
+    with pytest.warns(EmptyRelationWarning, match="relations without training facts: 1 of 2, for example 's'"):
         learned_facts(facts)

@@ -571,6 +571,30 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
         encoder.transform({"user": [1]})
 
 
+def test_records_frames_and_missing_values():
+    """The same features from columns, records and data frames; a missing value has none, and a number must be there."""
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    table = {"user": ["a", None, "b", "a"], "year": [1, 2, None, 2], "age": [1.0, 2.0, 3.0, 4.0]}
+    right = [[1, 0, 1, 0, 1], [0, 0, 0, 1, 2], [0, 1, 0, 0, 3], [1, 0, 0, 1, 4]]
+    records = [
+        {name: value for name, value in zip(table, row, strict=True) if value}
+        for row in zip(*table.values(), strict=True)
+    ]
+    nullable = pandas.DataFrame(table | {"year": pandas.array(table["year"], dtype="Int64")})
+    floating = table | {"user": ["a", float("nan"), "b", "a"], "year": [1, 2, np.float32("nan"), 2]}
+    for each in (table, records, nullable, arrow.table(table), floating):
+        encoder = FieldEncoder().fit(each)
+        assert encoder.names_ == ["user=a", "user=b", "year=1", "year=2", "age"]
+        assert encoder.transform(each).toarray().tolist() == right
+    assert encoder.transform([{"age": 5.0}]).toarray().tolist() == [[0, 0, 0, 0, 5]]
+    assert FieldEncoder().fit_transform({"tags": [["a", None, "b"], [None]]}).toarray().tolist() == [[0.5, 0.5], [0, 0]]
+    with pytest.raises(InputError, match=r"field age must contain only finite numbers; row 1 does not\. Replace"):
+        FieldEncoder().fit([{"age": 1.0}, {}])
+    for wrong in ([1, 2], "abc", np.ones((2, 2))):
+        with pytest.raises(InputError, match="columns must be a mapping of fields, a data frame or a list of dicts"):
+            FieldEncoder().fit(wrong)
+
+
 def test_columns_without_a_first_place():
     """What is taken from the middle of a data frame keeps its labels, of which 0 may be none."""
     pandas = pytest.importorskip("pandas")

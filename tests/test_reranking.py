@@ -1,5 +1,7 @@
 """Rerankers as estimators: lists, blocks, classes, choices, costs, folders."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -7,6 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import average_precision_score, ndcg_score
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
@@ -282,11 +285,46 @@ def test_ctrl_c_in_the_guide(lists):
         TensorMIRA(2).fit(Ending([lists[0]]))
 
 
+def test_quality_of_an_order_by_hand():
+    """Grades 3, 0, 2 in the order of scores: 3 + 2 / log2(4) of 3 + 2 / log2(3); relevant at ranks 1 and 3 of 3."""
+    groups = QueryGroups(csr_array((3, 1)), np.array([0.0, 3, 1]), np.array([0, 3]), np.array([3.0, 0, 2]))
+    found = reranking([(groups, [3, 2, 1])])
+    assert found.ndcg.value == pytest.approx(4 / (3 + 2 / np.log2(3)))
+    assert found.map.value == pytest.approx((1 + 2 / 3) / 2)
+    assert reranking([(groups, [3, 2, 1])], k=2).ndcg.value == pytest.approx(3 / (3 + 2 / np.log2(3)))
+    assert reranking([(replace(groups, grades=None), [3, 2, 1])]).map.value == 1  # only the lowest cost is relevant
+
+
+@pytest.mark.parametrize("graded", [True, False])
+def test_quality_of_an_order_is_that_of_scikit_learn(graded):
+    """With ties, grades that are all 0, and several blocks; the lists used are counted."""
+    rng = np.random.default_rng(0)
+    sizes, blocks, ndcg, precision = rng.integers(2, 9, 40), [], [], []
+    for part in np.split(sizes, 4):
+        of = np.repeat(np.arange(10), part)
+        grades, scores = rng.integers(0, 3, len(of)).astype(float), rng.integers(0, 4, len(of)).astype(float)
+        top = np.array([grades[of == i].max() for i in range(10)])[of]
+        groups = QueryGroups.of(np.zeros((len(of), 1)), costs=top - grades, group=of)
+        blocks.append((replace(groups, grades=grades) if graded else groups, scores))
+        for i in range(10):
+            gains = grades[of == i] - (0 if graded else grades[of == i].min())
+            if gains.any():
+                ndcg.append(ndcg_score([gains], [scores[of == i]], k=3))
+                relevant = gains > 0 if graded else gains == gains.max()
+                precision.append(average_precision_score(relevant, scores[of == i]))
+    found = reranking(blocks, k=3)
+    np.testing.assert_allclose(found.ndcg.rows[:, 0], ndcg)
+    np.testing.assert_allclose(found.map.rows[:, 0], precision)
+    assert (found.ndcg.used, found.ndcg.total) == (len(ndcg), 40)
+    low, high = found.ndcg.interval()
+    assert low < found.ndcg.value < high
+
+
 def test_costs_by_hand():
     """First 3 and 2, cheapest 1 and 0, chosen 1 and one of two that share a score."""
     groups = QueryGroups(csr_array((5, 1)), np.array([3.0, 1, 2, 0, 4]), np.array([0, 2, 5]))
     found = reranking([(groups, [0, 1, 5, 2, 5])])
-    assert found == (2, 5, 2.5, 0.5, 2.0, 1.5, 1, 2.5, 1)
+    assert found[:-2] == (2, 5, 2.5, 0.5, 2.0, 1.5, 1, 2.5, 1)
     assert found.gained == 0.5
     twice = reranking([(groups, [0, 1, 5, 2, 5]), (groups[:1], [1, 0])])
     assert (twice.lists, twice.reranked, twice.first, twice.tied) == (3, 2.0, 8 / 3, 1)

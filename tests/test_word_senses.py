@@ -238,7 +238,7 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     shown = run("bank", "--assign", tmp_path / "lines.txt")
     words = " ".join(told["senses"][given[0] - 1]["words"][:4])
     assert shown.stdout.splitlines()[1].split("\t") == [str(given[0]), words, "w00x01 bank w00x02."]
-    assert "1 of 4 lines do not contain 'bank'" in shown.stderr
+    assert "lines without 'bank': 1 of 4" in shown.stderr
     assert "--assign requires exactly one word" in run("bank", "violin", "--assign", tmp_path / "lines.txt").stderr
     vectors.meta = {}
     vectors.save(tmp_path / "vectors", overwrite=True)

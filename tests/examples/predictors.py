@@ -18,6 +18,7 @@ from polyadic import (
     RankingPerceptron,
     ReducedRankRegression,
     ReducedRankRegressionCV,
+    TableLabels,
     TensorMIRA,
 )
 
@@ -27,6 +28,8 @@ Y = X @ RNG.standard_normal((4, 2)) @ RNG.standard_normal((2, 3)) + 1
 SOME = np.where(RNG.random(Y.shape) < 0.3, np.nan, Y)
 LABELS = np.where(Y[:, 0] > 1, "yes", "no")
 LISTS = QueryGroups.of(X, costs=RNG.random(30), group=np.arange(30) // 5)
+LABELLED = {"text": ["war and love", "love", "war", "peace"] * 3, "year": [1, 2, 3, 4] * 3}
+LABELLED |= {"a": [1, 1, 0, 0] * 3, "b": ["yes", "no", "", "no"] * 3}
 TABLE = {"user": ["ann", "bob"], "genres": [["war", "love"], []], "age": [31.0, 50.0]}
 STRANGERS = {"user": ["eve"], "genres": [["war"]], "age": [1.0]}
 
@@ -136,6 +139,17 @@ EXAMPLES = [
             model.decision_function(X),
             model.predict_tasks(X, np.arange(30) % 3),
             model.score(X, Y > 1),
+        ],
+    ),
+    Example(
+        make=lambda: TableLabels(2, ridge=1.0, texts=["text"], max_iter=5),
+        fit=lambda model: model.fit(LABELLED, ["a", "b"]),
+        ask=lambda model: [
+            model.predict(LABELLED),
+            model.predict_proba(LABELLED),
+            model.decision_function(LABELLED),
+            model.targets(LABELLED),
+            model.score(LABELLED),
         ],
     ),
     Example(

@@ -22,6 +22,7 @@ from polyadic.ranking.task import TASK as RERANK
 from polyadic.relations.task import TASK as RELATIONS
 from polyadic.sentences.task import CLASSIFY, SENTENCES
 from polyadic.sequences.task import AUTOMATON, HMM
+from polyadic.supervised.task import LABELS
 from polyadic.supervised.task import TASK as MACHINE
 from polyadic.syntax.tasks.parse import TASK as PARSE
 from polyadic.syntax.tasks.roles import TASK as ROLES
@@ -54,6 +55,7 @@ FAMILIES: dict[str, dict[str, Task]] = {
         "complete": COMPLETE,
         "database": DATABASE,
         "relations": RELATIONS,
+        "labels": LABELS,
         "machine": MACHINE,
         "rerank": RERANK,
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import math
+import warnings
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,22 @@ def meant(name: str, known: Iterable[str]) -> str:
     names = {each.lower(): each for each in known}
     alike = difflib.get_close_matches(name.lower(), names, n=1)
     return f"; did you mean {names[alike[0]]!r}?" if alike else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and a noun, in the plural unless the number is 1.
+
+    >>> counted(1, "cell"), counted(2000, "cell")
+    ('1 cell', '2,000 cells')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def warn_unknown(table: Any, units: str = "documents", features: str = "word") -> None:
+    """Warn if no row of a sparse table has a known feature, so that results are the same for all rows."""
+    if table.shape[0] and not table.nnz:
+        what = f"{units} without a known {features}: all {table.shape[0]:,}"
+        warnings.warn(InputWarning(f"{what}; the results do not depend on them"), stacklevel=4)
 
 
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:

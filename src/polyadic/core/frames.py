@@ -130,11 +130,12 @@ def records(answer: Any) -> Iterator[Record]:
     Results are neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense,
     share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
     field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
-    rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); components of a
-    table (component, share, column, loading); a table (row, column, count); a simple or multiple
-    correspondence analysis (side, label, mass, quality, and coordinate, contribution and squared cosine on each axis);
-    its eigenvalues (axis, inertia, share, cumulative_share). A dict of them has the key in the
-    first column.
+    rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); answers of
+    ``complete`` (name, score, probability, known); likely pairs of a universal schema (subject, object, probability,
+    known); mined rules (rule, premises, right); components of a table (component, share, column, loading); a table
+    (row, column, count); a simple or multiple correspondence analysis (side, label, mass, quality, and coordinate,
+    contribution and squared cosine on each axis); its eigenvalues (axis, inertia, share, cumulative_share). A dict of
+    them has the key in the first column.
     """
     if isinstance(answer, Mapping):
         return ({"query": query, **row} for query, one in answer.items() for row in records(one))
@@ -162,7 +163,8 @@ def _component(component: Any) -> Iterator[Record]:
 
 def _explanation(why: Any) -> Iterator[Record]:
     for name, part in why.parts:
-        yield {"value": why.value, "base": why.base, "name": name, "part": part}
+        called = str(name) if hasattr(name, "groundings") else name  # a mined rule is written out
+        yield {"value": why.value, "base": why.base, "name": called, "part": part}
 
 
 def _table_component(component: Any) -> Iterator[Record]:
@@ -226,12 +228,15 @@ def _correspondence(model: Any) -> Iterator[Record]:
 
 
 ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
+    "Completed": lambda answer: [answer._asdict()],
     "Component": _component,
     "ConcordanceLine": _line,
     "Counts": _counts,
     "CrossTable": _table,
     "Eigenvalue": lambda axis: [axis._asdict()],
     "Explanation": _explanation,
+    "HornRule": lambda rule: [{"rule": str(rule), "premises": rule.tried, "right": rule.right}],
+    "LikelyPair": lambda pair: [pair._asdict()],
     "PrincipalAxes": _correspondence,
     "Recommendation": lambda best: [best._asdict()],
     "SensesOfWord": _senses,

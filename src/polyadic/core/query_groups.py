@@ -28,6 +28,8 @@ class QueryGroups:
         Non-negative cost of selecting each candidate.
     starts : ndarray of int of shape (groups + 1,)
         First candidate of each group, and the number of candidates.
+    grades : ndarray of shape (candidates,), optional
+        Relevance of each candidate, for ranking metrics; by default the highest cost of the group minus the own cost.
 
     Raises
     ------
@@ -47,6 +49,7 @@ class QueryGroups:
     features: csr_array
     costs: NDArray[np.float64]
     starts: NDArray[np.int64]
+    grades: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if getattr(self.features, "format", None) != "csr":
@@ -122,7 +125,7 @@ class QueryGroups:
                 f"a slice of groups must have step 1 and select at least one of {len(self):,} groups; got {which}"
             )
         rows = slice(int(self.starts[first]), int(self.starts[last]))
-        return QueryGroups(self.features[rows], self.costs[rows], self.starts[first : last + 1] - rows.start)
+        return self._of(rows, self.starts[first : last + 1] - rows.start)
 
     def only(self, groups: ArrayLike) -> QueryGroups:
         """Return the groups with the given indices, in the given order.
@@ -140,7 +143,11 @@ class QueryGroups:
         sizes = np.diff(self.starts)[at]
         starts = np.r_[0, np.cumsum(sizes)]
         rows = np.repeat(self.starts[at] - starts[:-1], sizes) + np.arange(starts[-1])
-        return QueryGroups(self.features[rows], self.costs[rows], starts)
+        return self._of(rows, starts)
+
+    def _of(self, rows: Any, starts: NDArray[np.int64]) -> QueryGroups:
+        grades = None if self.grades is None else self.grades[rows]
+        return QueryGroups(self.features[rows], self.costs[rows], starts, grades)
 
     @property
     def oracle(self) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ from polyadic.datasets.grammars import conllu, english_tree, latin_sentence, pla
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from importlib.resources.abc import Traversable
 
     from polyadic.datasets.grammars import Word
@@ -104,6 +104,7 @@ FILES = {
     "holmes/": "twelve stories of Sherlock Holmes, one file each",
     "groups/": "groups of related words of the stories, with outliers, to evaluate word vectors",
     "stories.csv": "paragraphs of the stories with their titles; paragraphs.txt: without titles",
+    "marks.csv": "paragraphs without punctuation, and which of three marks they had; marks-test.csv: for testing",
     "letters.txt": "words of the stories as sequences of letters",
     "eyes.csv": "table of counts: eye and hair colours of 5,387 children",
     "ratings.csv": "synthetic ratings of novels by 200 readers; new-ratings.csv: more; new.csv: pairs to predict",
@@ -137,6 +138,8 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
         texts |= {
             "stories.csv": _table("story", "text", rows=_paragraphs(stories)),
             "paragraphs.txt": "".join(f"{text}\n" for _, text in _paragraphs(stories)),
+            "marks.csv": _marks(stories, lambda at: at % 4 < 3),
+            "marks-test.csv": _marks(stories, lambda at: at % 4 == 3),
             "letters.txt": "".join(f"{' '.join(word)}\n" for word in _some(words, SPELLED, rng)),
             "eyes.csv": EYES,
             "novels.csv": "novel,author,kind\n" + NOVELS,
@@ -190,6 +193,13 @@ def _paragraphs(stories: dict[str, str]) -> Iterator[tuple[str, str]]:
         for paragraph in story.split("\n\n"):
             if len(paragraph.split()) >= PARAGRAPH:
                 yield title, " ".join(paragraph.split())
+
+
+def _marks(stories: dict[str, str], among: Callable[[int], bool]) -> str:
+    """Return a table of paragraphs with a column for each mark: whether the paragraph has it."""
+    texts = [text for at, (_, text) in enumerate(_paragraphs(stories)) if among(at)]
+    rows = ((re.sub("[^a-z]+", " ", text.lower()).strip(), *(int(mark in text) for mark in '?!"')) for text in texts)
+    return _table("text", "question", "exclamation", "quotation", rows=rows)
 
 
 def _some(words: Sequence[str], number: int, rng: np.random.Generator, *, min_length: int = 1) -> list[str]:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_choice, check_int, unreadable
+from polyadic.core.errors import InputError, check_choice, check_int, counted, unreadable
 from polyadic.core.files import damage_as_input_error, read_meta, whole_file, whole_folder, write_meta
 from polyadic.core.progress import Advance, bar
 from polyadic.embedding.vectors import Embedding
@@ -310,7 +310,7 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
                 if read == limit:
                     break
                 raise InputError(
-                    f"{source.path}, line {line}: the first line announces {promised:,} words, but there are more"
+                    f"{source.path}, line {line}: the first line announces {counted(read, 'word')}, but there are more"
                 )
             if rows is None:
                 rows = _Rows(_numbers_at_the_end(source.path, text), duplicates)
@@ -323,7 +323,7 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
     if rows is None or read == 0:
         raise InputError(f"{source.path} contains no vectors")
     if wanted is not None and promised == wanted and read < wanted:
-        raise InputError(f"{source.path} ends after {read:,} words; its first line announces {promised:,}")
+        raise InputError(f"{source.path} ends after {counted(read, 'word')}; its first line announces {promised:,}")
     return rows
 
 
@@ -346,13 +346,13 @@ def _read_binary(source: _Source, kind: str, limit: int | None, duplicates: str)
             space = chunk.find(b" ")
             next(ticks)
         if space < 0 or space + 1 + width > len(chunk):
-            raise InputError(f"{source.path} ends after {read:,} words; its first line announces {promised:,}")
+            raise InputError(f"{source.path} ends after {counted(read, 'word')}; its first line announces {promised:,}")
         where = f"{source.path}, word {read + 1}"
         word = _decoded(where, source, chunk[start:space].removeprefix(b"\n"))
         rows.add(where, word, np.frombuffer(chunk, "<f4", rank, space + 1))
         start = space + 1 + width
     if limit is None and (chunk[start:] + source.stream.read(1)).strip():
-        raise InputError(f"{source.path} continues after the {promised:,} words announced in its first line")
+        raise InputError(f"{source.path} continues after the {counted(promised, 'word')} announced in its first line")
     return rows
 
 

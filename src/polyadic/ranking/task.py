@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Count, File, Help, Metavar, Out
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
@@ -141,7 +141,7 @@ def apply(
     lines = _selected(model, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(model, blocks, unknown)
     output.write_lines(lines, out)
     if getattr(blocks, "ignored", 0):
-        say(f"ignored {blocks.ignored:,} occurrences of features that are not in the training data", "warning")
+        say(f"ignored {counted(blocks.ignored, 'occurrence')} of features that are not in the training data", "warning")
 
 
 COSTS = {
@@ -161,8 +161,10 @@ def _print_costs(result: dict[str, Any]) -> None:
     """Print the costs with their full names."""
     from polyadic.interface import output
 
-    rows = [(COSTS.get(name, output.heading(name)), value) for name, value in result.items()]
+    rows = [(COSTS.get(name, output.heading(name)), value) for name, value in result.items() if name != "metrics"]
     output.table(["name", "value"], rows)
+    figures = [(each["name"], each["value"], (each["low"], each["high"]), each["used"]) for each in result["metrics"]]
+    output.table(["metric", "value", "95 % interval", "lists"], figures)
 
 
 @TASK.verb(example="polyadic rerank evaluate reranker test.jsonl", show=_print_costs)
@@ -171,18 +173,27 @@ def evaluate(
     lists: Lists,
     *,
     unknown: Unknown = "ignore",
+    k: Count = 10,
     format: Format = "auto",  # noqa: A002 # as above
 ) -> dict[str, Any]:
-    """Report the mean costs of the first, the selected and the cheapest (oracle) candidates.
+    """Report the mean costs of the first, the selected and the cheapest (oracle) candidates, NDCG and MAP.
 
-    "worst" is the mean cost if ties between highest scores are broken in favour of the most expensive candidate.
+    "worst" is the mean cost if ties between highest scores are broken in favour of the most expensive candidate. NDCG
+    and mean average precision (MAP) have 95 % bootstrap intervals over lists. They use the grades of SVMrank lines,
+    where grades above 0 are relevant; or the highest cost of a list minus the cost, where the lowest cost is relevant.
+
+    Parameters
+    ----------
+    k
+        Number of ranks that NDCG takes into account.
     """
     from polyadic.metrics.reranking import reranking
 
     blocks = _opened_for(model.names_, lists, format, unknown=unknown)
-    costs = reranking((groups, model.decision_function(groups, unknown=unknown)) for groups in blocks)
+    costs = reranking(((groups, model.decision_function(groups, unknown=unknown)) for groups in blocks), k=k)
     reported = ("lists", "candidates", "first", "reranked", "oracle", "random", "gained", "moved", "tied", "worst")
-    facts = {name: getattr(costs, name) for name in reported}
+    facts: dict[str, Any] = {name: getattr(costs, name) for name in reported}
+    facts["metrics"] = [figure.as_dict() for figure in (costs.ndcg, costs.map)]
     return facts | ({"unknown_features": blocks.ignored} if hasattr(blocks, "ignored") else {})
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_choice, meant
-from polyadic.text.tables import FACTS, TableReading, name_in, open_table
+from polyadic.core.errors import InputError, InputWarning, check_choice, meant
+from polyadic.core.frames import is_wide
+from polyadic.text.tables import FACTS, Role, TableReading, name_in, open_table
 
 if TYPE_CHECKING:
     import os
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     Named = tuple[str, str, str]
 
 Unknown = Literal["error", "skip"]
+ORDER = "subject, relation, object"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +104,9 @@ def triples_by(
 ) -> NDArray[np.int64]:
     """Return triples as an integer array; raise InputError if the triples and the model use different ids."""
     if not isinstance(facts, Facts):
-        return checked_triples(what, facts, *sizes)
+        facts = by_name(facts, entities=names[0], relations=names[1])
+        if not isinstance(facts, Facts):
+            return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
         raise InputError(
             f"{what} must use the same entity and relation ids as the model; pass the model's entities and relations"
@@ -143,9 +149,23 @@ def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None
     return out
 
 
+def fact_rows(table: Any, columns: Sequence[Any] | None = None, *, roles: Sequence[Role] = FACTS) -> Iterable[Any]:
+    """Return the rows of a data frame or of a list of records with one column for each role; other data unchanged."""
+    if not is_wide(table):
+        table = table if hasattr(table, "dtype") else list(table)
+        if not (len(table) and all(isinstance(row, Mapping) for row in table)):
+            if columns is not None:
+                raise InputError("columns can be set only for a data frame or a list of records", "columns")
+            return table
+    opened = open_table(table, columns=columns, roles=roles)
+    at = opened.places(roles, only=True)
+    return [[cells[at[role.name]] for role in roles] for _, cells in opened]
+
+
 def facts_of(
-    named: Iterable[Named],
+    named: Iterable[Named] | Any,
     *,
+    columns: Sequence[Any] | None = None,
     entities: Sequence[str] | None = None,
     relations: Sequence[str] | None = None,
     unknown: Unknown = "error",
@@ -154,8 +174,11 @@ def facts_of(
 
     Parameters
     ----------
-    named : iterable of (str, str, str)
+    named : iterable of (str, str, str), data frame, or list of dict
         Subject, relation and object of each triple.
+    columns : sequence of three names, optional
+        Columns of subject, relation and object in a data frame or in dicts. By default the columns named subject or
+        head, relation or predicate, and object or tail, or else the only three columns in this order.
     entities, relations : sequence of str, optional
         Known names, in the order of their numbers; by default all names that occur, sorted.
     unknown : {"error", "skip"}
@@ -166,11 +189,26 @@ def facts_of(
     InputError
         If a triple does not consist of three names, or a name is unknown.
     """
-    rows = [(f"fact {at}", fact) for at, fact in enumerate(named, 1)]
+    rows = [(f"fact {at}", fact) for at, fact in enumerate(fact_rows(named, columns), 1)]
     for where, fact in rows:
-        if len(fact) != 3 or not all(isinstance(name, str) for name in fact):
-            raise InputError(f"{where}: expected the names of subject, relation and object; got {fact!r}")
+        checked_names(where, fact, "the names of subject, relation and object", {3})
     return _numbered(rows, entities, relations, unknown)
+
+
+def by_name(X: Any, **names: Any) -> Any:
+    """Convert names in an array or list of shape (n, 3), a data frame or records to Facts; return ids as an array."""
+    if isinstance(X, Facts):
+        return X
+    given = np.asarray(X) if hasattr(X, "dtype") else np.array([*fact_rows(X)], object)  # numpy writes NaN as text
+    if given.dtype.kind == "O" and given.size and all(isinstance(each, Integral) for each in given.flat):
+        return given.astype(np.int64)
+    return facts_of(given.tolist(), **names) if given.dtype.kind in "UO" and given.ndim == 2 else given
+
+
+def checked_names(where: str, fact: Any, what: str, sizes: set[int]) -> None:
+    """Raise InputError unless a fact is a sequence of non-empty names."""
+    if isinstance(fact, str) or len(fact) not in sizes or not all(isinstance(name, str) and name for name in fact):
+        raise InputError(f"{where}: expected {what}; got {fact!r:.200}")
 
 
 def read_facts(
@@ -217,12 +255,7 @@ def named_facts(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each row of a table of facts, as subject, relation and object, with its location, ``"FILE, line N"``."""
     table = open_table(source, reading, columns=columns, roles=FACTS, quotes=False)
-    if not table.headed and table.columns is None and len(table.names) > 3:
-        raise InputError(
-            f"{table.name} has {len(table.names)} columns; set columns to those of subject, relation and object",
-            "columns",
-        )
-    at = table.places(FACTS)
+    at = table.places(FACTS, only=True)
     for number, cells in table:
         if len(cells) <= max(at.values()):
             table.skip(number, f"expected {' and '.join(at)}; got {', '.join(cells)!r:.80}")
@@ -241,6 +274,7 @@ def _numbered(
         entities = sorted({end for _, (s, _, o) in rows for end in (s, o)})
     if relations is None:
         relations = sorted({r for _, (_, r, _) in rows})
+        warn_of_order([fact for _, fact in rows])
     ends, kinds = ({name: at for at, name in enumerate(names)} for names in (entities, relations))
     triples, skipped = [], 0
     for where, (s, r, o) in rows:
@@ -254,11 +288,44 @@ def _numbered(
                 for w, x, known in (("entity", s, ends), ("relation", r, kinds), ("entity", o, ends))
                 if x not in known
             )
+            hint = f"; it is an entity, so the columns may be in another order than {ORDER}" if name in ends else ""
             raise InputError(
-                f"{where}: there is no {what} {name!r}; correct the name, or set unknown='skip' to skip the fact",
+                f"{where}: there is no {what} {name!r}{hint or meant(name, kinds if what == 'relation' else ends)};"
+                " correct the name, or set unknown='skip' to skip the fact",
                 "unknown",
             )
+    if skipped and not triples and (swapped := sum(r in ends and r not in kinds for _, (_, r, _) in rows)):
+        warnings.warn(
+            InputWarning(
+                f"facts skipped because of unknown names: all {skipped:,}, of which {swapped:,} with an entity as"
+                f" relation; the columns must be {ORDER}"
+            ),
+            stacklevel=3,
+        )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)
+
+
+def warn_of_order(facts: Any, *, relation: int = 1, order: str = ORDER) -> None:
+    """Warn if the column of relations seems to be one of entities.
+
+    In facts of another column order, most relations are also subjects or objects, and more of them are distinct than
+    subjects or objects; or there are more distinct relations than entities. Ids of relations are also ids of entities
+    in any order, so more than 5 of them must be distinct, and more than twice as many.
+    """
+    columns = [set(column) for column in zip(*facts, strict=True)] if len(facts) else [set()] * 3
+    kinds, ends = columns[relation], columns[:relation] + columns[relation + 1 :]
+    entities = set().union(*ends)
+    both, number = len(kinds & entities), len(kinds)
+    ids = all(str(name).isdecimal() for name in kinds)
+    few = max(5, 2 * min(map(len, ends))) if ids else min(map(len, ends))
+    if (relation == 1 and number > max(len(entities), 5 * ids)) or 2 * both >= number > few:
+        warnings.warn(
+            InputWarning(
+                f"the facts have {number:,} different relations, of which {both:,} are also entities, and"
+                f" {len(entities):,} entities; the columns must be {order}, so check their order"
+            ),
+            stacklevel=4,
+        )
 
 
 def as_names(values: Any) -> Array | None:
@@ -282,7 +349,12 @@ def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> ND
     """Convert names of entities to integer ids, or validate given ids if the entities have no names."""
     names = as_names(given)
     if names is None:
-        raise InputError(f"{entity} names must be text or whole numbers, without missing values")
+        items = [given] if isinstance(given, str) else list(given)
+        bad = next((at for at, name in enumerate(items) if as_names([name]) is None), 0)
+        raise InputError(
+            f"{entity} names must be text or whole numbers, without missing values; item {bad + 1} is"
+            f" {items[bad]!r:.60}"
+        )
     if known is None:
         if names.dtype.kind == "U":
             raise InputError(f"{entity} ids must be from 0 to {size - 1}; got {names[0].item()!r}")

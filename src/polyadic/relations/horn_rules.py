@@ -14,7 +14,7 @@ from polyadic.core.explanation import Explanation
 from polyadic.core.model import Count, Positive, Seed, Share, Within
 from polyadic.core.progress import bar, tracked
 from polyadic.core.resources import check_memory
-from polyadic.relations.facts import Facts, shared, triples_by
+from polyadic.relations.facts import Facts, by_name, shared, triples_by
 from polyadic.relations.formulas import And, Atom, Implies
 from polyadic.relations.kernels import (
     PATH,
@@ -26,7 +26,7 @@ from polyadic.relations.kernels import (
     path_counts,
     property_counts,
 )
-from polyadic.relations.link_prediction import LinkPredictor, by_name, learned_facts
+from polyadic.relations.link_prediction import LinkPredictor, learned_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -296,12 +296,8 @@ class HornRules(LinkPredictor):
         r"""Return the probabilities of triples under the noisy-or model, shape (m,).
 
         For a triple of score m the probability is :math:`1 - e^{-m}`. Rules are not independent, so that noisy-or is
-        overconfident. For the probability of an answer among all entities, see :meth:`calibrate`.
-
-        Parameters
-        ----------
-        subjects, relations, objects : array of int or of text of shape (m,)
-            Numbers or names of the parts of each triple.
+        overconfident. For the probability of an answer among all entities, see :meth:`calibrate`. Parameters and errors
+        are those of :meth:`predict`.
         """
         return -np.expm1(-self.predict(subjects, relations, objects))
 

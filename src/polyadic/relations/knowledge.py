@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int, meant
 from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
@@ -42,8 +42,8 @@ from polyadic.core.progress import bar
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
-from polyadic.relations.facts import Facts, checked_triples, held_out_facts, shared, triples_by
-from polyadic.relations.link_prediction import LinkPredictor, by_name, learned_facts
+from polyadic.relations.facts import Facts, by_name, checked_triples, held_out_facts, shared, triples_by
+from polyadic.relations.link_prediction import LinkPredictor, learned_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -283,6 +283,7 @@ class KnowledgeTensor(LinkPredictor):
     def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
         """Return new triples as integer ids, and the names of all known and new entities."""
         n, K = self._sizes
+        X = by_name(X)
         if not isinstance(X, Facts):
             if self.entities_ is not None:
                 raise InputError("this model identifies entities by name; pass facts with names instead of integer ids")
@@ -298,7 +299,10 @@ class KnowledgeTensor(LinkPredictor):
             number = {name: at for at, name in enumerate(names)}
             at = np.array([number[name] for name in X.entities], np.int64)
             if absent := [name for name in X.relations if name not in self.relations_]:
-                raise InputError(f"the model has no relation {absent[0]!r}; train a new model to add relations")
+                raise InputError(
+                    f"the model has no relation {absent[0]!r}{meant(absent[0], self.relations_)}; train a new model to"
+                    " add relations"
+                )
             kinds = np.array([self.relations_.index(name) for name in X.relations], np.int64)
             triples = np.stack([at[X.triples[:, 0]], kinds[X.triples[:, 1]], at[X.triples[:, 2]]], axis=1)
         if not len(triples):
@@ -462,6 +466,15 @@ class KnowledgeTensor(LinkPredictor):
         """Return the scores of all entities as the missing object or subject of each question."""
         q, sought = self._query(known, r, backwards=backwards)
         return np.asarray(q @ sought.T)
+
+    def _all_triples(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+        """Return the mean scores of both queries, for all entities as the missing object or subject."""
+        scores = self._ask(known, r, backwards=backwards)
+        if not self.reciprocal:
+            return scores
+        form, r = FORMS[self.form][0], r + (0 if backwards else self._sizes[1])
+        q, _ = form.query(self.object_factors_[known], r, self.relation_factors_, backwards=True)
+        return np.asarray((scores + q @ self.subject_factors_.T) / 2)
 
     def _query(
         self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool

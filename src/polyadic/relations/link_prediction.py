@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,19 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.errors import InputError, SeenFactsWarning, check_int
+from polyadic.core.errors import InputError, InputWarning, SeenFactsWarning, check_int
 from polyadic.core.model import Model, learned
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
-from polyadic.relations.facts import Facts, as_names, checked_triples, facts_of, numbers_of, shared, triples_by
+from polyadic.relations.facts import (
+    Facts,
+    as_names,
+    by_name,
+    checked_triples,
+    numbers_of,
+    shared,
+    triples_by,
+    warn_of_order,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_CALIBRATION_FACTS, MAX_SCORES = 1_000, 1 << 25
 """Maximum number of calibration triples, and of their scores in each direction."""
+PARTS = "subject", "relation", "object"
 MIN_INVERSE_TEMPERATURE = 1e-3
 """Minimum of 1 / T in calibration; the maximum is its inverse."""
 
@@ -47,7 +58,7 @@ class TripleModel(Model):
         """Return the scores of all entities as the missing object or subject of each question."""
 
     def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
-        """Return the scores of all entities as objects of the given subjects and relations, shape (m, n).
+        """Return the scores of the object query: of all entities as objects of subjects and relations, shape (m, n).
 
         Parameters
         ----------
@@ -62,17 +73,9 @@ class TripleModel(Model):
         return self._ask(*self._asked("subject", subjects, relations), backwards=False)
 
     def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
-        """Return the scores of all entities as subjects of the given relations and objects, shape (m, n).
+        """Return the scores of the subject query: of all entities as subjects of relations and objects, shape (m, n).
 
-        Parameters
-        ----------
-        objects, relations : array of int or of text of shape (m,)
-            Numbers of object and relation, or names if the model has names.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
+        Parameters and errors are as for :meth:`objects`.
         """
         return self._ask(*self._asked("object", objects, relations), backwards=True)
 
@@ -95,6 +98,10 @@ class LinkPredictor(TripleModel):
     @abstractmethod
     def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the score of each triple."""
+
+    def _all_triples(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+        """Return the scores of the triples that complete each question, which are those of :meth:`predict`."""
+        return self._ask(known, r, backwards=backwards)
 
     def calibrate(self, facts: Facts | ArrayLike) -> Self:
         r"""Calibrate scores on held-out triples by temperature scaling.
@@ -136,7 +143,7 @@ class LinkPredictor(TripleModel):
         asked = rng.permutation(asked)[: max(1, min(MAX_CALIBRATION_FACTS, MAX_SCORES // n))]
         rows, right = [], []
         for hidden, known in ((2, 0), (0, 2)):
-            S = self._ask(asked[:, known], asked[:, 1], backwards=hidden == 0).astype(float)
+            S = self._all_triples(asked[:, known], asked[:, 1], backwards=hidden == 0).astype(float)
             right.append(S[np.arange(len(S)), asked[:, hidden]])
             for row, at in zip(S, self._answers(asked, hidden), strict=True):
                 row[at] = -np.inf
@@ -163,13 +170,13 @@ class LinkPredictor(TripleModel):
     def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
         """Return the score of each triple, shape (m,).
 
-        With reciprocal relations, the score is the mean of the scores of the questions for the object and for the
-        subject.
+        With reciprocal relations and with mined rules, the score is the mean of those of the object query and of the
+        subject query.
 
         Parameters
         ----------
         subjects, relations, objects : array of int or of text of shape (m,)
-            Numbers or names of the parts of each triple.
+            Numbers or names of the parts of each triple; one number or name is an array of one.
 
         Raises
         ------
@@ -182,17 +189,7 @@ class LinkPredictor(TripleModel):
     def relations(self, subjects: Names, objects: Names) -> NDArray[np.float64]:
         """Return the scores of all relations between each subject and object, shape (m, K).
 
-        The scores are those of :meth:`predict`.
-
-        Parameters
-        ----------
-        subjects, objects : array of int or of text of shape (m,)
-            Numbers or names of subject and object.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
+        Scores, parameters and errors are those of :meth:`predict`.
         """
         s, o = _alike(self._ends("subject", subjects), self._ends("object", objects))
         K = self._sizes[1]
@@ -207,6 +204,8 @@ class LinkPredictor(TripleModel):
         memory: int = MEMORY,
     ) -> Ranking:
         """Rank the true entities of test triples among all entities, filtering out other true triples.
+
+        Each query is ranked by its own scores (:meth:`objects`, :meth:`subjects`), as in the literature.
 
         Parameters
         ----------
@@ -227,7 +226,9 @@ class LinkPredictor(TripleModel):
         facts = self._triples_by("test", test)
         if seen := shared(facts, self.facts_):
             warnings.warn(
-                f"{seen:,} of {len(facts):,} test facts occur in the training data", SeenFactsWarning, stacklevel=2
+                f"test facts that occur in the training data: {seen:,} of {len(facts):,}",
+                SeenFactsWarning,
+                stacklevel=2,
             )
         true = facts if known is None else np.concatenate([facts, self._triples_by("known", known)])
         return self._rank(facts, true, relations=relations, memory=memory)
@@ -245,15 +246,14 @@ class LinkPredictor(TripleModel):
         del y
         check_is_fitted(self)
         n, K = self._sizes
-        X = by_name(X)
+        names = {"entities": self.entities_, "relations": self.relations_, "unknown": "skip"}
+        X = by_name(X.named() if isinstance(X, Facts) and len(X) else X, **(names if self.entities_ else {}))
         if isinstance(X, Facts):
-            if self.entities_ is None or self.relations_ is None:
+            if self.entities_ is None:
                 raise InputError(
                     "this model identifies entities by integer ids, not names; pass facts as an integer array"
                 )
-            known = {"entities": self.entities_, "relations": self.relations_}
-            facts = facts_of(X.named(), **known, unknown="skip").triples
-            number = len(X.triples)
+            facts, number = X.triples, len(X) + X.skipped
         else:
             given = np.asarray(X)
             number, facts = len(given), given[((given >= 0) & (given < [n, K, n])).all(axis=1)]
@@ -274,13 +274,12 @@ class LinkPredictor(TripleModel):
             memory=memory,
         )
 
-    def number_of(self, what: Literal["entity", "relation"], name: int | str) -> int:
+    def number_of(self, what: str, name: int | str) -> int:
         """Return the integer id of an entity or relation.
 
         Parameters
         ----------
-        what : {"entity", "relation"}
-            Kind of the name.
+        what : {"entity", "subject", "relation", "object"}
         name : int or str
             Name, or number if the model has no names.
 
@@ -304,14 +303,6 @@ class LinkPredictor(TripleModel):
         return _numbered("relation", given, self.relations_, self._sizes[1])
 
 
-def by_name(X: Facts | ArrayLike) -> Any:
-    """Convert an array of names, shape (n, 3), to Facts; return other triples unchanged."""
-    if isinstance(X, Facts):
-        return X
-    given = np.asarray(X)
-    return facts_of([tuple(row) for row in given.tolist()]) if given.dtype.kind in "UO" and given.ndim == 2 else given
-
-
 def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
     """Validate training triples; return the unique triples and the numbers of entities and relations."""
     if isinstance(X, Facts):
@@ -325,6 +316,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         given = given.astype(np.int64)
         sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
         triples = checked_triples("facts", given, *sizes)
+        warn_of_order(triples.tolist())
     if not len(triples):
         raise InputError("the training data must contain at least one fact")
     if sizes[0] < 2:
@@ -333,7 +325,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
     if len(empty):
         name = repr(X.relations[empty[0]]) if isinstance(X, Facts) else empty[0]
         warnings.warn(
-            f"{len(empty)} of {sizes[1]} relations have no training facts, for example {name}; the scores of these"
+            f"relations without training facts: {len(empty):,} of {sizes[1]:,}, for example {name}; the scores of these"
             " relations are meaningless",
             EmptyRelationWarning,
             stacklevel=3,
@@ -343,6 +335,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
 
 def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:
     """Convert names of entities or relations to integer ids; validate and return given ids."""
+    given = [given] if isinstance(given, str | Integral) else given
     array = as_names(given)
     by_name = names is not None and array is not None and array.dtype.kind == "U"
     return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)
@@ -358,11 +351,25 @@ def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
 
 
 class Completed(NamedTuple):
-    """Candidate for the missing part of a triple, with its score and, if the model is calibrated, its probability."""
+    """Candidate for the missing part of a triple.
+
+    Attributes
+    ----------
+    name : int or str
+        Number or name of the candidate.
+    score : float
+        Score of the completed triple, that of :meth:`LinkPredictor.predict`.
+    probability : float or None
+        Probability if exactly one answer is missing from the training triples; see :meth:`LinkPredictor.calibrate`.
+        None for known answers, and if the model is not calibrated.
+    known : bool
+        Whether the completed triple is a training triple.
+    """
 
     name: int | str
     score: float
     probability: float | None = None
+    known: bool = False
 
 
 def complete(
@@ -376,7 +383,8 @@ def complete(
 ) -> list[Completed]:
     """Return the k highest-scoring candidates for the missing part of a triple.
 
-    For mined rules, only candidates that a rule derives are returned.
+    The score of a candidate is that of :meth:`LinkPredictor.predict`. Answers in the training triples are left out,
+    unless ``known`` is set. Mined rules return only candidates that a rule derives from the given parts.
 
     Parameters
     ----------
@@ -387,7 +395,7 @@ def complete(
     k : int
         Maximum number of candidates.
     known : bool
-        Whether to include candidates that form a training triple.
+        Whether to include candidates that form a training triple; their attribute ``known`` is True.
 
     Raises
     ------
@@ -410,20 +418,31 @@ def complete(
         raise InputError("give exactly two of subject, relation and object", "subject", "relation", "object")
     check_int("k", k, low=1)
     hidden = parts.index(None)
-    ask: Any = (model.subjects, model.relations, model.objects)[hidden]
-    first, second = (object, relation) if hidden == 0 else (part for part in parts if part is not None)
-    scores = ask([first], [second])[0].astype(float)
-    others, learned = scores.copy(), known_answers(model, *parts)
-    others[learned] = -np.inf
-    chances: list[float | None] = [None] * len(scores)
+    given = [
+        np.array([model.number_of(what, part)]) for what, part in zip(PARTS, parts, strict=True) if part is not None
+    ]
+    if hidden == 1:
+        scores = model.relations(*given)[0].astype(float)
+    else:
+        end, kind = given if hidden else given[::-1]
+        scores = model._all_triples(end, kind, backwards=hidden == 0)[0].astype(float)  # noqa: SLF001
+    others, is_known = scores.copy(), np.isin(np.arange(len(scores)), known_answers(model, *parts))
+    others[is_known] = -np.inf
+    if is_known.all() and not known:
+        what = "relations" if hidden == 1 else "entities"
+        message = f"no answer is left, because all {len(scores):,} {what} complete a training fact; set known"
+        warnings.warn(InputWarning(f"{message} to list them", "known"), stacklevel=2)
+    chances = np.full(len(scores), np.nan)
     if hidden != 1 and np.isfinite(model.temperature_) and np.isfinite(others).any():
-        chances = softmax(others / model.temperature_).tolist()
-        for at in learned.tolist():
-            chances[at] = None
-    scores = scores if known else others
+        chances[~is_known] = softmax(others / model.temperature_)[~is_known]
+    ranked = scores if known else others
+    best = [at for at in np.argsort(-ranked, kind="stable")[:k].tolist() if ranked[at] > model.unsaid]
+    facts = np.insert(np.tile(np.concatenate(given), (len(best), 1)), hidden, best, axis=1)
+    values = model._triples(*facts.T)  # noqa: SLF001 # those of predict
     names = model.relations_ if hidden == 1 else model.entities_
-    order = [at for at in np.argsort(-scores, kind="stable")[:k].tolist() if scores[at] > model.unsaid]
-    return [Completed(names[at] if names else at, float(scores[at]), chances[at]) for at in order]
+    found = zip(best, values.tolist(), chances[best].tolist(), is_known[best].tolist(), strict=True)
+    answers = [Completed(names[at] if names else at, m, None if math.isnan(p) else p, old) for at, m, p, old in found]
+    return sorted(answers, key=lambda answer: -answer.score)
 
 
 def known_answers(model: LinkPredictor, *parts: int | str | None) -> NDArray[np.int64]:
@@ -431,5 +450,5 @@ def known_answers(model: LinkPredictor, *parts: int | str | None) -> NDArray[np.
     same = np.ones(len(model.facts_), bool)
     for at, name in enumerate(parts):
         if name is not None:
-            same &= model.facts_[:, at] == model.number_of(("entity", "relation", "entity")[at], name)
+            same &= model.facts_[:, at] == model.number_of(PARTS[at], name)
     return model.facts_[same, parts.index(None)]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, meant
+from polyadic.relations.facts import checked_names, fact_rows, warn_of_order
 from polyadic.text.tables import FACTS, TableReading, name_in, open_table
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
     Fact = tuple[str, ...]
+
+
+ORDER = "subject, object, predicate"
+ROLES = FACTS[0], FACTS[2], FACTS[1]
+"""Order of the columns of a schema's facts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +84,9 @@ class Schema:
         """Return the row index of an entity pair, or of one entity; raise InputError if there is none."""
         if (row := self._rows.get(pair)) is None:
             what = "entity pair" if len(pair) == 2 else "row of the entity"
-            raise InputError(f"there is no {what} ({', '.join(map(repr, pair))})")
+            absent = [name for name in pair if isinstance(name, str) and name not in self._entities]
+            hint = "".join(f"; there is no entity {name!r}{meant(name, self.entities)}" for name in absent)
+            raise InputError(f"there is no {what} ({', '.join(map(repr, pair))}){hint}")
         return row
 
     def ends(self, row: int) -> tuple[str, str | None]:
@@ -89,7 +97,10 @@ class Schema:
     def column(self, name: str) -> int:
         """Return the column index of a predicate; raise InputError if the predicate is unknown."""
         if (column := self._columns.get(name)) is None:
-            raise InputError(f"there is no predicate {name!r}")
+            hint = f"; it is an entity, so the columns may be in another order than {ORDER}"
+            raise InputError(
+                f"there is no predicate {name!r}{hint if name in self._entities else meant(str(name), self.predicates)}"
+            )
         return column
 
     def rows_of(self, name: str) -> NDArray[np.int64]:
@@ -183,6 +194,10 @@ class Schema:
         return {pair: at for at, pair in enumerate(self.pairs)}
 
     @cached_property
+    def _entities(self) -> set[str]:
+        return {*self.entities}
+
+    @cached_property
     def _columns(self) -> dict[str, int]:
         return {name: at for at, name in enumerate(self.predicates)}
 
@@ -192,8 +207,9 @@ def schema_of(triples: Iterable[Fact], *, predicates: Sequence[str] | None = Non
 
     Parameters
     ----------
-    triples : iterable of (subject, object, predicate) or (entity, predicate)
-        Names of one or two entities, and a predicate that holds of them.
+    triples : iterable of (subject, object, predicate) or (entity, predicate), data frame, or list of dict
+        Names of one or two entities, and a predicate that holds of them. The columns of a data frame are found by their
+        names, as in :func:`~polyadic.relations.facts.facts_of`.
     predicates : sequence of str, optional
         Columns of the schema. Triples with other predicates are left out, but their pairs are kept. By default all
         predicates that occur, in that order.
@@ -201,12 +217,19 @@ def schema_of(triples: Iterable[Fact], *, predicates: Sequence[str] | None = Non
     Raises
     ------
     InputError
-        If there are no triples.
+        If there are no triples, or a name is missing.
     """
     rows: dict[tuple[str, ...], int] = {}
     columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}
     cells: list[tuple[int, int]] = []
-    for *pair, predicate in triples:
+    facts = [*fact_rows(triples, roles=ROLES)]
+    for at, fact in enumerate(facts, 1):
+        checked_names(
+            f"fact {at}", fact, "the names of subject, object and predicate, or of entity and predicate", {2, 3}
+        )
+    if predicates is None:
+        warn_of_order([fact for fact in facts if len(fact) == 3], relation=2, order=ORDER)
+    for *pair, predicate in facts:
         row = rows.setdefault(tuple(pair), len(rows))
         column = columns.get(predicate, -1) if predicates is not None else columns.setdefault(predicate, len(columns))
         if column >= 0:
@@ -254,12 +277,11 @@ def read_schema(
 
 def _triples(source: Any, reading: TableReading | None, columns: Sequence[Any] | None) -> Iterator[Fact]:
     """Yield the facts of a table; rows of two cells are facts about one entity."""
-    subject, relation, obj = FACTS
     table = open_table(source, reading, columns=columns, roles=FACTS, quotes=False)
     if len(table.names) == 2:
-        at = table.places((subject, relation))
+        at = table.places(FACTS[:2])
     elif table.headed or table.columns is not None:
-        at = table.places((subject, obj, relation))
+        at = table.places(ROLES, only=True)
     else:
         at = dict.fromkeys(("subject", "object", "predicate"), 1)
         table.note("subject, object and predicate are columns 1, 2 and 3, or entity and predicate columns 1 and 2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Amount, Count, File, Help, Metavar, Natural, Out, Repeated, Share
 from polyadic.interface.run import Saved, save
 from polyadic.interface.run import train as run
@@ -234,7 +234,7 @@ def predict(
     unseen
         File of entity pairs that are not in the training data, with their known predicates (method universal).
     known
-        Include training facts in the predictions.
+        Include training facts in the predictions, marked in the column "known".
     top
         Number of predictions to list.
     why
@@ -262,15 +262,22 @@ def predict(
     if facts is not None:
         result["skipped"] = skipped
         if skipped:
-            result.remarks.append(f"skipped {skipped:,} facts with unknown entities or relations")
+            result.remarks.append(f"skipped {counted(skipped, 'fact')} with unknown entities or relations")
     elif unseen is None:
-        if not lines:
-            result.remarks.append("there is no answer")
-        if known_ones and not known:
-            result.remarks.append(f"known facts left out of the answers: {known_ones:,}; --known includes them")
-        if lines and "probability" not in headings:
-            result.remarks.append("scores are not probabilities; train with --validation to predict probabilities")
+        result.remarks = _remarks(lines, 0 if known else known_ones, calibrated=_is_of_triples(model) and relation)
     return result
+
+
+def _remarks(lines: list[dict[str, Any]], left_out: int, *, calibrated: Any) -> list[str]:
+    """Return notes on answers: what is left out, and what their probabilities mean."""
+    remarks = [] if lines else ["there is no answer"]
+    if left_out:
+        remarks.append(f"left out {counted(left_out, 'known answer')}; --known includes and marks known answers")
+    if lines and "probability" not in lines[0]:
+        remarks.append("scores are not probabilities; train with --validation to predict probabilities")
+    elif lines and calibrated:
+        remarks.append("the probabilities assume that exactly one answer is missing from the known facts")
+    return remarks
 
 
 def _check_request(
@@ -556,12 +563,17 @@ def _completions(
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
     hidden = next((name for name, given in names.items() if given is None), "")
     best = complete(model, **names, k=top, known=known)
-    calibrated = ["probability"] if any(one.probability is not None for one in best) else []
+    shown = {"probability": any(one.probability is not None for one in best), "known": known}
+    headings = [hidden, "score", *(name for name, here in shown.items() if here)]
     rows = [
-        (one.name, round(one.score, 4), *(one.probability and round(one.probability, 6) for _ in calibrated))
-        for one in best
+        (one.name, round(one.score, 4), one.probability and round(one.probability, 6), _yes(one.known)) for one in best
     ]
-    return [hidden, "score", *calibrated], rows, len(known_answers(model, *parts))
+    kept = [0, 1, *(k for k, here in enumerate(shown.values(), 2) if here)]
+    return headings, [tuple(row[k] for k in kept) for row in rows], len(known_answers(model, *parts))
+
+
+def _yes(known: bool) -> str:  # noqa: FBT001
+    return "yes" if known else "no"
 
 
 def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
@@ -617,10 +629,12 @@ def _likeliest(
 ) -> tuple[list[str], list[tuple[Any, ...]], int]:
     """Return the most probable entity pairs of a predicate, or the most probable predicates of a pair."""
     subject, relation, object_ = parts
+    shown = ["known"] if known else []
     if relation is not None and subject is None and object_ is None:
         pairs = model.likeliest(relation, n=top, listed=known)
         listed_pairs = len(model.schema_.rows_of(relation))
-        return ["subject", "object", "probability"], [(s, o, round(p, 4)) for s, o, p in pairs], listed_pairs
+        rows = [(*ends, round(p, 4), *(_yes(old) for _ in shown)) for *ends, p, old in pairs]
+        return ["subject", "object", "probability", *shown], rows, listed_pairs
     if subject is None or relation is not None:
         message = "for a universal schema give relation alone, subject and object, or subject alone (one entity)"
         raise InputError(message, "subject", "relation", "object")
@@ -630,7 +644,8 @@ def _likeliest(
     listed = set(model.schema_.cells[[row]].nonzero()[1].tolist())
     likely = model.predict([pair] * len(names), names)
     best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
-    return ["predicate", "probability"], [(names[at], round(float(likely[at]), 4)) for at in best], len(listed)
+    rows = [(names[at], round(float(likely[at]), 4), *(_yes(at in listed) for _ in shown)) for at in best]
+    return ["predicate", "probability", *shown], rows, len(listed)
 
 
 # ---- reasons

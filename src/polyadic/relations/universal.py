@@ -25,7 +25,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.entries import blocks
-from polyadic.core.errors import InputError, SeenFactsWarning, check_int
+from polyadic.core.errors import InputError, InputWarning, SeenFactsWarning, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import absent_columns
 from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed
@@ -34,7 +34,9 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
 from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import ranked_cells
+from polyadic.relations.facts import fact_rows
 from polyadic.relations.questions import AbsentCells, PairForm, Ridges, SampledNegatives, descend_questions
+from polyadic.relations.schema import ROLES, Schema, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
 
     from polyadic.metrics.judged import Judged
     from polyadic.relations.questions import Source, Terms
-    from polyadic.relations.schema import Schema
 
     Array = NDArray[Any]
 
@@ -167,6 +168,7 @@ class LikelyPair(NamedTuple):
     subject: str
     object: str | None  # None for a predicate of one entity
     probability: float
+    known: bool = False  # whether the fact is in the training data
 
 
 class SchemaModel(Model):
@@ -289,7 +291,7 @@ class UniversalSchema(SchemaModel):
 
         Parameters
         ----------
-        schema : Schema
+        schema : Schema, or what :func:`~polyadic.relations.schema.schema_of` converts to one
             Pairs of entities and their known predicates.
         beside : sequence of Source
             Further sources of losses of its cells, such as groundings of rules.
@@ -301,6 +303,7 @@ class UniversalSchema(SchemaModel):
         """
         self.check()
         del y
+        schema = schema if isinstance(schema, Schema) else schema_of(schema)
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
             raise InputError("the schema must contain at least one fact")
         how: dict[str, Any] = {"loss": self.loss, "n_negatives": self.n_negatives, "weight": self.negative_weight}
@@ -425,17 +428,18 @@ class UniversalSchema(SchemaModel):
         n : int
             Maximum number of pairs.
         listed : bool
-            Whether to include pairs of which the predicate is known to hold.
+            Whether to include pairs of which the predicate is known to hold; their attribute ``known`` is True.
         """
         check_int("n", n, low=1)
         check_is_fitted(self)
-        column = self.schema_.column(predicate)
-        scores = self._scores(column)
+        scores, known = self._scores(self.schema_.column(predicate)), self.schema_.rows_of(predicate)
         if not listed:
-            scores[self.schema_.rows_of(predicate)] = -np.inf
-        best = np.argsort(-scores, kind="stable")[:n]
-        rows = [int(row) for row in best if np.isfinite(scores[row])]
-        return [LikelyPair(*self.schema_.ends(row), float(expit(scores[row]))) for row in rows]
+            scores[known] = -np.inf
+        rows = [row for row in np.argsort(-scores, kind="stable")[:n].tolist() if np.isfinite(scores[row])]
+        if not rows:
+            message = f"no pair is left, because {predicate!r} is a known fact of all {len(known):,} pairs"
+            warnings.warn(InputWarning(f"{message}; set listed=True to list them", "listed"), stacklevel=2)
+        return [LikelyPair(*self.schema_.ends(row), float(expit(scores[row])), row in known) for row in rows]
 
     def _scores(self, column: int) -> NDArray[Any]:
         """Return the log-odds of a predicate for all rows; -inf for pairs if it is of one entity, and the reverse."""
@@ -490,7 +494,9 @@ class UniversalSchema(SchemaModel):
         """
         check_is_fitted(self)
         schema = self.schema_
-        cells = np.array([(schema.row(*pair), schema.column(p)) for *pair, p in test], np.int64).reshape(-1, 2)
+        cells = np.array(
+            [(schema.row(*pair), schema.column(p)) for *pair, p in fact_rows(test, roles=ROLES)], np.int64
+        ).reshape(-1, 2)
         if not len(cells):
             raise InputError("the test data must contain at least one fact")
         new = np.array(schema.cells[*cells.T] == 0).ravel()

@@ -173,11 +173,11 @@ class SentenceVectors(Transformer, ABC):
         if unknown:
             if self.empty == "error":
                 raise InputError(
-                    f"{unknown:,} of {total:,} sentences have no known word; remove the sentences, or use empty='zero'",
+                    f"sentences without a known word: {unknown:,} of {total:,}; remove them, or use empty='zero'",
                     "empty",
                 )
             warnings.warn(
-                f"{unknown:,} of {total:,} sentences have no known word; the vectors of these sentences are zero",
+                f"sentences without a known word: {unknown:,} of {total:,}; their vectors are zero",
                 EmptySentencesWarning,
                 stacklevel=3,
             )

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, warn_unknown
 from polyadic.core.explanation import Explanation
 from polyadic.core.frames import refuse_named
 from polyadic.core.model import Model, Positive, Share, Within
@@ -419,7 +419,9 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     def _features(self, numbered: _Numbered) -> csr_array:
         """Return the feature vectors of documents."""
-        return self._weighted(self._counts(numbered))
+        counts = self._counts(numbered)
+        warn_unknown(counts)
+        return self._weighted(counts)
 
     def _weighted(self, counts: csr_array) -> csr_array:
         """Return TF-IDF features, where word features and character features are normalized separately."""

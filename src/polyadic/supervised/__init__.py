@@ -12,6 +12,7 @@ HOMES = {
     "LowRankTasks": "polyadic.supervised.multitask",
     "ReducedRankRegression": "polyadic.supervised.reduced_rank",
     "ReducedRankRegressionCV": "polyadic.supervised.reduced_rank",
+    "TableLabels": "polyadic.supervised.table_labels",
 }
 __all__ = sorted(HOMES)  # noqa: PLE0605 # the names are strings
 __getattr__, __dir__ = attach(__name__, HOMES)

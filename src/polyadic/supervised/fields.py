@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -10,14 +11,15 @@ from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
+from polyadic.core.frames import indexed, is_wide
 from polyadic.core.model import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    Columns = Mapping[str, Sequence[Any]]
+    Columns = Mapping[str, Sequence[Any]] | Any
 
 LISTS = (list, tuple, set, frozenset)
 """Types that hold several values of a row."""
@@ -27,7 +29,8 @@ class FieldEncoder(Model):
     """Encode the columns of a table as sparse feature vectors.
 
     A column of floats is one numeric feature. In other columns each distinct value (by its string form) is one feature:
-    the value of a row is 1, and each of n values in a list is 1/n. A field may be empty: ``None`` or an empty list.
+    the value of a row is 1, and each of n values in a list is 1/n. A missing value (None, NaN or NA) has no feature,
+    like an empty list; a column of floats must have none.
 
     Parameters
     ----------
@@ -67,16 +70,17 @@ class FieldEncoder(Model):
 
         Parameters
         ----------
-        columns : mapping of str to sequence
-            Fields, all of the same length.
+        columns : mapping of str to sequence, data frame, or list of dict
+            Fields, all of the same length. A dict of a list is one row, and a field that it lacks is missing.
 
         Raises
         ------
         InputError
-            If lengths differ, there is no field or row, or a float is not finite.
+            If lengths differ, there is no field or row, or a number of a column of floats is missing or not finite.
         """
         del y
         self.check()
+        columns = columns_of(columns)
         if not _rows(columns):
             raise InputError("columns must have at least one row", "columns")
         values: dict[str, list[str] | None] = {}
@@ -92,7 +96,7 @@ class FieldEncoder(Model):
 
         Parameters
         ----------
-        columns : mapping of str to sequence
+        columns : mapping of str to sequence, data frame, or list of dict
             The fields of the fit, all of the same length.
 
         Raises
@@ -102,6 +106,7 @@ class FieldEncoder(Model):
             ``unknown="error"``.
         """
         check_is_fitted(self)
+        columns = columns_of(columns, self.values_)
         if set(columns) != set(self.values_):
             raise InputError(
                 f"columns must have the fields {', '.join(self.values_)}, as in fit; got {', '.join(columns)}",
@@ -150,6 +155,22 @@ class FieldEncoder(Model):
         return csr_array((shares[rows[seen]], (rows[seen], which[seen])), shape=(n, len(known)))
 
 
+def columns_of(table: Any, fields: Iterable[str] = ()) -> Columns:
+    """Return the columns of a mapping, a data frame or a list of records, some of which may lack some ``fields``."""
+    if hasattr(table, "items"):
+        return table
+    if is_wide(table):
+        names, columns, _ = indexed(table)
+        return dict(zip(names, columns, strict=True))
+    if not isinstance(table, LISTS) or not all(isinstance(row, Mapping) for row in table):
+        raise InputError(
+            f"columns must be a mapping of fields, a data frame or a list of dicts; got {type(table).__name__}",
+            "columns",
+        )
+    names = [*dict.fromkeys([*fields, *(name for row in table for name in row)])]
+    return {name: [row.get(name) for row in table] for name in names}
+
+
 def _rows(columns: Columns) -> int:
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) != 1:
@@ -159,28 +180,40 @@ def _rows(columns: Columns) -> int:
     return next(iter(sizes.values()))
 
 
-def _is_float(column: Sequence[Any]) -> bool:
-    return isinstance(next(iter(column), None), float | np.floating)
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or the missing value of a data frame."""
+    return value is None or (not isinstance(value, (str, *LISTS)) and str(value) in {"nan", "<NA>", "NaT"})
+
+
+def _is_float(column: Any) -> bool:
+    kind = getattr(getattr(column, "dtype", None), "kind", "O")
+    if kind != "O":
+        return str(kind) == "f"
+    return any(isinstance(value, float | np.floating) and not is_missing(value) for value in column)
 
 
 def _numbers(name: str, column: Any) -> NDArray[Any]:
     try:
-        numbers = np.asarray(column, float)  # None becomes NaN
+        numbers = np.array([np.nan if is_missing(value) else value for value in column], float)
     except (TypeError, ValueError) as error:
         raise InputError(f"field {name} must contain only numbers: {error}") from None
     if not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
         raise InputError(
-            f"field {name} must contain only finite numbers; row {int(np.argmin(np.isfinite(numbers)))} does not"
+            f"field {name} must contain only finite numbers; row {row} does not. Replace missing numbers, or convert"
+            " the field to text to get one feature for each value"
         )
     return numbers
 
 
 def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct values as strings, the indices of all values in the column, and the number per row."""
-    if not any(issubclass(kind, (*LISTS, type(None))) for kind in set(map(type, column))):
+    if all(issubclass(kind, str | int | np.integer) for kind in set(map(type, column))):
         values, at = np.unique(np.asarray(column), return_inverse=True)
         return [*map(str, values.tolist())], at, np.ones(len(at), np.int64)
-    lists = [() if value is None else value if isinstance(value, LISTS) else (value,) for value in column]
+    lists = [
+        [each for each in (value if isinstance(value, LISTS) else (value,)) if not is_missing(each)] for value in column
+    ]
     places: dict[str, int] = {}
     which = [places.setdefault(str(value), len(places)) for values in lists for value in values]
     return [*places], np.array(which, np.int64), np.array([len(values) for values in lists], np.int64)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from polyadic.core.errors import InputError
-from polyadic.core.settings import File, Help, Natural, Out
+from polyadic.core.errors import InputError, counted
+from polyadic.core.settings import BUDGET, Amount, File, Help, Metavar, Natural, Out
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.methods import Method
     from polyadic.supervised.base import FactorizationMachineBase
+    from polyadic.supervised.table_labels import TableLabels
 
 TASK = Task(
     "machine",
@@ -35,6 +36,12 @@ SETTINGS = (
     "polyadic.supervised.factorization_machines:FactorizationMachine",
 )
 """Classes whose settings training takes; of a setting that several have, the last describes it."""
+LABELS = Task(
+    "labels",
+    "Predict several labels of each row of a table from its other columns: numbers, categories and texts.",
+    model="polyadic.supervised.table_labels:TableLabels",
+)
+Rows = Annotated[File, Help("CSV, TSV, Excel or Parquet file whose first line names the columns."), Metavar("TABLE")]
 Lines = Annotated[
     File,
     Help(
@@ -121,9 +128,7 @@ def train(
     def read() -> tuple[Any, Any, dict[str, Any]]:
         X, y, qid = read_feature_lines(file)
         if task == "classification" and len(set(y.tolist())) != 2:
-            raise InputError(
-                f"{file} must have labels of two classes; it has {len(set(y.tolist())):,} different labels"
-            )
+            raise InputError(f"{file} must have labels of two classes; it has {counted(len(set(y.tolist())), 'label')}")
         if task == "ranking" and qid.min() < 0:
             raise InputError(f"{file} must have a query id (qid:) on each line for task ranking", "task")
         facts.update(rows=len(y), features=X.shape[1])
@@ -242,7 +247,7 @@ def _print_predictions(result: dict[str, Any]) -> None:
         value = "log-odds" if "class" in rows[0] else "value"
         output.table([value if name == "value" else name for name in rows[0]], [_cells(row) for row in rows])
     if result["skipped"]:
-        say(f"skipped {result['skipped']:,} values of features that were not in the training data", "note")
+        say(f"skipped {counted(result['skipped'], 'value')} of features that were not in the training data", "note")
 
 
 @TASK.verb(example="polyadic machine predict machine valid.libfm --out predictions.txt", show=_print_predictions)
@@ -346,3 +351,118 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 def _cell(value: Any) -> str:
     """Format a number with eight significant digits; strings are unchanged."""
     return value if isinstance(value, str) else f"{value:.8g}"
+
+
+# ---- labels of the rows of a table
+
+
+@LABELS.verb(
+    word="train",
+    example="polyadic labels train marks.csv --labels question,exclamation,quotation --text text --out labels",
+    settings={"given": ("polyadic.supervised.table_labels:TableLabels",)},
+    fixed=("texts", "categories", "budget"),
+    options=("text", "categories", "loss", "rank", "ridge"),
+)
+def train_labels(
+    table: Rows,
+    given: dict[str, Any],
+    *,
+    out: Out,
+    labels: list[str],
+    text: list[str] | None = None,
+    categories: list[str] | None = None,
+    budget: Amount = BUDGET,
+    force: bool = False,
+) -> Saved:
+    """Fit a model that predicts the label columns of a table from all its other columns.
+
+    Columns of numbers are standardized; every value of the other columns is a feature. The settings rank and ridge are
+    selected on held-out rows if they are not given.
+
+    Parameters
+    ----------
+    labels
+        Names of the columns to predict, separated by commas: numbers, or 0 and 1, yes and no, or true and false.
+    text
+        Names of columns of text, separated by commas; their words are features.
+    categories
+        Names of columns of numbers of which each value is a feature, such as codes, separated by commas.
+    budget
+        Time limit in seconds for the selection of settings.
+    """
+    from polyadic.supervised.table_labels import TableLabels
+
+    model = TableLabels(**given, texts=text or (), categories=categories or (), budget=budget)
+
+    def summary(model: Any) -> dict[str, Any]:
+        kinds: dict[str, Any] = {"numbers": [*model.scales_], "texts": [*model.texts]}
+        kinds["categories"] = [name for name in model.encoder_.values_ if name not in {*model.scales_, *model.texts}]
+        sizes = {"labels": len(model.labels_), "features": len(model.encoder_.names_), "loss": model.model_.loss}
+        return (
+            sizes
+            | {"rank": model.model_.U_.shape[1]}
+            | {what: ", ".join(names) for what, names in kinds.items() if names}
+        )
+
+    saved = run(model, lambda: _columns(table), out, force=force, fit=lambda X: model.fit(X, labels), summary=summary)
+    saved.next = "labels", "predict", out, table
+    return saved
+
+
+@LABELS.verb(word="predict", example="polyadic labels predict labels marks-test.csv")
+def predict_labels(model: TableLabels, table: Rows) -> dict[str, Any]:
+    """Predict the labels of each row of a table: the probability of each label, or its value.
+
+    The table has the columns of the training table; labels and other columns are ignored.
+    """
+    X = _columns(table)
+    predicted = model.predict_proba(X) if model.model_.loss == "logistic" else model.predict(X)
+    rows = [dict(zip(model.labels_, row, strict=True)) for row in predicted.round(4).tolist()]
+    return {"predictions": [{"row": at, **row} for at, row in enumerate(rows, 1)]}
+
+
+@LABELS.verb(word="evaluate", example="polyadic labels evaluate labels marks-test.csv")
+def evaluate_labels(model: TableLabels, table: Rows) -> dict[str, Any]:
+    """Compute average precision, precision of the most probable labels and F1; or the error of numeric labels.
+
+    Average precision (micro) has a 95 % bootstrap interval over rows. Rows with an unknown label are left out and
+    counted. F1 is that of labels with a probability above 0.5.
+    """
+    import numpy as np
+
+    from polyadic.metrics.labels import label_measures, micro_figure
+
+    X = _columns(table)
+    Y, predicted = model.targets(X), model.decision_function(X)
+    if model.model_.loss != "logistic":
+        columns = zip(model.labels_, Y.T, predicted.T, strict=True)
+        parts = [(name, y[~np.isnan(y)], m[~np.isnan(y)]) for name, y, m in columns]
+        rows = [(name, len(y), float(np.sqrt(np.mean((y - m) ** 2))), float(y.std())) for name, y, m in parts if len(y)]
+        names = "label", "known_rows", "rmse", "standard_deviation"
+        return {"labels": [dict(zip(names, row, strict=True)) for row in rows]}
+    known = ~np.isnan(Y).any(axis=1)
+    sizes = {"rows": int(known.sum()), "left_out": int((~known).sum())}
+    if not np.isin(Y[known], (0, 1)).all() or not Y[known].any():
+        raise InputError(f"{table} must have rows whose labels are all 0 or 1 (or yes and no), with at least one 1")
+    measures = label_measures(Y[known], predicted[known], 0.0)
+    fewer = {f"precision_at_{k}" for k in (3, 5) if k > len(model.labels_)}
+    low, high = micro_figure(Y[known], predicted[known]).interval()
+    measures = {name: value for name, value in measures.items() if name not in fewer}
+    return sizes | measures | {"micro_ap_low": low, "micro_ap_high": high, "share_of_ones": float(Y[known].mean())}
+
+
+def _columns(path: Path) -> dict[str, list[str]]:
+    """Read the columns of a table whose first line names them."""
+    from polyadic.text.formats.records import read_fields
+
+    (_, names), *rows = read_fields(path, marks=("\t", ";", ","))
+    if len(set(names)) < len(names) or not all(names):
+        raise InputError(f"{path}: the first line must give each column a different name; got {', '.join(names):.200}")
+    if wrong := next((row for row in rows if len(row.fields) != len(names)), None):
+        raise InputError(
+            f"{path}, line {wrong.line}: expected {counted(len(names), 'field')}, as in the first line; got"
+            f" {len(wrong.fields):,}"
+        )
+    if not rows:
+        raise InputError(f"{path} has no rows below its first line, which names the columns")
+    return dict(zip(names, map(list, zip(*(row.fields for row in rows), strict=True)), strict=True))

@@ -193,7 +193,7 @@ def warn_several_roots(trees: Sequence[Tree]) -> None:
     if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
         warnings.warn(
             SeveralRootsWarning(
-                f"{several:,} of {len(trees):,} sentences have several roots; predicted trees have one root unless"
+                f"sentences with several roots: {several:,} of {len(trees):,}; predicted trees have one root unless"
                 " one_root=False",
                 "one_root",
             ),

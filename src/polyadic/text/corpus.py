@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.core.arrays import open_array, save_array
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int, counted
 from polyadic.core.files import checked_in_background, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.core.progress import bar
 from polyadic.core.urls import bytes_of
@@ -483,6 +483,6 @@ def _check_ids(path: Path, ids: NDArray[np.integer], vocabulary: Vocabulary) -> 
     if not np.array_equal(counts, vocabulary.counts):
         number = int((counts != vocabulary.counts).argmax())
         raise InputError(
-            f"{path} does not match vocabulary.txt: {vocabulary.words[number]!r} occurs {counts[number]} times, "
-            f"but vocabulary.txt gives the count {vocabulary.counts[number]}"
+            f"{path} does not match vocabulary.txt: {vocabulary.words[number]!r} occurs"
+            f" {counted(counts[number], 'time')}, but vocabulary.txt gives the count {vocabulary.counts[number]}"
         )

@@ -156,6 +156,10 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
         if name == "qid" and group < 0 and not features:
             group = _whole(value)
             continue
+        if word.count(":") == 2:
+            raise ValueError(
+                f"expected index:value; got {word!r:.40}, as in libFFM's field:index:value; remove the fields"
+            )
         if not mark:
             raise ValueError(f"expected index:value; got {word!r:.40}")
         if (at := _whole(name)) in features:
@@ -196,13 +200,15 @@ class KeptBlocks:
                 for groups in self._make():
                     X, costs, starts = groups.features, groups.costs, groups.starts
                     parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "costs": costs, "starts": starts}
+                    if groups.grades is not None:
+                        parts["grades"] = groups.grades
                     np.savez(folder / f"{count}.npz", shape=X.shape, **parts)
                     count += 1
                 self._folder, self._count = folder, count
         for k in range(self._count):
             with np.load(self._folder / f"{k}.npz", allow_pickle=False) as file:
                 X = csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"].tolist()))
-                groups = QueryGroups(X, file["costs"], file["starts"])
+                groups = QueryGroups(X, file["costs"], file["starts"], file.get("grades"))
             yield groups
 
 
@@ -230,4 +236,4 @@ class RankLines:
                 raise InputError(f"{self.path}: the lines of a query must be consecutive; sort the lines by qid")
             seen.update(here)
             highest = np.repeat(np.maximum.reduceat(y, starts), np.diff(np.r_[starts, len(y)]))
-            yield QueryGroups(X, highest - y, np.r_[starts, len(y)].astype(np.int64))
+            yield QueryGroups(X, highest - y, np.r_[starts, len(y)].astype(np.int64), y)

@@ -206,10 +206,13 @@ class Table:
             f"{self.name} has no column {str(wanted)!r}; its columns are {known}{meant(str(wanted), texts)}", setting
         )
 
-    def places(self, roles: Sequence[Role], *, also: Mapping[str, Any] | None = None) -> dict[str, int]:
+    def places(
+        self, roles: Sequence[Role], *, also: Mapping[str, Any] | None = None, only: bool = False
+    ) -> dict[str, int]:
         """Choose a column for each role: as ``columns`` says, by usual names, or by order; note the choice.
 
-        ``also`` gives further columns that the user named, by role.
+        ``also`` gives further columns that the user named, by role; with ``only``, columns without usual names are
+        refused if there are more than roles.
         """
         least = sum(role.required for role in roles)
         given = self.columns
@@ -221,7 +224,14 @@ class Table:
                 raise InputError(f"columns must name the columns for {wanted}{most}; got {len(given)}", "columns")
             found = {role.name: self.place(name) for role, name in zip(roles, given, strict=False)}
         else:
-            found = self._by_names(roles) or self._by_order(roles, set(extra.values()))
+            found = self._by_names(roles) or {}
+            if not found and only and len(self.names) - self._is_index(0) > len(roles):
+                wanted, names = ", ".join(role.name for role in roles), ", ".join(map(repr, self.names))
+                raise InputError(
+                    f"{self.name} has {len(self.names)} columns; set columns to those of {wanted}, among {names}",
+                    "columns",
+                )
+            found = found or self._by_order(roles, set(extra.values()))
         found |= extra
         names = [str(name) or "unnamed" for name in self.names]
         parts = [f"{role}s: {names[at] if self.headed else f'column {at + 1}'}" for role, at in found.items()]

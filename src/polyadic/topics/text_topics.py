@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int, warn_unknown
 from polyadic.core.model import Count, Seed, Threads, Transformer
 from polyadic.core.progress import bar
 from polyadic.core.selection import SearchSpace, held_out_share
@@ -236,6 +236,7 @@ class TextTopics(Transformer):
         check_is_fitted(self)
         if not counts.shape[0]:
             raise InputError("at least one document is required; got none")
+        warn_unknown(counts)
         return self.model_.transform(self._weighted(counts_by_row(counts), self.idf_))
 
     def top_words(self, top: int = 10) -> list[list[str]]:

@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int, counted
 from polyadic.core.files import whole_file
 from polyadic.core.version import __version__
 from polyadic.embedding import unit_rows
@@ -195,8 +195,8 @@ class WordSenses:
         rows = _frequent(embedding, corpus)
         if len(rows) < 2:
             raise InputError(
-                f"the corpus and the vectors have only {len(rows)} words in common that occur at least"
-                f" {MIN_OCCURRENCES} times; at least 2 are required to learn senses"
+                f"the corpus and the vectors have only {counted(len(rows), 'word')} in common with a count of at least"
+                f" {MIN_OCCURRENCES}; at least 2 are required to learn senses"
             )
         space = cls(embedding, corpus, np.zeros((0, 0), np.float32), np.zeros(0, np.float32), 0.0)
         positions, words = _sampled(np.asarray(corpus.ids), np.asarray(rows), rng)
@@ -240,7 +240,7 @@ class WordSenses:
         if len(positions) < MIN_OCCURRENCES:
             raise InputError(
                 f"{word!r} must occur at least {MIN_OCCURRENCES} times in the corpus to find its senses;"
-                f" got {len(positions)} occurrences"
+                f" got {counted(len(positions), 'occurrence')}"
             )
         chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MAX_OCCURRENCES])
         X, Y = self._contexts(self._around(chosen), [number])

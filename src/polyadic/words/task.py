@@ -470,7 +470,7 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     assigned = [next(numbers) if at is not None else -1 for at in places]
     absent = places.count(None)
     if absent:
-        errors.say(f"{absent:,} of {len(texts):,} lines do not contain {word!r}", "warning")
+        errors.say(f"lines without {word!r}: {absent:,} of {len(texts):,}", "warning")
     senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
     rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(assigned, texts, strict=True)]
     return {"word": word, "senses": senses, "lines": rows}
