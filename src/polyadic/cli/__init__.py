@@ -70,8 +70,7 @@ FAMILIES: dict[str, dict[str, Task]] = {
 """Tasks whose commands are groups."""
 GROUPS = {panel: {name: commands_of(task) for name, task in tasks.items()} for panel, tasks in FAMILIES.items()}
 """Commands with commands of their own."""
-PANELS = ("Start", "Words", "Text", "Tables and relations", "Syntax and sequences")
-"""Headings of the list of commands."""
+PANELS = ("Start", "Words", "Text", "Tables and relations", "Syntax and sequences")  # headings of the list of commands
 ORDER = (
     *("example", "explore", "demo", "serve"),
     *("train", "neighbours", "phrase", "senses", "components", "evaluate", "compare", "convert"),

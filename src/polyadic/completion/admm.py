@@ -41,10 +41,8 @@ if TYPE_CHECKING:
 
 IMBALANCE, FACTOR = 10.0, 2.0
 """If one residual exceeds the other by this factor, the penalty parameter changes by the second (Boyd, eq. 3.13)."""
-LATENT = 10.0
-"""Weight of the dual residual in the latent form, which saved two thirds of the steps."""
-COPIES = 12
-"""Number of dense matrices held at once, including those of a singular value decomposition."""
+LATENT = 10.0  # weight of the dual residual in the latent form, which saved two thirds of the steps
+COPIES = 12  # number of dense matrices held at once, including those of a singular value decomposition
 MAX_INNER_STEPS, REL_TOL = 100, 1e-12
 """Maximum number of Newton-type steps per cell, and the convergence threshold; squared loss takes one step."""
 

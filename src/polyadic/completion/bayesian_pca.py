@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-INTERCEPT = 5.0
-"""Standard deviation of the prior of the intercept."""
+INTERCEPT = 5.0  # standard deviation of the prior of the intercept
 
 
 class BayesianGeneralizedPCA(DistributionModel):

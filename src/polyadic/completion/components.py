@@ -18,8 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-EXACT = 1e-9
-"""Share of the largest variance below which an axis is attributed to rounding."""
+EXACT = 1e-9  # share of the largest variance below which an axis is attributed to rounding
 
 
 class TableComponent(NamedTuple):

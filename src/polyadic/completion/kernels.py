@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-LOOPS = 3
-"""Rounds of messages between the thresholds and the latent value of a cell."""
-ROUNDS = 2
-"""Rounds of messages between the two factors of a product."""
+LOOPS = 3  # rounds of messages between the thresholds and the latent value of a cell
+ROUNDS = 2  # rounds of messages between the two factors of a product
 TAIL = -6.0
 """Point below which the ratio of the normal density and distribution function is computed by a continued fraction."""
 

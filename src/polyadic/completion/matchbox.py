@@ -31,12 +31,9 @@ if TYPE_CHECKING:
 
 VALUES = {"trait_std": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5), "rank": (0, 1, 2, 3, 5, 10, 20, 40)}
 """Grids of the search on held-out cells."""
-MAX_LEVELS = 50
-"""Maximum number of levels of ordinal values."""
-NODES = 32
-"""Number of nodes of the Gauss-Hermite quadrature over the latent value."""
-BLOCK = 1 << 14
-"""Number of cells predicted at a time."""
+MAX_LEVELS = 50  # maximum number of levels of ordinal values
+NODES = 32  # number of nodes of the Gauss-Hermite quadrature over the latent value
+BLOCK = 1 << 14  # number of cells predicted at a time
 
 
 class MatchboxFactorization(DistributionModel, SearchedModel):

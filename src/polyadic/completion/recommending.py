@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
     from polyadic.completion.cells import ObservedEntries
 
-BLOCK = 1 << 24
-"""Number of products of rows and columns held at once."""
-MAX_PARTIAL_SORT = 256
-"""Maximum number of columns selected by partial sorting; for more, rows are sorted completely."""
+BLOCK = 1 << 24  # number of products of rows and columns held at once
+MAX_PARTIAL_SORT = 256  # maximum number of columns selected by partial sorting; for more, rows are sorted completely
 TOP_K, MAX_ROWS = 20, 10_000
 """Number of recommended columns searched for held-out cells, and maximum number of rows that are evaluated."""
 

@@ -47,16 +47,11 @@ METHODS = {
     "trace-norm": Method(TraceNormCompletion, fixed={"offsets": "biases"}, renamed={"ridge": "penalty"}),
 }
 """The estimator of each method."""
-MIN_CELLS = 100
-"""Minimum number of cells for the selection of settings on held-out ones."""
-TOP_K = 20
-"""Number of recommended columns in which held-out cells are sought."""
-ROWS = 1 << 12
-"""Number of rows that are recommended for at a time."""
-EXACT = 1e-9
-"""Relative spread of predictions below which they count as equal."""
-NAMED = 3
-"""Number of columns that name a component."""
+MIN_CELLS = 100  # minimum number of cells for the selection of settings on held-out ones
+TOP_K = 20  # number of recommended columns in which held-out cells are sought
+ROWS = 1 << 12  # number of rows that are recommended for at a time
+EXACT = 1e-9  # relative spread of predictions below which they count as equal
+NAMED = 3  # number of columns that name a component
 
 
 class Recommendation(NamedTuple):

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 MODEL = "polyadic.completion.table_completion:TableCompletion"
 TASK = Task("complete", "Predict the missing cells of a table, such as ratings.", model=MODEL)
-READING = "polyadic.completion.named_cells:CellReading"
-"""Settings for reading tables of values."""
+READING = "polyadic.completion.named_cells:CellReading"  # settings for reading tables of values
 
 
 def _print_training(result: dict[str, Any]) -> None:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-COPIES = 16
-"""Number of 8-byte values held per cell if all are known: indices, values and working memory."""
+COPIES = 16  # number of 8-byte values held per cell if all are known: indices, values and working memory
 
 
 class TransductiveCompletion(Model):

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 Unobserved = Literal["zero", "missing"]
 VERSION = 1
-BLOCK = 1 << 20
-"""Entries processed at once where a temporary per entry is needed."""
+BLOCK = 1 << 20  # entries processed at once where a temporary per entry is needed
 
 
 def blocks(n: int, size: int | None = None) -> Iterator[slice]:

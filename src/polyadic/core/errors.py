@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 
-MAX_LENGTH = 300
-"""Maximum length of an error message of another package that is passed on."""
+MAX_LENGTH = 300  # maximum length of an error message of another package that is passed on
 
 
 class _Message(Exception):  # noqa: N818 # a part of errors and warnings

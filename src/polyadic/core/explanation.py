@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.kernels import RowEntries
 
-BYTES = 256
-"""Approximate size of a set of features and its contribution."""
+BYTES = 256  # approximate size of a set of features and its contribution
 
 
 class Contributions(NamedTuple):

@@ -341,8 +341,7 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
 
 
 META = "meta.json"
-HASH_THREADS = 4
-"""Files hashed at a time."""
+HASH_THREADS = 4  # files hashed at a time
 
 
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from polyadic.core.kernels import summed_rows
 
-ROWS = 1024
-"""Rows whose products are added in the precision of a factor."""
+ROWS = 1024  # rows whose products are added in the precision of a factor
 Factors = list[NDArray[Any]]
 Pullback = Callable[[NDArray[Any]], Factors]
 

@@ -28,16 +28,12 @@ if TYPE_CHECKING:
     from polyadic.core.entries import Entries
     from polyadic.core.penalties import Penalty
 
-COMPILE_SECONDS = 30.0
-"""Seconds that the first call of a kernel may take to compile it."""
-BATCH = 4096
-"""Entries whose predictions are held at once for forms other than CP."""
+COMPILE_SECONDS = 30.0  # seconds that the first call of a kernel may take to compile it
+BATCH = 4096  # entries whose predictions are held at once for forms other than CP
 MAX_PIECE = 1 << 21
 """Maximum number of entries of a piece, unless there are ``MAX_PIECES``: a fifth of a second at rank 300."""
-MIN_PIECE = 1 << 14
-"""Minimum number of entries of a piece: a millisecond."""
-MAX_PIECES = 64
-"""Maximum number of pieces of a term: each has its own gradient, and as many workers can share them."""
+MIN_PIECE = 1 << 14  # minimum number of entries of a piece: a millisecond
+MAX_PIECES = 64  # maximum number of pieces of a term: each has its own gradient, and as many workers can share them
 
 
 Slot = int | tuple[int, ...]

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-LOG = logging.getLogger("polyadic")
-"""Logger of notes; the command line prints its messages of level INFO."""
+LOG = logging.getLogger("polyadic")  # logger of notes; the command line prints its messages of level INFO
 
 
 def note(message: str) -> None:

@@ -23,8 +23,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-MAX_THREADS = 1024
-"""Maximum number of threads: each needs memory for a stack."""
+MAX_THREADS = 1024  # maximum number of threads: each needs memory for a stack
 
 
 def thread_count(threads: int | None) -> int:
@@ -51,10 +50,8 @@ def free_memory() -> int | None:
     return min([*free, *left, *(left for _, left in _groups())], default=None)
 
 
-MEMORY_SHARE = 0.9
-"""Share of the free memory to use; the rest is left to other processes."""
-MIN_MEMORY = 256 << 20
-"""Bytes that the program and its libraries need at start."""
+MEMORY_SHARE = 0.9  # share of the free memory to use; the rest is left to other processes
+MIN_MEMORY = 256 << 20  # bytes that the program and its libraries need at start
 
 
 @contextlib.contextmanager

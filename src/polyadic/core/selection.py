@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=Model)
 
-MIN_GAIN = 1e-3
-"""Relative reduction of the loss required of a larger model: without it, noise led ratings to rank 160."""
+MIN_GAIN = 1e-3  # relative reduction of the loss required of a larger model: without it, noise led ratings to rank 160
 HELD_OUT, MAX_HELD_OUT = 0.1, 100_000
 """Share of the units that is held out, and their maximum number: more would not improve the selection, and use memory.
 """

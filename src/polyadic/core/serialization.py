@@ -37,16 +37,14 @@ if TYPE_CHECKING:
 
 KIND, VERSION = "model", 2
 STATE, ARRAYS = "state.json", "arrays.safetensors"
-NOT_KEPT = frozenset({"callback"})
-"""Settings of a fit rather than of the model, which are not saved."""
+NOT_KEPT = frozenset({"callback"})  # settings of a fit rather than of the model, which are not saved
 OPENED = {
     "embedding": ("polyadic.embedding", "Embedding", "load"),
     "corpus": ("polyadic.text.corpus", "Corpus", "open"),
     "counts": ("polyadic.text.counts", "Counts", "open"),
 }
 """Kinds of folders other than models: module, class and method that opens one."""
-LARGE = 1 << 12
-"""Size from which an array is checked for zero rows: hashed weights are mostly zeros."""
+LARGE = 1 << 12  # size from which an array is checked for zero rows: hashed weights are mostly zeros
 
 
 def save(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -54,8 +54,7 @@ Positive = Annotated[float, Within(0, above=True)]
 Share = Annotated[float, Within(0, 1)]
 Seed = Natural | None
 Threads = Annotated[int, Within(1, MAX_THREADS)] | None
-BUDGET = 600.0
-"""Default number of seconds for the selection of settings."""
+BUDGET = 600.0  # default number of seconds for the selection of settings
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 BLOCK = 1 << 20  # bytes read at once
-MAX_LINE_LENGTH = 1 << 27
-"""Maximum number of characters of a line."""
+MAX_LINE_LENGTH = 1 << 27  # maximum number of characters of a line
 SAMPLE, TELLING = 1 << 22, 1 << 15
 """Bytes of a file from which its encoding is detected; and of its lines that are not ASCII."""
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst", ".zip")

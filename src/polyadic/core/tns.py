@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HEADER = re.compile(r"# polyadic (symmetric|general) shape ([0-9 ]+)")
-LINES = 1 << 16
-"""Lines read or written at once."""
-MAX_INDEX = 1 << 53
-"""Largest index: lines are held as floats."""
+LINES = 1 << 16  # lines read or written at once
+MAX_INDEX = 1 << 53  # largest index: lines are held as floats
 
 
 def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = False) -> None:

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 CHANGES = ("ETag", "etag", "mtime", "Last-Modified", "LastModified", "last_modified", "updated", "created")
 """Keys by which stores report a version or modification time."""
-MAX_RANGES = 8
-"""Byte ranges of a file requested at once, about as many as by a browser."""
-TIMEOUT = 60
-"""Seconds after which a silent server is given up."""
+MAX_RANGES = 8  # byte ranges of a file requested at once, about as many as by a browser
+TIMEOUT = 60  # seconds after which a silent server is given up
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 BBC = {"business": 510, "entertainment": 386, "politics": 417, "sport": 511, "tech": 401}
 """Number of articles by folder."""
-KOS = (3430, 6906, 353160)
-"""Number of posts, of words, and of nonzero counts."""
-REVIEWS = {"pos": 1000, "neg": 1000}
-"""Number of reviews by folder."""
+KOS = (3430, 6906, 353160)  # number of posts, of words, and of nonzero counts
+REVIEWS = {"pos": 1000, "neg": 1000}  # number of reviews by folder
 
 
 class Article(NamedTuple):

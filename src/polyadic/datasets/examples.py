@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from polyadic.datasets.grammars import Word
 
 KIND, VERSION = "examples", 1
-PARAGRAPH = 25
-"""Minimum number of words of a paragraph that is used as a document."""
+PARAGRAPH = 25  # minimum number of words of a paragraph that is used as a document
 EYES = """eyes,fair,red,medium,dark,black
 blue,326,38,241,110,3
 light,688,116,584,188,4

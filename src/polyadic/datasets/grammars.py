@@ -23,8 +23,7 @@ VERBS = ("see", "hear", "like", "find", "follow", "watch")
 ALONE = ("sleep", "sing", "wait", "laugh")
 SAID = ("say", "think", "know")
 BESIDE, AFTER = ("with", "near", "behind"), ("in", "near", "behind")
-MAX_DEPTH = 2
-"""Maximum nesting of clauses and of prepositional phrases."""
+MAX_DEPTH = 2  # maximum nesting of clauses and of prepositional phrases
 
 
 def english_tree(rng: np.random.Generator) -> Phrase:

@@ -24,8 +24,7 @@ class Component(NamedTuple):
     """The most characteristic words with their values, in descending order."""
 
 
-COMMON = 0.25
-"""Exponent of the word count; with 0.5, words appear in two components each: docs/results/sizes.md."""
+COMMON = 0.25  # exponent of the word count; with 0.5, words appear in two components each: docs/results/sizes.md
 
 
 def components(

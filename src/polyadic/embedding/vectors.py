@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 KIND, VERSION = "embedding", 2
 DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}  # of safetensors; bfloat16 has no numpy type
 UNKNOWN = ("raise", "zero", "skip")
-SHOWN = 5
-"""Number of words shown in a notebook."""
-BLEND = 0.25
-"""Weight of the sum in the vector of a phrase; measured in docs/results/third-order.md."""
+SHOWN = 5  # number of words shown in a notebook
+BLEND = 0.25  # weight of the sum in the vector of a phrase; measured in docs/results/third-order.md
 MUL_EPS = 1e-3  # keeps 3CosMul finite where a candidate is opposite to the word it divides by
 
 

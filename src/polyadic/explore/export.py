@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     Question = tuple[str, dict[str, Any]]
 
-LARGEST = 20 << 20
-"""Maximum size of the page in bytes, for sending by mail."""
+LARGEST = 20 << 20  # maximum size of the page in bytes, for sending by mail
 LINES, KWIC = 3, 100
 """Lines per sense, and per concordance, as the page requests them."""
 

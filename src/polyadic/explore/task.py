@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
 
 TASK = Task("explore", "Explore a text in a browser.")
-PAGE = ("word", "phrase", "topics", "table", "parts", "map_")
-"""Options that select contents of an exported page."""
+PAGE = ("word", "phrase", "topics", "table", "parts", "map_")  # options that select contents of an exported page
 
 
 @TASK.verb(

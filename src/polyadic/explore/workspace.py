@@ -35,12 +35,9 @@ if TYPE_CHECKING:
     from polyadic.core.progress import StepTimer
 
 KIND, VERSION = "workspace", 1
-MAX_MAPPED = 100_000
-"""Maximum number of words on the map, the most frequent."""
-MIN_DOCUMENTS = 20
-"""Minimum number of documents for topics, the default number of topics."""
-NEIGHBOURS = 15
-"""Number of neighbours of each word in UMAP, the default of the library."""
+MAX_MAPPED = 100_000  # maximum number of words on the map, the most frequent
+MIN_DOCUMENTS = 20  # minimum number of documents for topics, the default number of topics
+NEIGHBOURS = 15  # number of neighbours of each word in UMAP, the default of the library
 
 
 @dataclass(eq=False)

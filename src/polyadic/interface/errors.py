@@ -47,8 +47,7 @@ SYSTEM = {
 }
 """Messages for system errors; others use the text of the operating system."""
 
-LINE = 2000
-"""Characters of a sentence that are shown; it may quote a long line of input."""
+LINE = 2000  # characters of a sentence that are shown; it may quote a long line of input
 WRONG_USAGE: Any = typer.BadParameter.__base__
 """Base class of usage errors, which is typer's or click's, depending on the version."""
 _JSON: ContextVar[bool] = ContextVar("as_json", default=False)

@@ -44,14 +44,10 @@ if TYPE_CHECKING:
     from polyadic.interface.task import Parameter
 
 HOST = "127.0.0.1"
-TIMEOUT = 30.0
-"""Seconds that a question may take; it is answered with 503 after that."""
-CONCURRENT = 4
-"""Questions that are answered at the same time."""
-MAX_LENGTH = 4_000
-"""Characters of path and query."""
-MAX_INT = 2**53 - 1
-"""Largest whole number that JSON keeps exactly."""
+TIMEOUT = 30.0  # seconds that a question may take; it is answered with 503 after that
+CONCURRENT = 4  # questions that are answered at the same time
+MAX_LENGTH = 4_000  # characters of path and query
+MAX_INT = 2**53 - 1  # largest whole number that JSON keeps exactly
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
     " img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

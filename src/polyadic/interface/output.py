@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     Words = Sequence[object]
 
 
-METRICS = {"MRR", "MAP", "RMSE", "NDCG", "NPMI", "C_V", "F1", "MiB"}
-"""Names that keep their capitals in headings."""
-GROUP = 1 << 16
-"""Rows of a Parquet file that are held before they are written."""
+METRICS = {"MRR", "MAP", "RMSE", "NDCG", "NPMI", "C_V", "F1", "MiB"}  # names that keep their capitals in headings
+GROUP = 1 << 16  # rows of a Parquet file that are held before they are written
 
 
 def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = None) -> None:

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 Span = tuple[str, int, int]
 
-PUNCTUATION = frozenset({",", ":", "``", "''", "."})
-"""Tags of words that are not counted."""
+PUNCTUATION = frozenset({",", ":", "``", "''", "."})  # tags of words that are not counted
 UNCOUNTED = frozenset({"TOP", "-NONE-"})
 EQUAL = {"PRT": "ADVP"}
 

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines")
-BLOCK = 1 << 14
-"""Number of cases scored at a time."""
+BLOCK = 1 << 14  # number of cases scored at a time
 
 
 class Gap(NamedTuple):

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from polyadic.metrics.rows import KindCounts
 
-PUNCTUATION = "PUNCT"
-"""Universal part-of-speech tag of punctuation."""
+PUNCTUATION = "PUNCT"  # universal part-of-speech tag of punctuation
 BINS = ((1, 1), (2, 2), (3, 3), (4, 6), (7, 10))
 """Groups of arc lengths in words; longer arcs are the last group, roots a group of their own."""
 

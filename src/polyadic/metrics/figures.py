@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     Statistic = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
 
-BLOCK = 1 << 22
-"""Maximum number of elements of a temporary array."""
+BLOCK = 1 << 22  # maximum number of elements of a temporary array
 
 
 def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:

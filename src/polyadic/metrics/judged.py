@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     Rankings = Mapping[str, Sequence[Pair]]
 
 Unjudged = Literal["wrong", "skipped"]
-RECALLS = np.linspace(0, 1, 11)
-"""Eleven points of recall."""
-ROUNDING = 1e-9
-"""Tolerance for products with recalls that should be integers."""
+RECALLS = np.linspace(0, 1, 11)  # eleven points of recall
+ROUNDING = 1e-9  # tolerance for products with recalls that should be integers
 
 
 class Judged(NamedTuple):

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
 
 
-BLOCK = 1 << 14
-"""Number of runs scored at a time."""
+BLOCK = 1 << 14  # number of runs scored at a time
 
 
 class Candidate(NamedTuple):

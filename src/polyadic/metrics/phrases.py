@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines", "intersection")
-BLOCK = 256
-"""Number of phrases ranked at a time."""
+BLOCK = 256  # number of phrases ranked at a time
 
 
 class PhraseCase(NamedTuple):

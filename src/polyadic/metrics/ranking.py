@@ -36,8 +36,7 @@ MEMORY = 16 << 20
 """Default memory budget in bytes. With DistMult of rank 50, the test part of FB15k-237 took 1.8, 1.0, 1.0, 1.2 and 1.5
 s on one core with blocks of 1, 4, 16, 64 and 256 MiB.
 """
-CELL = 10
-"""Bytes per candidate: a double-precision score, and comparisons with it."""
+CELL = 10  # bytes per candidate: a double-precision score, and comparisons with it
 
 
 class Ranking(NamedTuple):

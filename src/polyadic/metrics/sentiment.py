@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from polyadic.embedding import Embedding
 
-SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
-"""Shares of the training part, as in the paper."""
+SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)  # shares of the training part, as in the paper
 
 MAX_ITER = 10_000  # five hundred were needed at most; the 100 of scikit-learn stop before the optimum
 

@@ -35,12 +35,9 @@ if TYPE_CHECKING:
 
     Topic = Sequence[Hashable]
 
-EPSILON = 1e-12
-"""Added to the share of windows with two words, as in the published measures."""
-WINDOWS = {"npmi": 10, "c_v": 110}
-"""Window size in words of each measure, as published."""
-BLOCK = 1 << 22
-"""Number of (word, window) incidences processed at a time."""
+EPSILON = 1e-12  # added to the share of windows with two words, as in the published measures
+WINDOWS = {"npmi": 10, "c_v": 110}  # window size in words of each measure, as published
+BLOCK = 1 << 22  # number of (word, window) incidences processed at a time
 
 
 class Cooccurrences(NamedTuple):

@@ -15,8 +15,7 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-MAX_FEATURES = 1 << 31
-"""Exclusive upper bound of feature indices."""
+MAX_FEATURES = 1 << 31  # exclusive upper bound of feature indices
 
 
 class CandidateLists(NamedTuple):
@@ -177,10 +176,8 @@ def _owned(*arrays: NDArray[np.float64]) -> None:
             raise ValueError("arrays that are updated in place must be contiguous and of dtype float64")
 
 
-MAX_ROUNDS = 100
-"""Maximum number of rounds through the constraints of one list."""
-REL_TOL = 1e-10
-"""Convergence threshold of a round, relative to the largest step."""
+MAX_ROUNDS = 100  # maximum number of rounds through the constraints of one list
+REL_TOL = 1e-10  # convergence threshold of a round, relative to the largest step
 
 
 @njit(cache=True, nogil=True)

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 Unknown = Literal["ignore", "error"]
 SCORE = "(score)"
-BLOCK = 1 << 22
-"""Approximate number of values per block."""
+BLOCK = 1 << 22  # approximate number of values per block
 
 
 class NBest(NamedTuple):

@@ -54,12 +54,9 @@ if TYPE_CHECKING:
 
 Updates = Literal["random", "rotated", "fixed", "joint"]
 Cap = Literal["scaled", "plain", "none"]
-CHECKPOINTS_PER_DOUBLING = 64
-"""Number of checkpoints per doubling of the number of lists."""
-MAX_STORED = 1 << 22
-"""Maximum number of stored factor values and products before they are summed."""
-REFRESH_INTERVAL = 1024
-"""Number of lists after which the incrementally updated squared norms are recomputed."""
+CHECKPOINTS_PER_DOUBLING = 64  # number of checkpoints per doubling of the number of lists
+MAX_STORED = 1 << 22  # maximum number of stored factor values and products before they are summed
+REFRESH_INTERVAL = 1024  # number of lists after which the incrementally updated squared norms are recomputed
 
 
 class Learner(Protocol):

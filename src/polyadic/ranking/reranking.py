@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-BLOCK_SIZE = 1 << 23
-"""Approximate number of values per block."""
+BLOCK_SIZE = 1 << 23  # approximate number of values per block
 
 
 class ClassGroups:

@@ -105,8 +105,7 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-SWEEPS = 30
-"""Number of power iterations; the start need not be exact."""
+SWEEPS = 30  # number of power iterations; the start need not be exact
 
 
 def initial_factors(init: Start, sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-SPREAD = 0.1
-"""Standard deviation of the initial factors."""
+SPREAD = 0.1  # standard deviation of the initial factors
 
 
 class TupleClassifier(Model):

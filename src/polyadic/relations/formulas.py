@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAX_ATOMS = 12
-"""Maximum number of distinct atoms of a rule; each grounding enumerates up to 2 ** 12 = 4,096 worlds."""
+MAX_ATOMS = 12  # maximum number of distinct atoms of a rule; each grounding enumerates up to 2 ** 12 = 4,096 worlds
 BARE = r'[^\s()&|!,="#]+'
 """Pattern of predicate names that need no quotes."""
 
@@ -88,8 +87,7 @@ class Implies:
 
 
 Formula = Atom | Not | And | Or | Implies
-STRENGTH = {Implies: 0, Or: 1, And: 2, Not: 3, Atom: 4}
-"""Precedence of each operator."""
+STRENGTH = {Implies: 0, Or: 1, And: 2, Not: 3, Atom: 4}  # precedence of each operator
 
 
 @dataclass(frozen=True)

@@ -35,16 +35,11 @@ if TYPE_CHECKING:
 
     from polyadic.relations.kernels import Graph
 
-SEARCH_FACTOR = 200
-"""Steps of the search for paths of three per relation, in multiples of ``steps``."""
-MAX_LONG_PATHS = 1_000
-"""Maximum number of paths of three that are measured per relation: those of most facts."""
-PATHS_AT_ONCE = 256
-"""Number of paths that are measured together."""
-BYTES_PER_RULE = 60
-"""Memory per property rule while sorting."""
-BLOCK = 1 << 22
-"""Number of scores that are computed together."""
+SEARCH_FACTOR = 200  # steps of the search for paths of three per relation, in multiples of ``steps``
+MAX_LONG_PATHS = 1_000  # maximum number of paths of three that are measured per relation: those of most facts
+PATHS_AT_ONCE = 256  # number of paths that are measured together
+BYTES_PER_RULE = 60  # memory per property rule while sorting
+BLOCK = 1 << 22  # number of scores that are computed together
 MAX_CONFIDENCE = 1 - 1e-7
 """Largest confidence, in single precision, so that rules without counterexamples remain comparable."""
 

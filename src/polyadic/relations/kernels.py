@@ -195,8 +195,7 @@ class RuleScorer:
 
 PATH, KNOWN, SOUGHT, PRIOR = 0, 1, 2, 3
 """Kinds of rules: by a path between both ends, by a property of either end, and by the frequency of the answer."""
-TIE = 1e-5
-"""Weight of each further rule in maximum aggregation, as a tie-breaker."""
+TIE = 1e-5  # weight of each further rule in maximum aggregation, as a tie-breaker
 
 
 @njit(cache=True, nogil=True)

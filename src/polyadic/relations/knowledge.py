@@ -67,14 +67,11 @@ FORMS: dict[str, tuple[Bilinear, tuple[int, int]]] = {
     "Tucker3": (TuckerCore(), (0, 1)),
 }
 """Bilinear form of each model, and the numbers of the subject and the object factor."""
-EPOCHS = 20
-"""Default number of epochs for new entities: fewer separate them too little, more give no gain (CoDEx-S)."""
-SPREAD = 1e-3
-"""Standard deviation of initial vectors. Adagrad's first step has the same length for any."""
+EPOCHS = 20  # default number of epochs for new entities: fewer separate them too little, more give no gain (CoDEx-S)
+SPREAD = 1e-3  # standard deviation of initial vectors. Adagrad's first step has the same length for any
 STEPS, MAX_BATCH, MAX_VALIDATION = 50, 500, 2000
 """Minimum number of steps per epoch, maximum default batch size, and maximum number of triples for validation."""
-BLOCK = 1 << 16
-"""Number of triples scored together."""
+BLOCK = 1 << 16  # number of triples scored together
 
 
 VALUES = {
@@ -527,8 +524,7 @@ def _naming(asked: Questions, first: int, rng: np.random.Generator) -> Questions
 TripleLoss = Literal["softmax", "logistic"]
 LOSSES = {"softmax": softmax_rows, "logistic": logistic_rows}
 Penalty = Literal["N3", "L2", "DURA"]
-EPS = 1e-10
-"""Keeps Adagrad's first step of an element with zero gradient finite."""
+EPS = 1e-10  # keeps Adagrad's first step of an element with zero gradient finite
 
 
 class Questions(NamedTuple):

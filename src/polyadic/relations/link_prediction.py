@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 MAX_CALIBRATION_FACTS, MAX_SCORES = 1_000, 1 << 25
 """Maximum number of calibration triples, and of their scores in each direction."""
 PARTS = "subject", "relation", "object"
-MIN_INVERSE_TEMPERATURE = 1e-3
-"""Minimum of 1 / T in calibration; the maximum is its inverse."""
+MIN_INVERSE_TEMPERATURE = 1e-3  # minimum of 1 / T in calibration; the maximum is its inverse
 
 
 class EmptyRelationWarning(UserWarning):

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 PARTS_OF_NAMES = {"compound", "flat", "name", "goeswith", "amod", "punct"}
 """Relations within a name, without subtypes; adjectives need a capital letter, and punctuation is a hyphen."""
-MARKED_BY_CASE = {"obl", "nmod"}
-"""Relations whose meaning depends on their case marker."""
+MARKED_BY_CASE = {"obl", "nmod"}  # relations whose meaning depends on their case marker
 
 
 class Mention(NamedTuple):

@@ -52,10 +52,8 @@ if TYPE_CHECKING:
 
 CellLoss = Callable[["NDArray[Any]"], tuple[float, "NDArray[Any]"]]
 """Map from the log-odds of n cells to their loss and its derivatives, shape (n,)."""
-MEASURED = 1 << 17
-"""Approximate number of cells on which the loss is measured after each epoch."""
-CELLS = 4096
-"""Number of cells whose rows of weights are processed together."""
+MEASURED = 1 << 17  # approximate number of cells on which the loss is measured after each epoch
+CELLS = 4096  # number of cells whose rows of weights are processed together
 
 
 class CellTerms(NamedTuple):

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 BLANKS = re.compile(r"\s*")
 TOKEN = re.compile(rf'(?P<mark>=>|[()&|!,])|"(?P<quoted>[^"\\]*+(?:\\["\\][^"\\]*+)*+)"|(?P<name>{BARE})')
 
-MAX_DEPTH = 50
-"""Maximum depth of a formula, since formulas are processed recursively."""
+MAX_DEPTH = 50  # maximum depth of a formula, since formulas are processed recursively
 
 
 def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | None = None) -> list[Rule]:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 ORDER = "subject, object, predicate"
-ROLES = FACTS[0], FACTS[2], FACTS[1]
-"""Order of the columns of a schema's facts."""
+ROLES = FACTS[0], FACTS[2], FACTS[1]  # order of the columns of a schema's facts
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,8 +42,7 @@ INPUTS = {"validation": (*FORMS, "rules"), "known": (*FORMS,)} | dict.fromkeys(
     ("rules", "regime", "add"), ("universal",)
 )
 """Methods that use an input."""
-MIN_FACTS = 100
-"""Minimum number of triples for model selection on a validation set."""
+MIN_FACTS = 100  # minimum number of triples for model selection on a validation set
 
 
 def train_facts(

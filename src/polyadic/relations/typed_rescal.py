@@ -153,8 +153,7 @@ def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[n
     return possible[0], possible[1]
 
 
-MEMORY = 64 << 20
-"""Memory budget in bytes for the matrices of entity groups that are solved together."""
+MEMORY = 64 << 20  # memory budget in bytes for the matrices of entity groups that are solved together
 
 
 class Domain(NamedTuple):

@@ -48,10 +48,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-N_COMPARED = 16
-"""Number of rows of each kind that a cell is compared with."""
-SOLVED_AT_ONCE = 256
-"""Number of new rows that are solved together."""
+N_COMPARED = 16  # number of rows of each kind that a cell is compared with
+SOLVED_AT_ONCE = 256  # number of new rows that are solved together
 GRADIENT_TOL, MAX_NEWTON_STEPS = 1e-5, 500
 """Largest gradient element at convergence, and maximum number of quasi-Newton steps."""
 
@@ -158,8 +156,7 @@ SCALE = 0.1
 """Published standard deviation of the initial vectors; in the tensor, its power 2/3, so that products are as large."""
 STEPS, BATCHES = 128, (16, 1024)
 """Default number of steps per epoch, and bounds of the default batch size."""
-ROWS = 4096
-"""Number of rows of log-odds that are computed together."""
+ROWS = 4096  # number of rows of log-odds that are computed together
 
 
 class LikelyPair(NamedTuple):

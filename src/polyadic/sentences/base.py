@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from polyadic.sentences.words import Rows, Sentences
 
 Empty = Literal["zero", "error"]
-NUMBERS = 1 << 21
-"""Maximum size of a temporary array of activations."""
+NUMBERS = 1 << 21  # maximum size of a temporary array of activations
 Pooling = Literal["mean", "moments", "largest", "extremes", "all"]
 
 

@@ -32,16 +32,13 @@ if TYPE_CHECKING:
 
     Documents = Iterable[Content]
 
-TOKENIZER = Tokenizer(punctuation="keep")
-"""Punctuation marks are tokens: exclamation marks are informative."""
-MIN_PIECE_DOCUMENTS = 2
-"""Minimum number of documents with a character n-gram; words and bigrams need one."""
+TOKENIZER = Tokenizer(punctuation="keep")  # punctuation marks are tokens: exclamation marks are informative
+MIN_PIECE_DOCUMENTS = 2  # minimum number of documents with a character n-gram; words and bigrams need one
 TOLERANCE = 1e-2
 """Tolerance of the logistic regression; a smaller one changed no result in docs/results/classes.md by .001."""
 VALUES = {"C": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), "share": (1.0, 0.75, 0.5, 0.25, 0.0)}
 """Candidates for model selection."""
-FOLDS = 5
-"""Number of cross-validation folds."""
+FOLDS = 5  # number of cross-validation folds
 
 
 class _Numbered(NamedTuple):

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from polyadic.sentences.words import Sentence, Sentences
     from polyadic.text.corpus import Corpus
 
-WORDS = 1 << 13
-"""Maximum number of words whose patches are processed at a time."""
+WORDS = 1 << 13  # maximum number of words whose patches are processed at a time
 
 
 class ConvolutionalSentences(SentenceVectors):

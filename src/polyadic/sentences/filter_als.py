@@ -64,16 +64,13 @@ if TYPE_CHECKING:
 
     Batch = NDArray[np.float64]
 
-RCOND = 1e-10
-"""Eigenvalues below this share of the largest count as zero."""
-PATCH_VALUES = 1 << 22
-"""Maximum size of a temporary array of patches."""
+RCOND = 1e-10  # eigenvalues below this share of the largest count as zero
+PATCH_VALUES = 1 << 22  # maximum size of a temporary array of patches
 WORTH = 1 << 16
 """Minimum size of a batch per thread: a sweep over it takes some milliseconds, starting a thread about one."""
 
 Projection = Literal["svd", "average"]
-NEARLY = 0.99
-"""Share of the squared norm of a filter that its support must contain; the rest is noise."""
+NEARLY = 0.99  # share of the squared norm of a filter that its support must contain; the rest is noise
 
 
 def shifts(f: NDArray[Any]) -> NDArray[Any]:

@@ -36,8 +36,7 @@ SENTENCES = Task(
     "Sentence vectors, learned from unlabelled sentences: train, encode, search.",
     model="polyadic.sentences.base:SentenceVectors",
 )
-MIN_DOCUMENTS = 50
-"""Number of documents from which settings are selected by cross-validation."""
+MIN_DOCUMENTS = 50  # number of documents from which settings are selected by cross-validation
 Label = Annotated[
     str,
     Help("Table column that contains the class of each document (default: the folder of each file)."),

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     Sentences = Iterable[Sentence] | Corpus
 
 Words = Literal["ppmi-svd", "ca", "one-hot"]
-WIDTH = 5
-"""Width of the window of neighbours."""
-BLOCK = 2048
-"""Sentences per block."""
+WIDTH = 5  # width of the window of neighbours
+BLOCK = 2048  # sentences per block
 
 
 def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:

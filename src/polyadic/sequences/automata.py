@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-FLOOR = 1e-9
-"""Probability below which the automaton considers a symbol impossible, and its state is reset."""
+FLOOR = 1e-9  # probability below which the automaton considers a symbol impossible, and its state is reset
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TOL = 1e-8
-"""Lengths below this share of the largest are rounding errors."""
+TOL = 1e-8  # lengths below this share of the largest are rounding errors
 
 
 def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statistic) -> WeightedAutomaton:

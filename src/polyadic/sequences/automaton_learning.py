@@ -57,14 +57,10 @@ if TYPE_CHECKING:
     Weights = tuple[Array, Array, Array]
     Expected = tuple[float, Array, Array, Array]
 
-MIN_SINGULAR_VALUE = 1e-10
-"""Singular values below this share of the largest are rounding errors."""
-FIRM = 10.0
-"""Relative weight of the equation that mixture weights sum to the probability of the symbol."""
-LONGER = 1.1
-"""Growth of the extrapolation factor, until an update decreases the likelihood."""
-RARE = 1e-7
-"""Transitions below this probability are removed."""
+MIN_SINGULAR_VALUE = 1e-10  # singular values below this share of the largest are rounding errors
+FIRM = 10.0  # relative weight of the equation that mixture weights sum to the probability of the symbol
+LONGER = 1.1  # growth of the extrapolation factor, until an update decreases the likelihood
+RARE = 1e-7  # transitions below this probability are removed
 
 
 class RankWarning(UserWarning):

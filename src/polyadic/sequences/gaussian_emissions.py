@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MIN_COUNT = 1e-10
-"""Expected number of observations below which a state keeps its mean and covariance."""
-NARROW = 1e-6
-"""Ratio of the variance of a state to that of all observations below which it is degenerate."""
+MIN_COUNT = 1e-10  # expected number of observations below which a state keeps its mean and covariance
+NARROW = 1e-6  # ratio of the variance of a state to that of all observations below which it is degenerate
 
 
 def read_vectors(sequences: Any, lengths: Sequence[int] | None = None, *, size: int = 0) -> list[Array]:

@@ -54,10 +54,8 @@ if TYPE_CHECKING:
 
 Statistic = Literal["string", "prefix", "factor"]
 Structure = Literal["constrained", "averaged"]
-RIDGE = 1e-9
-"""Added to the normal equations, as some values may be undetermined."""
-STEP = 50.0
-"""Step of ADMM relative to the penalty, for probabilities observed as sums."""
+RIDGE = 1e-9  # added to the normal equations, as some values may be undetermined
+STEP = 50.0  # step of ADMM relative to the penalty, for probabilities observed as sums
 EXACT, GAP = 1e-8, 1e-4
 """Residual of singular vectors, and duality gap at which the solver stops."""
 

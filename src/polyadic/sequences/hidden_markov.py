@@ -39,19 +39,15 @@ if TYPE_CHECKING:
 MIXED = 0.3
 """Weight of uniform distributions (for symbols: frequencies) in the start, as Baum-Welch cannot change zeros."""
 SMOOTHINGS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0)
-STATES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)
-"""Candidates for model selection on held-out sequences."""
+STATES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)  # candidates for model selection on held-out sequences
 Parameter = Literal["start", "moves", "emissions", "means", "covars"]
 PARAMETERS = {"symbols": ("start", "moves", "emissions"), "gaussian": ("start", "moves", "means", "covars")}
 """Parameters of the models by kind of emission, as in ``initial`` and ``fixed``."""
 ESTIMATED = "spectral", "anchors", "clusters"
-TRIED = 10
-"""Iterations from each start before the best is selected; 5 to 40 select the same (docs/results/spectral.md)."""
-SUM_TOL = 1e-6
-"""Maximum difference from 1 of the sum of given probabilities."""
+TRIED = 10  # iterations from each start before the best is selected; 5 to 40 select the same (docs/results/spectral.md)
+SUM_TOL = 1e-6  # maximum difference from 1 of the sum of given probabilities
 MAX_LOG = math.log(sys.float_info.max)
-NEVER = -1e30
-"""Finite substitute for the logarithm of 0, below the score of every possible path."""
+NEVER = -1e30  # finite substitute for the logarithm of 0, below the score of every possible path
 
 
 class HiddenMarkov(Model):

@@ -54,18 +54,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MIN_SINGULAR_VALUE = 1e-9
-"""Singular values of pairs of symbols below this share of the largest are rounding errors."""
+MIN_SINGULAR_VALUE = 1e-9  # singular values of pairs of symbols below this share of the largest are rounding errors
 
 
-FREQUENT = 1e-3
-"""Minimum relative frequency of an anchor: profiles of rare symbols are noisy outliers."""
-SUMS_TO_ONE = 10.0
-"""Weight of the equation that mixture weights sum to 1."""
-SPREAD = 0.5
-"""Weight of the uniform distribution in the states of a symbol."""
-RUNS = 10
-"""Number of k-means runs, of which the best is used."""
+FREQUENT = 1e-3  # minimum relative frequency of an anchor: profiles of rare symbols are noisy outliers
+SUMS_TO_ONE = 10.0  # weight of the equation that mixture weights sum to 1
+SPREAD = 0.5  # weight of the uniform distribution in the states of a symbol
+RUNS = 10  # number of k-means runs, of which the best is used
 
 
 class FewMomentsWarning(UserWarning):

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-DISCOUNTS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97)
-"""Candidates for the discount."""
-CELLS = 1 << 22
-"""Maximum size of a temporary array."""
+DISCOUNTS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97)  # candidates for the discount
+CELLS = 1 << 22  # maximum size of a temporary array
 
 
 def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

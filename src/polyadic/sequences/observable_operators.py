@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MIN_PROBABILITY = 1e-9
-"""Minimum estimated probability of a symbol for an update of the state."""
+MIN_PROBABILITY = 1e-9  # minimum estimated probability of a symbol for an update of the state
 
 
 class ObservableOperators(Model):

@@ -323,8 +323,7 @@ def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
 
 TagLoss = Literal["perceptron", "hinge", "likelihood"]
 TagInit = Literal["svd", "random"]
-BLOCK = 500
-"""Sentences between checks for Ctrl-C."""
+BLOCK = 500  # sentences between checks for Ctrl-C
 
 
 class TagSteps(NamedTuple):
@@ -406,8 +405,7 @@ def tag_sweeps(
         yield Sweep([*(learner.mean() if averaged else learner.tables.weights())], loss)
 
 
-RANDOM_SCALE = 0.1
-"""Scale of U relative to V in a random start."""
+RANDOM_SCALE = 0.1  # scale of U relative to V in a random start
 
 
 def of_rank(parts: TagParts, rank: int) -> TagParts:

@@ -40,18 +40,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Strings = Iterable[Sequence[Hashable]]
 
-MIN_GAIN = 1e-4
-"""Minimum gain of an EM pass in log-likelihood per string; below it EM stops."""
-BLUR = 0.1
-"""Weight of random transitions before EM; 0.01 to 0.3 gave equal likelihoods, 0 a worse one."""
-FAINT = 1e-6
-"""The same without EM, so that every state can reach the end."""
-AFTERWARDS = 10
-"""Maximum number of EM passes over all strings after training on a part."""
-NAMES = 3
-"""Memory of the name of a symbol, in units of ten numbers."""
-HALVINGS = 50
-"""Number of bisections for the weight of the automaton."""
+MIN_GAIN = 1e-4  # minimum gain of an EM pass in log-likelihood per string; below it EM stops
+BLUR = 0.1  # weight of random transitions before EM; 0.01 to 0.3 gave equal likelihoods, 0 a worse one
+FAINT = 1e-6  # the same without EM, so that every state can reach the end
+AFTERWARDS = 10  # maximum number of EM passes over all strings after training on a part
+NAMES = 3  # memory of the name of a symbol, in units of ten numbers
+HALVINGS = 50  # number of bisections for the weight of the automaton
 
 
 class SpectralAutomaton(Model):

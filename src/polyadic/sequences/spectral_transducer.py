@@ -57,12 +57,9 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
     Strings = Iterable[Sequence[Hashable]]
 
-EDIT_PASSES = 15
-"""EM passes of the transducer with one state."""
-COMPLETION_STEPS = 1000
-"""Maximum number of iterations of the completion."""
-BLUR = 0.1
-"""Weight of the transducer with one state before EM, which never changes zeros."""
+EDIT_PASSES = 15  # EM passes of the transducer with one state
+COMPLETION_STEPS = 1000  # maximum number of iterations of the completion
+BLUR = 0.1  # weight of the transducer with one state before EM, which never changes zeros
 
 
 class Prediction(NamedTuple):

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 ANYWHERE, AT_START, AT_END, WHOLE = range(4)
 """Columns of counts: anywhere, as a prefix, as a suffix, and as a whole string."""
-BYTES = 60
-"""Bytes per node, or per position of a string, while counting."""
+BYTES = 60  # bytes per node, or per position of a string, while counting
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,12 +25,9 @@ HMM = Task("hmm", "Hidden Markov models of symbol sequences: train, score, decod
 AUTOMATON = Task(
     "automaton", "Weighted automata: train by spectral learning, score and sample strings.", model=SPECTRAL
 )
-END = "</s>"
-"""End symbol, if the ends of sequences are modelled."""
-MIN_SEQUENCES = 20
-"""Number of sequences from which a tenth is held out for selection."""
-SAMPLED = 1000
-"""Sequences that are sampled at a time."""
+END = "</s>"  # end symbol, if the ends of sequences are modelled
+MIN_SEQUENCES = 20  # number of sequences from which a tenth is held out for selection
+SAMPLED = 1000  # sequences that are sampled at a time
 Sequences = Annotated[
     Path,
     Help(

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
     States = dict[tuple[int, ...], Array]
 
-MAX_INSERTED = 20
-"""Maximum number of outputs between two input symbols in a search."""
-MIN_SHARE = 1e-6
-"""Share of the largest weight below which a prefix is dropped."""
+MAX_INSERTED = 20  # maximum number of outputs between two input symbols in a search
+MIN_SHARE = 1e-6  # share of the largest weight below which a prefix is dropped
 
 
 class Output(NamedTuple):

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, Sequence[Any]] | Any
 
-LISTS = (list, tuple, set, frozenset)
-"""Types that hold several values of a row."""
+LISTS = (list, tuple, set, frozenset)  # types that hold several values of a row
 
 
 class FieldEncoder(Model):

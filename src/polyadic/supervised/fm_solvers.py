@@ -52,12 +52,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TINY = 1e-12
-"""Substitute for a count of 0, so that features without a row stay at zero."""
-COPIES = 4
-"""Number of copies of the parameters held during a fit: current, best so far, and working memory of a step."""
-EPS = 1e-8
-"""Added to the root, so that a parameter without a gradient does not move."""
+TINY = 1e-12  # substitute for a count of 0, so that features without a row stay at zero
+COPIES = 4  # number of copies of the parameters held during a fit: current, best so far, and working memory of a step
+EPS = 1e-8  # added to the root, so that a parameter without a gradient does not move
 
 
 class Machine(NamedTuple):

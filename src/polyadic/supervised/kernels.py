@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MIN_PARALLEL_SIZE = 1 << 18
-"""Minimum number of feature values for which threads are worth their overhead."""
+MIN_PARALLEL_SIZE = 1 << 18  # minimum number of feature values for which threads are worth their overhead
 
 
 class FeatureTable:

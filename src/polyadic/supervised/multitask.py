@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 LossName = Literal["squared", "logistic", "huber"]
 LOSSES: dict[str, Convex] = {"squared": Squared(), "logistic": Logistic(), "huber": Huber()}
 RIDGES = 3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01
-RANKS = 1, 2, 5, 10, 20, 50, 100, 200
-"""Grids of the search; ranks up to the number of features or tasks."""
+RANKS = 1, 2, 5, 10, 20, 50, 100, 200  # grids of the search; ranks up to the number of features or tasks
 
 
 class LowRankTasks(Model):
@@ -222,8 +221,7 @@ class LowRankTasks(Model):
 
 RIDGE = 0.01
 """Penalty of the offsets, which keeps those of constant labels finite and gives tasks without targets the mean."""
-SCALES = 2.0 ** np.arange(-20, 11)
-"""Scales of the start that are tried."""
+SCALES = 2.0 ** np.arange(-20, 11)  # scales of the start that are tried
 
 
 class Tasks:

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 TOKENIZER = Tokenizer(digits="drop")
-MARKS = {"no": 0.0, "false": 0.0, "yes": 1.0, "true": 1.0}
-"""Values of binary labels that are not numbers."""
-MIN_ROWS = 20
-"""Minimum number of rows for the selection of settings."""
+MARKS = {"no": 0.0, "false": 0.0, "yes": 1.0, "true": 1.0}  # values of binary labels that are not numbers
+MIN_ROWS = 20  # minimum number of rows for the selection of settings
 
 
 class TableLabels(Model):

@@ -26,8 +26,7 @@ ROOT, EDGE, ANY = "<root>", "<edge>", "*"
 BIAS, WORD, LEMMA, TAG, POS, WORD_TAG, LEFT_TAGS, RIGHT_TAGS, LEMMA_POS, LEFT_WORD, RIGHT_WORD = range(11)
 """Columns of the first features in each row; morphology comes last."""
 RIGHT_TAG, THREE_TAGS, MORPHOLOGY = 14, 17, 20
-FIXED = 21
-"""Number of features of each word before those of its morphology."""
+FIXED = 21  # number of features of each word before those of its morphology
 
 
 def token_features(tree: Tree) -> list[list[str]]:
@@ -132,8 +131,7 @@ PAIRS = FeaturePairs(np.array(_PAIRS), TAG)
 
 FIRST_WORD, FIRST_TAG, LAST_WORD, LAST_TAG = range(FIXED, FIXED + 4)
 """Columns for the word and tag of the first and last dependent; they follow the columns of the word itself."""
-SHIFT = 26
-"""Bit from which on the features of dependents are numbered, above the numbers of all other features."""
+SHIFT = 26  # bit from which on the features of dependents are numbered, above the numbers of all other features
 
 _RELATION_PAIRS = (
     *((end, BIAS) for end in (WORD_TAG, TAG, POS, LEMMA_POS)),
@@ -146,11 +144,9 @@ _RELATION_PAIRS = (
     *((MORPHOLOGY, end) for end in (BIAS, TAG)),
     *((end, child) for end in (BIAS, TAG) for child in (FIRST_WORD, FIRST_TAG, LAST_WORD, LAST_TAG)),
 )
-RELATION_PAIRS = np.array(_RELATION_PAIRS)
-"""Columns of head and dependent that are paired for relations."""
+RELATION_PAIRS = np.array(_RELATION_PAIRS)  # columns of head and dependent that are paired for relations
 
-AROUND = 3
-"""Number of concatenated vectors per word: its own and those of the previous and the next word."""
+AROUND = 3  # number of concatenated vectors per word: its own and those of the previous and the next word
 
 
 class CodedSentence(NamedTuple):

@@ -21,14 +21,10 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-TOP = "TOP"
-"""Label of the brackets around a sentence, which are unlabelled in treebank files."""
-TRACE = "-NONE-"
-"""Tag of traces and other empty elements."""
-WRAPPERS = {TOP, "ROOT", "S1"}
-"""Labels that treebanks and parsers put around a sentence."""
-MAX_DEPTH = 150
-"""Maximum nesting of brackets; trees are processed recursively."""
+TOP = "TOP"  # label of the brackets around a sentence, which are unlabelled in treebank files
+TRACE = "-NONE-"  # tag of traces and other empty elements
+WRAPPERS = {TOP, "ROOT", "S1"}  # labels that treebanks and parsers put around a sentence
+MAX_DEPTH = 150  # maximum nesting of brackets; trees are processed recursively
 PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a no-break space is part of a word
 
 

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 
 _BLANKS = re.compile(r"[ \t]+")
-BOUNDARY = "-DOCSTART-"
-"""First column of the line before a document in CoNLL-2003."""
-FIRST = 1000
-"""Sentences that determine the number of columns and the tags of a file."""
+BOUNDARY = "-DOCSTART-"  # first column of the line before a document in CoNLL-2003
+FIRST = 1000  # sentences that determine the number of columns and the tags of a file
 
 
 def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tuple[str, ...], ...]]:

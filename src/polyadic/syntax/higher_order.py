@@ -63,8 +63,7 @@ if TYPE_CHECKING:
 
 NOISE, BEAM = 0.3, 1.5
 """Noise and beam of :class:`~polyadic.syntax.higher_order.TreeSearch`, in units of the cost of a wrong head."""
-LEARNING_RESTARTS = 1
-"""Restarts per training sentence; with 1,000 sentences, 5 and 10 are slower and no better."""
+LEARNING_RESTARTS = 1  # restarts per training sentence; with 1,000 sentences, 5 and 10 are slower and no better
 
 
 _ = -1
@@ -102,8 +101,7 @@ _TEMPLATES = (
     (SIBLING, _, TAG, LEMMA, LEMMA),
     *((kind, *columns) for kind in (GRAND_SIBLING, THREE) for columns in _THIRD_ORDER),
 )
-TEMPLATES = np.array(_TEMPLATES)
-"""Kind of part, and the columns of the features of x, h, s and m that are joined."""
+TEMPLATES = np.array(_TEMPLATES)  # kind of part, and the columns of the features of x, h, s and m that are joined
 
 
 class HigherOrderParser(LowRankParser):

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-UNSEEN = 0.1
-"""Count given to a word that was never seen with a tag."""
+UNSEEN = 0.1  # count given to a word that was never seen with a tag
 
 
 class PlainPCFG(PCFG):

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MIN_SINGULAR_SHARE = 1e-6
-"""Singular values below this share of the largest are treated as zero."""
+MIN_SINGULAR_SHARE = 1e-6  # singular values below this share of the largest are treated as zero
 KAPPA = 5.0
 """Pseudo-count added to feature counts before features are scaled by their inverse square root, as published."""
 

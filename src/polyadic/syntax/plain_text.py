@@ -33,8 +33,7 @@ PREFIXES = (
 ENDINGS = "s m re ve ll d"
 NEGATED = "do does did is are was were have has had would could should wo ca ai"
 """Verbs before *nt* without an apostrophe."""
-UNITS = "am pm k m b bn mm ft lb lbs oz kg km cm min hr hrs"
-"""Units that are separated from a preceding number."""
+UNITS = "am pm k m b bn mm ft lb lbs oz kg km cm min hr hrs"  # units that are separated from a preceding number
 WORDS = {"cannot": 3, "gonna": 3, "gotta": 3, "wanna": 3, "dunno": 2}
 """Words that are split in two, with the position of the split."""
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from polyadic.syntax.trees import Path, Tree
 
-PREDICATE = "V"
-"""Label of the predicate itself in its column."""
+PREDICATE = "V"  # label of the predicate itself in its column
 NONE = ("_", "")
 
 

@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 
 RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(t.FIXED, t.FIXED + 8)
 """Columns of a word's features after those of :func:`~polyadic.syntax.arc_features.token_features`."""
-FIXED = t.FIXED + 8
-"""Number of features of each word before those of its morphology."""
+FIXED = t.FIXED + 8  # number of features of each word before those of its morphology
 ANY_PATH, PATH, PLAIN_PATH, TAG_PATH, LENGTH, SIDE = range(6)
 """Columns of the features of a path."""
-FUNCTION = ("case", "mark")
-"""Relations of function words that link a phrase to its clause."""
+FUNCTION = ("case", "mark")  # relations of function words that link a phrase to its clause
 CORE = ("nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "obl", "expl", "compound", "aux", "cop", "conj")
 """Relations, without subtypes, that make up the frame of a predicate."""
 

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 Bits = Annotated[int, Within(4, 30)]
 Once = Literal["core", "all", "none"]
-CORE = re.compile(r"(ARG|A)[0-9A](-DSP)?")
-"""Names of core roles, in both naming conventions."""
+CORE = re.compile(r"(ARG|A)[0-9A](-DSP)?")  # names of core roles, in both naming conventions
 
 
 class RoleLabels(Model, ABC):

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.role_features import Frame, Known
 
-UNSEEN_LOGIT = -50.0
-"""Logit of a role that no candidate word has in training; finite, so that sums are defined."""
+UNSEEN_LOGIT = -50.0  # logit of a role that no candidate word has in training; finite, so that sums are defined
 
 
 class RoleRegression(RoleLabels):

@@ -192,8 +192,7 @@ def _row_sums(table: NDArray[np.int32], factor: NDArray[np.float32]) -> NDArray[
     return np.asarray(np.where(table[:, :, None] >= 0, factor[table], 0).sum(axis=1, dtype=np.float32))
 
 
-POWER_ITERATIONS = 10
-"""Iterations of the power method per component: as good a start as fifty."""
+POWER_ITERATIONS = 10  # iterations of the power method per component: as good a start as fifty
 
 
 class SemanticRoles(RoleLabels):

@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     Strings = Iterable[Sequence[Hashable]]
     Tree = tuple[tuple[int, int, int], ...]
 
-TREES = 1e6
-"""Maximum number of entries and weights of trees that are completed."""
+TREES = 1e6  # maximum number of entries and weights of trees that are completed
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,8 +120,7 @@ def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
     return [*rules], TreeArrays(np.array(edges, np.int32), labels, np.cumsum(sizes) - 1, np.array(kinds))
 
 
-NOISE = 0.01
-"""Maximum relative noise when a state is split, as published."""
+NOISE = 0.01  # maximum relative noise when a state is split, as published
 
 
 BYTES_PER_NUMBER = 88.0

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 EDGE = "<edge>"
 MAX_PREFIX, MAX_SUFFIX = 4, 5
 """Maximum length of the prefixes and suffixes used as features."""
-CACHE_SIZE = 100_000
-"""Number of words whose features are cached."""
+CACHE_SIZE = 100_000  # number of words whose features are cached
 
 
 def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> list[list[str]]:

@@ -33,12 +33,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "features": {"rank": 20, "loss": "hinge"},
 }
 """Settings for each column, selected on the development part of the English Web Treebank."""
-COLUMNS = (*SETTINGS, "lemmas")
-"""Predicted columns."""
-BLOCK = 1000
-"""Number of sentences tagged together."""
-MAX_SUFFIX = 6
-"""Maximum length of the endings in lemma rules."""
+COLUMNS = (*SETTINGS, "lemmas")  # predicted columns
+BLOCK = 1000  # number of sentences tagged together
+MAX_SUFFIX = 6  # maximum length of the endings in lemma rules
 
 
 class TextTagger(Model):

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-WORDS = 500
-"""Default number of most frequent words of a corpus; rarer words would dominate with few documents."""
+WORDS = 500  # default number of most frequent words of a corpus; rarer words would dominate with few documents
 AXES = 5
-BLOCK = 1 << 22
-"""Number of tokens counted at once."""
+BLOCK = 1 << 22  # number of tokens counted at once
 
 
 class CrossTable(NamedTuple):

@@ -34,8 +34,7 @@ from polyadic.tables.residuals import linear, root
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-MAX_CATEGORIES = 2000
-"""Maximum number of categories of a variable, since all singular values are computed."""
+MAX_CATEGORIES = 2000  # maximum number of categories of a variable, since all singular values are computed
 
 
 class Covariance(NamedTuple):

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from polyadic.text.corpus import Corpus
 
 Side = Literal["both", "left", "right"]
-BLOCK = 1 << 22
-"""Number of word pairs collected before they are summed."""
+BLOCK = 1 << 22  # number of word pairs collected before they are summed
 
 
 def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional: bool = False) -> csr_array:

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 KIND, VERSION = "corpus", 2
 _ARRAYS = ("ids.npy", "sentences.npy", "documents.npy")
-SAMPLES = 16
-"""Number of pieces used for language detection."""
+SAMPLES = 16  # number of pieces used for language detection
 _BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
 
 

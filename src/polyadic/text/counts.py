@@ -46,16 +46,12 @@ if TYPE_CHECKING:
 
 Window = Literal["span", "centred", "chunk"]
 VERSION = 1
-MEMORY = 2 << 30
-"""Default memory budget in bytes."""
+MEMORY = 2 << 30  # default memory budget in bytes
 PART = 1e6
 """Number of tuples per task. The buffers are then small enough to be reused; four times as many take a third longer."""
-MAX_PARTS = 2000
-"""Maximum number of tasks."""
-N_SAMPLES = 16
-"""Number of parts of the corpus for which the tuples are estimated."""
-MAX_WIDTH = 1000
-"""Largest window."""
+MAX_PARTS = 2000  # maximum number of tasks
+N_SAMPLES = 16  # number of parts of the corpus for which the tuples are estimated
+MAX_WIDTH = 1000  # largest window
 
 
 @dataclass(eq=False, repr=False)

@@ -42,8 +42,7 @@ Tokenize = Callable[[str], list[list[str]]]
 Group = list[Piece] | Files
 CHUNK = 1 << 21  # characters that one task of a worker takes
 FIELDS = "documents.jsonl"
-ROWS = "rows.npy"
-"""File with the row of the kept text for each sentence."""
+ROWS = "rows.npy"  # file with the row of the kept text for each sentence
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 
 

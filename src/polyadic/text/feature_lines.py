@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-BLOCK = 1 << 24
-"""Bytes read at a time."""
-PARSED = 1 << 18
-"""Approximate number of bytes parsed at once."""
-MAX_FEATURES = 1 << 31
-"""Feature numbers must be below this."""
+BLOCK = 1 << 24  # bytes read at a time
+PARSED = 1 << 18  # approximate number of bytes parsed at once
+MAX_FEATURES = 1 << 31  # feature numbers must be below this
 
 
 class FeatureLines(NamedTuple):

@@ -134,12 +134,9 @@ def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[An
     return ids, sentences
 
 
-TOGETHER = 64
-"""Number of occurrences whose contexts are fetched together, to overlap memory latency."""
-INSERTED = 48
-"""Number of keys from which radix sort is faster than insertion sort."""
-WIDE = 4000
-"""Number of keys from which radix sort passes of 11 bits are faster than passes of 8 bits."""
+TOGETHER = 64  # number of occurrences whose contexts are fetched together, to overlap memory latency
+INSERTED = 48  # number of keys from which radix sort is faster than insertion sort
+WIDE = 4000  # number of keys from which radix sort passes of 11 bits are faster than passes of 8 bits
 
 
 @njit(cache=True, nogil=True)

@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 
 MIN_CHARACTERS = 100
 """Minimum number of characters of different words for language detection; shorter text is taken to be English."""
-MAX_SAMPLED = 1 << 16
-"""Maximum number of characters examined."""
+MAX_SAMPLED = 1 << 16  # maximum number of characters examined
 PARTING = {"az", "ca", "co", "fr", "it", "oc", "tr", "wa"}
 """Languages in which an apostrophe separates two words: l'eau, dell'acqua, İstanbul'da."""
-COLON = {"fi", "sv"}
-"""Languages in which a colon separates a word from its ending: EU:n, USA:s."""
+COLON = {"fi", "sv"}  # languages in which a colon separates a word from its ending: EU:n, USA:s
 ORDINAL = {"bs", "cs", "da", "de", "et", "eu", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no", "pl", "se"}
 ORDINAL |= {"sk", "sl", "sr", "tr"}
 """Languages in which a full stop after a number makes it ordinal: 3. Oktober."""
-DOTTED = {"az", "tr"}
-"""Languages in which the lower case of I is dotless, and that of İ has a dot."""
+DOTTED = {"az", "tr"}  # languages in which the lower case of I is dotless, and that of İ has a dot
 UNSPACED = {"ja": "japanese", "zh": "chinese", "km": "", "lo": "", "my": "", "th": ""}
 """Languages without spaces between words, with the extra that segments them."""
 UNSPACED_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -113,10 +110,8 @@ def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[st
     yield from segment(text[at:])
 
 
-STRETCH = 1 << 13
-"""Characters of a line that are segmented at once; few paragraphs are longer."""
-MAX_SENTENCE_LENGTH = 500
-"""Characters of a sentence; in a longer one an unpaired quotation mark may hide sentence ends."""
+STRETCH = 1 << 13  # characters of a line that are segmented at once; few paragraphs are longer
+MAX_SENTENCE_LENGTH = 500  # characters of a sentence; in a longer one an unpaired quotation mark may hide sentence ends
 _WIDE_BLANKS = re.compile(r"[^\S\x00-\x7f]")  # behind "I" or another numeral, sentencex fails at them
 _QUOTES = re.compile('["“”„«»‹›]|[^\\S\\x00-\\x7f]')
 _GOES_ON = re.compile(r"(?<![^\s(\[„“\"'])[^\W\d_]\.$")

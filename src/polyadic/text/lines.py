@@ -29,10 +29,8 @@ FILE = "text.sqlite"
 Place = Callable[[str], "tuple[int, int] | None"]
 """Find a word in a text; return its (start, end) or None."""
 SORTS = ("document", "left", "right", "relevance")
-MAX_ROWS = (1 << 63) - 1
-"""Largest number of rows that SQLite can count."""
-MAX_WIDTH = (1 << 31) - 1
-"""Largest distance between words that SQLite can count."""
+MAX_ROWS = (1 << 63) - 1  # largest number of rows that SQLite can count
+MAX_WIDTH = (1 << 31) - 1  # largest distance between words that SQLite can count
 _SCHEMA = """
 CREATE TABLE documents (id INTEGER PRIMARY KEY, fields TEXT NOT NULL);
 CREATE TABLE sentences (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL);

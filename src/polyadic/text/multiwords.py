@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
 THRESHOLD = 0.55
 """Minimum NPMI; of the values tried, this one agrees best with the titles of articles (docs/results/sizes.md)."""
-MIN_COUNT = 10
-"""Minimum count of a pair."""
-BUCKETS = 24
-"""Logarithm of the number of hash buckets in which pairs are first counted, to bound memory."""
+MIN_COUNT = 10  # minimum count of a pair
+BUCKETS = 24  # logarithm of the number of hash buckets in which pairs are first counted, to bound memory
 
 Chunks = Callable[[], "Iterable[tuple[NDArray[np.uint32], NDArray[np.uint32]]]"]
 Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
@@ -57,8 +55,7 @@ def _place(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return place
 
 
-NONE = np.uint64(2**64 - 1)
-"""Key of a pair that spans two sentences."""
+NONE = np.uint64(2**64 - 1)  # key of a pair that spans two sentences
 
 
 def keys_of(numbers: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> NDArray[np.uint64]:

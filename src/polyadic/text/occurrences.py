@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from polyadic.text.corpus import Corpus
 
-MAX_WIDTH = 50
-"""Maximum number of words on each side."""
+MAX_WIDTH = 50  # maximum number of words on each side
 
 
 class Occurrences:

@@ -13,8 +13,7 @@ from typing import Any, Literal, NamedTuple
 from polyadic.core.errors import InputError, check_choice
 from polyadic.core.streams import blocks, name_of
 
-PIECE = 1 << 20
-"""Maximum number of characters of a piece of a long document."""
+PIECE = 1 << 20  # maximum number of characters of a piece of a long document
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
     *("html", "xml", "epub", "docx", "pdf", "mail", "mbox", "conllu"),
@@ -131,8 +130,7 @@ def nested(content: list[str] | list[list[str]]) -> list[list[str]]:
     return content  # type: ignore[return-value]
 
 
-TOKEN = 6
-"""Characters counted per token of tokenized text."""
+TOKEN = 6  # characters counted per token of tokenized text
 
 
 def size_of(piece: Piece) -> int:

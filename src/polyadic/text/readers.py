@@ -72,16 +72,12 @@ Larger files that cannot be split are read by the main process.
 """
 CUTS = {"text": b"\n", "lines": b"\n", "wiki": b"\n<doc "}
 """Marks at which a file can be split into independently readable parts, by format; the cut is at the line end."""
-SEARCHED = 1 << 16
-"""Bytes after each task that are searched for such a mark."""
-PACKED = 3.5
-"""Assumed compression ratio."""
-MAX_SURVEYED = 100
-"""Maximum number of remote files examined before reading."""
+SEARCHED = 1 << 16  # bytes after each task that are searched for such a mark
+PACKED = 3.5  # assumed compression ratio
+MAX_SURVEYED = 100  # maximum number of remote files examined before reading
 MAX_HELD = 1 << 26
 """Characters of a file that are held back until it is completely read; a longer file cannot be skipped."""
-MAX_NAMED = 5
-"""Maximum number of skipped files named in a warning."""
+MAX_NAMED = 5  # maximum number of skipped files named in a warning
 
 _CONLLU = re.compile(r"(#[^\n]*\n)*1(-\d+)?(\t[^\t\n]*){9}(\n|$)")
 

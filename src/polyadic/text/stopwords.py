@@ -34,10 +34,8 @@ ENGLISH = frozenset(
     """.split()  # noqa: SIM905  a list of 280 quoted words would be unreadable
 )
 """The built-in English list, in lower case, as spelled by the default tokenizer."""
-MAX_STOP_WORDS = 100
-"""Number of stop words derived from a text."""
-BLOCK = 2_000
-"""Number of words of a block when stop words are derived from a text."""
+MAX_STOP_WORDS = 100  # number of stop words derived from a text
+BLOCK = 2_000  # number of words of a block when stop words are derived from a text
 
 
 def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: str = "en") -> frozenset[str]:

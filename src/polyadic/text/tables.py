@@ -27,8 +27,7 @@ from polyadic.core.streams import COMPRESSIONS, MAX_LINE_LENGTH, decoded, lines,
 from polyadic.core.urls import suffix_of, without_query
 from polyadic.text.pieces import File, Reading
 
-SAMPLE = 200
-"""Rows examined to detect the separator, the headings and the decimal mark."""
+SAMPLE = 200  # rows examined to detect the separator, the headings and the decimal mark
 SEPARATORS = {
     "\t": "tabs",
     ";": "semicolons",
@@ -38,14 +37,10 @@ SEPARATORS = {
     " ": "blanks",
 }
 """Separators that are detected, the more telling ones first."""
-MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>"}
-"""Texts that stand for a missing value, in lower case."""
-LEAST = 0.5
-"""Share of lines that a separator must divide into the same number of cells."""
-MAX_SHOWN = 3
-"""Skipped rows shown in a warning."""
-MAX_OPEN = 100
-"""Lines that a quoted cell may contain; a quotation mark that is not closed by then is a stray one."""
+MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>"}  # texts that stand for a missing value, in lower case
+LEAST = 0.5  # share of lines that a separator must divide into the same number of cells
+MAX_SHOWN = 3  # skipped rows shown in a warning
+MAX_OPEN = 100  # lines that a quoted cell may contain; a quotation mark that is not closed by then is a stray one
 
 Decimal = Literal[".", ","]
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from polyadic.text.pieces import Reading
 
 TASK = Task("text", "Encode text, search it, and verify what was written.")
-READING = "polyadic.text.pieces:Reading"
-"""Settings for reading files."""
+READING = "polyadic.text.pieces:Reading"  # settings for reading files
 Docs = Annotated[
     str,
     Help("Folder or glob pattern of files with one document each, file with one document per line, or table."),
@@ -40,10 +39,8 @@ Sources = Annotated[
     ),
 ]
 CorpusFolder = Annotated[Path, Metavar("CORPUS"), Help("Folder created by polyadic corpus.")]
-OWN = ("document", "left", "word", "right")
-"""Columns of a table of lines besides the fields of documents."""
-AROUND = 60
-"""Characters shown on either side of a word on a terminal."""
+OWN = ("document", "left", "word", "right")  # columns of a table of lines besides the fields of documents
+AROUND = 60  # characters shown on either side of a word on a terminal
 
 
 def source(sources: Sequence[str]) -> Any:

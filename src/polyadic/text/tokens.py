@@ -180,5 +180,4 @@ def marks() -> str:
 
 INNER = "\u00b7\u0387\u055b-\u055f\u05f3\u05f4\u2027"
 """Word-internal marks: the dot of Catalan and those of Armenian and Hebrew (annex 29's MidLetter without the colon)."""
-POINTS = ".,\u066b\u066c"
-"""Number-internal marks."""
+POINTS = ".,\u066b\u066c"  # number-internal marks

@@ -18,8 +18,7 @@ from polyadic.topics.plsa import mixtures
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ROUNDING_TOL = 1e-10
-"""Residual of a row, as a share of the longest squared row, that counts as rounding error."""
+ROUNDING_TOL = 1e-10  # residual of a row, as a share of the longest squared row, that counts as rounding error
 
 ANCHOR_SHARE = 20
 """An anchor occurs in at least one of this many documents; with 100 noise such as "v" and "la" became anchors."""

@@ -28,16 +28,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-MIN_MODEL = 1e-12
-"""Smallest model value in a denominator."""
+MIN_MODEL = 1e-12  # smallest model value in a denominator
 MIN_LARGEST_VALUE = 1e-25
 """Smallest allowed maximum of a table; with smaller values products of factors would underflow."""
-MIN_FACTOR = 1e-30
-"""Smallest factor value in a denominator."""
+MIN_FACTOR = 1e-30  # smallest factor value in a denominator
 MIN_RATIO = 0.5
 """Smallest factor by which extrapolation may shrink an element; with 0, one in ten separable topics was lost."""
-MAX_RATIO = 4.0
-"""Largest ratio of new to old values used in multiplicative extrapolation."""
+MAX_RATIO = 4.0  # largest ratio of new to old values used in multiplicative extrapolation
 FIRST_STEP, STEP_SHRINK, STEP_GROWTH, LIMIT_GROWTH = 0.5, 1.5, 1.05, 1.01
 """Initial extrapolation step and its adaptation, as in section 3 of Ang and Gillis."""
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-BETAS = {"squared": 2.0, "kl": 1.0}
-"""Beta-divergences that have a name."""
+BETAS = {"squared": 2.0, "kl": 1.0}  # beta-divergences that have a name
 SQUARES = {"auto": Squares, "hals": Squares, "mu": MultiplicativeSquares, "anls": ActiveSet}
 """Updates for the squared loss by solver."""
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 Norm = Literal["l1", "l2"]
 SIDES = ("document", "word")
-PASSES = 10
-"""Coordinate descent passes between two tests of convergence in :func:`lasso_rows`."""
+PASSES = 10  # coordinate descent passes between two tests of convergence in :func:`lasso_rows`
 
 
 class Penalty(NamedTuple):

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 MODEL = "polyadic.topics.text_topics:TextTopics"
 TASK = Task("topics", "Topic models: find topics, show the words of topics, assign topics to documents.", model=MODEL)
-MAX_DRAWN = 12
-"""Maximum number of words of a topic in a picture."""
+MAX_DRAWN = 12  # maximum number of words of a topic in a picture
 StopWords = Annotated[
     str,
     Help(

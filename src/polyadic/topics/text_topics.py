@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from polyadic.core.progress import Advance
     from polyadic.topics.base import Topics
 
-TFIDF_METHODS = ("nmf", "rlsi")
-"""Least-squares methods, which use TF-IDF: on raw counts, frequent words would dominate."""
+TFIDF_METHODS = ("nmf", "rlsi")  # least-squares methods, which use TF-IDF: on raw counts, frequent words would dominate
 TOKENIZER = Tokenizer(digits="drop")
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "nmf": (NMF, {"loss": "squared"}),
@@ -60,11 +59,9 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "rlsi": (RLSI, {}),
 }
 """Model class and fixed settings of each method."""
-N_COMPONENTS = 5, 10, 20, 40, 80, 160
-"""Numbers of topics that model selection compares."""
+N_COMPONENTS = 5, 10, 20, 40, 80, 160  # numbers of topics that model selection compares
 Measure = Literal["perplexity", "coherence", "stability"]
-TOP_K = 10
-"""Number of top words of a topic whose coherence is measured."""
+TOP_K = 10  # number of top words of a topic whose coherence is measured
 
 
 class TextTopics(Transformer):

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.entries import Entries
 
-SMALLER = "lower the rank or the size of the vocabulary"
-"""Remedy if a model does not fit into memory."""
+SMALLER = "lower the rank or the size of the vocabulary"  # remedy if a model does not fit into memory
 COMPLETE = "elements must be known; AsymmetricCP, SymmetricCP and TraceNormSum take tensors with missing elements"
 """What to say of missing elements."""
 

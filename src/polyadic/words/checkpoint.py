@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 KIND, VERSION = "checkpoint", 1
-EVERY = 60.0
-"""Seconds between two checkpoints."""
+EVERY = 60.0  # seconds between two checkpoints
 
 
 class Checkpoint:

@@ -52,8 +52,7 @@ PUBLISHED = ("similarity", "outliers", "analogies", "recovery", "sentiment", "se
 """Kinds of tests with published test sets."""
 MADE = {"completion": "gaps.tsv", "phrases": "phrases.tsv", "names": "names.tsv"}
 """Kinds of tests generated from text by :mod:`polyadic.words.held_out`, with their files."""
-QUICK = ("similarity", "outliers", "analogies")
-"""Kinds of tests that run within seconds."""
+QUICK = ("similarity", "outliers", "analogies")  # kinds of tests that run within seconds
 ORDERS = (2, 3, 4)
 SENSES = {
     "semeval-2013": ("jaccard", "tau", "wndcg_published", "fuzzy_nmi", "fuzzy_bcubed"),

@@ -35,12 +35,9 @@ if TYPE_CHECKING:
 
     Unseen = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 
-WRONG = 8
-"""Words drawn for each case; the first that is valid is used."""
-MATCHED = 16
-"""Words drawn among those seen with each given word; the one nearest in frequency is used."""
-RIVALS = 20
-"""Maximum number of articles with a similar title whose words serve as distractors."""
+WRONG = 8  # words drawn for each case; the first that is valid is used
+MATCHED = 16  # words drawn among those seen with each given word; the one nearest in frequency is used
+RIVALS = 20  # maximum number of articles with a similar title whose words serve as distractors
 MAX_OWN_WORDS, MIN_OWN_WORDS, MIN_OWN_COUNT = 20, 10, 3
 """Maximum and minimum number of words characteristic of an article, and their minimum frequency in it."""
 

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from polyadic.core.entries import Entries
     from polyadic.core.objective import Slot, Term
 
-ALL = (0, 1)
-"""Slot of both factors, concatenated."""
+ALL = (0, 1)  # slot of both factors, concatenated
 PAIRS = 1 / 3
 """Weight of pairs relative to each larger order; 0.1, 1/3 and 1 give equal word vectors, see third-order.md."""
 

@@ -45,12 +45,10 @@ if TYPE_CHECKING:
     Factors = list[NDArray[Any]]
 
 Parameters = tuple["NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]"]
-BLOCK = 1 << 22
-"""Maximum size of the core contracted with the rows of a block of roots."""
+BLOCK = 1 << 22  # maximum size of the core contracted with the rows of a block of roots
 PART = 1 << 20
 """Entries whose gradients are summed in the precision of the factors before they are added in double precision."""
-BATCH = 128
-"""Fibres of a root that are multiplied at once: enough for a fast dense product, few enough for the cache."""
+BATCH = 128  # fibres of a root that are multiplied at once: enough for a fast dense product, few enough for the cache
 
 
 # ---- GloVe

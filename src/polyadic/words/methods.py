@@ -95,8 +95,7 @@ METHODS = {
     "sgns": WordMethod("Word2Vec", "corpus", {"method": "sgns"}),
     "random": WordMethod("RandomVectors", "corpus"),
 }
-STARTED = ("JointCP", "SymmetricCP")
-"""Models that can start from given vectors, such as those of an interrupted fit."""
+STARTED = ("JointCP", "SymmetricCP")  # models that can start from given vectors, such as those of an interrupted fit
 RENAMED = {"Word2Vec": {"window": "context"}}
 """Settings of models with another name here, because ``window`` is the kind of window for counting tuples."""
 RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names in RENAMED.items()}
@@ -142,8 +141,7 @@ ADAPTED: dict[str, Callable[[WordMethod, Options], Options]] = {
 READING = ("format", "field", "wrapped", "encoding", "errors")
 TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "lemmas", "multiwords", "keep_text", *READING)
 COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
-WEIGHED = ("shift", "smoothing", "weights")
-"""Settings of the steps before the model."""
+WEIGHED = ("shift", "smoothing", "weights")  # settings of the steps before the model
 BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
 """Settings that may differ between orders, as a tuple."""
 

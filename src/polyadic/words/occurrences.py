@@ -63,36 +63,24 @@ if TYPE_CHECKING:
 
 WIDE, NEAR = 10, 2
 """Words on each side in the wide and the near context."""
-COMMON = 1e-3
-"""Constant a of the weight a / (a + relative frequency) of a context word."""
-GROUPS = 16
-"""Number of groups before merging; 12 and 20 gave equal results."""
+COMMON = 1e-3  # constant a of the weight a / (a + relative frequency) of a context word
+GROUPS = 16  # number of groups before merging; 12 and 20 gave equal results
 THRESHOLD = 0.15
 """Agreement of substitutes above which groups are merged; tuned on pseudo-words, see docs/results/senses.md."""
-DIRECTIONS = 50
-"""Effective number of dimensions of noise: the cosine of two noise vectors has variance 1 / 50."""
-MIN_SHARE = 0.08
-"""Minimum share of the occurrences in a sense; 0.05 split single senses more often."""
-FORMAT = 2
-"""Version of the cache format."""
-RUNS = 7
-"""Number of random starts."""
-MAX_OCCURRENCES = 5_000
-"""Maximum number of occurrences that are clustered."""
-MIN_OCCURRENCES = 50
-"""Minimum number of occurrences; with 50, half of the words with two senses seem to have one."""
+DIRECTIONS = 50  # effective number of dimensions of noise: the cosine of two noise vectors has variance 1 / 50
+MIN_SHARE = 0.08  # minimum share of the occurrences in a sense; 0.05 split single senses more often
+FORMAT = 2  # version of the cache format
+RUNS = 7  # number of random starts
+MAX_OCCURRENCES = 5_000  # maximum number of occurrences that are clustered
+MIN_OCCURRENCES = 50  # minimum number of occurrences; with 50, half of the words with two senses seem to have one
 RELIABLE_OCCURRENCES = 200
 """Number of occurrences below which a sense may be missed; the result is then marked as unreliable."""
-SAMPLED = 100
-"""Maximum number of occurrences of a word from which the map is learned."""
+SAMPLED = 100  # maximum number of occurrences of a word from which the map is learned
 RIDGES = tuple(10.0 ** (power / 2) for power in range(-8, 2))
 """Candidates for the ridge, relative to the mean eigenvalue. On 50 MB 1e-3 is best, on a Bible 3e-2."""
-MIN_SUBSTITUTE_COUNT = 100
-"""Minimum frequency of a substitute in the text."""
-LOOKED_AT = 20
-"""Lines examined per line returned, in the search for dissimilar ones."""
-REPELLED = 0.5
-"""Weight of the similarity to other senses in the penalty of a substitute."""
+MIN_SUBSTITUTE_COUNT = 100  # minimum frequency of a substitute in the text
+LOOKED_AT = 20  # lines examined per line returned, in the search for dissimilar ones
+REPELLED = 0.5  # weight of the similarity to other senses in the penalty of a substitute
 
 
 class SenseOfWord(NamedTuple):

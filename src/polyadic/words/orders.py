@@ -29,10 +29,8 @@ ZERO_MASS = {2: 6.0, 3: 50.0}
 """Total weight of zeros relative to listed entries, for pairs and larger tuples; see docs/results/third-order.md."""
 ZERO_POWER = 0.75
 """Exponent of the word degrees in the weights of zeros; tuned, and equal to that of word2vec's negative sampling."""
-SWEEPS = 75
-"""Typical number of sweeps of a fit: 72 to 87 on 50 to 109 MB of Wikipedia with the default tolerance."""
-COPIES = 28
-"""Arrays of the size of the factors in a fit: 10 pairs of steps and gradients, and temporary ones."""
+SWEEPS = 75  # typical number of sweeps of a fit: 72 to 87 on 50 to 109 MB of Wikipedia with the default tolerance
+COPIES = 28  # arrays of the size of the factors in a fit: 10 pairs of steps and gradients, and temporary ones
 
 
 def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[str, float]:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from polyadic.core.entries import Entries
     from polyadic.embedding import Embedding
 
-BLEND = 0.5
-"""Weight of the sum of both words; tuned, see docs/results/third-order.md."""
+BLEND = 0.5  # weight of the sum of both words; tuned, see docs/results/third-order.md
 
 
 def phrase_vectors(

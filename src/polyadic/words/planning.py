@@ -18,18 +18,15 @@ if TYPE_CHECKING:
 ENCODED = 4.3e6
 """Bytes of plain text that a core encodes per second; these rates were measured on 60 and 411 MB of Wikipedia with a
 core of an AMD EPYC (docs/performance/clusters.md)."""
-COUNTED = {2: 50e6, 3: 65e6, 4: 30e6, 5: 30e6}
-"""Tuples that a core counts per second, by order."""
+COUNTED = {2: 50e6, 3: 65e6, 4: 30e6, 5: 30e6}  # tuples that a core counts per second, by order
 DESCENDED = 1.8e-10
 """Seconds per column and entry of a gradient on one core, with entries counted by
 :func:`~polyadic.core.objective.work_of`."""
 LED, MERGED, INDEXED, STEPPED = 31e6, 53e6, 40e-9, 15e-9
 """Serial work: bytes of text per second that this process reads, or merges from the workers; seconds to index a word;
 seconds of the solver's step per element of the factors."""
-NETWORK = 1000.0
-"""Default network speed in megabits per second."""
-WORD = 6.0
-"""Bytes of text per token of the corpus."""
+NETWORK = 1000.0  # default network speed in megabits per second
+WORD = 6.0  # bytes of text per token of the corpus
 
 
 class StepCost(NamedTuple):

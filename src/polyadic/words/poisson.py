@@ -204,8 +204,7 @@ def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
     return [(u * ((total / rank) ** (1 / entries.order) / u.sum(axis=0))).astype(np.float32) for u in start]
 
 
-GONE = 1e-16
-"""Share of its column below which an element is set to zero, to avoid slow subnormal numbers."""
+GONE = 1e-16  # share of its column below which an element is set to zero, to avoid slow subnormal numbers
 
 
 def apr(

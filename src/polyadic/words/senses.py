@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
 
 RULES = ("sum", "product")
-COMMON = 1e-3
-"""Constant a of the weight a / (a + relative frequency) of a word, as in Arora, Liang and Ma."""
+COMMON = 1e-3  # constant a of the weight a / (a + relative frequency) of a word, as in Arora, Liang and Ma
 
 
 class Sense(NamedTuple):

@@ -200,8 +200,7 @@ def entry_weights(text: str) -> str | tuple[float, float]:
     return largest, power
 
 
-FREQUENT = 200
-"""Number of frequent words from which the examples are selected."""
+FREQUENT = 200  # number of frequent words from which the examples are selected
 
 
 def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str, str]]:

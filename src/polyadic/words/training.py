@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from polyadic.words.methods import Options, WordMethod
 
 
-REACHED = "reached"
-"""Name of the checkpoint of an interrupted fit in the ``keep`` folder."""
+REACHED = "reached"  # name of the checkpoint of an interrupted fit in the ``keep`` folder
 
 
 def train(

@@ -207,8 +207,7 @@ def _principal_axes(
 
 LARGEST_SHIFT = 1e4
 """Largest shift, relative to the largest eigenvalue of ``U' grad f``; smaller steps are below rounding errors."""
-POWERS = 3
-"""Passes of orthogonal iteration for a start; later sweeps refine it."""
+POWERS = 3  # passes of orthogonal iteration for a start; later sweeps refine it
 
 
 def hooi(

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from polyadic.completion.coupled.database import Database, Relation
 
 
-FOLD_IN_DRAWS = 5
-"""Draws of new rows per stored sample; the last one is stored."""
+FOLD_IN_DRAWS = 5  # draws of new rows per stored sample; the last one is stored
 
 
 class BayesianFactorization(DatabaseModel):

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)
-"""Losses with a known parabolic bound."""
+BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)  # losses with a known parabolic bound
 
 
 def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> tuple[Array, Array]:

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[Any]
-MAX_FOLD_IN_SWEEPS = 50
-"""Maximum number of sweeps over new rows; new entities that share no cell converge in a few."""
+MAX_FOLD_IN_SWEEPS = 50  # maximum number of sweeps over new rows; new entities that share no cell converge in a few
 
 
 class DatabaseModel(Model, ABC):
@@ -453,8 +452,7 @@ class Given(NamedTuple):
     squares: list[Array] | None = None  # expected squared predictions of the entries of each table
 
 
-BLOCK = 1 << 10
-"""Number of entries whose moments are held at once."""
+BLOCK = 1 << 10  # number of entries whose moments are held at once
 
 
 def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 STEPS, BATCHES = 256, (16, 1024)
 """Number of batches of an epoch, unless they would have fewer or more cells than these."""
-TINY = 1e-12
-"""Keeps the first step of a row without a gradient finite."""
+TINY = 1e-12  # keeps the first step of a row without a gradient finite
 
 
 def collective_sgd(

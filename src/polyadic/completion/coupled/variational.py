@@ -144,8 +144,7 @@ SWEEPS = 10
 Without any, components of a tensor of truth values stayed at zero from some starts, and one was not enough; from 10 on
 the bound of ratings was highest (0 to 30 tried).
 """
-SPREAD = 0.1
-"""Initial variance of rows (divided by the rank) and biases: small, but positive so that the bound exists."""
+SPREAD = 0.1  # initial variance of rows (divided by the rank) and biases: small, but positive so that the bound exists
 
 
 class GammaPrior(NamedTuple):

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAX_WAITING = 2
-"""Finished results that may wait for their turn, beside those being computed."""
+MAX_WAITING = 2  # finished results that may wait for their turn, beside those being computed
 
 
 class Sum(NamedTuple):

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAX_ATTEMPTS = 4
-"""Attempts at a sum, or at sending an item, when workers are lost."""
+MAX_ATTEMPTS = 4  # attempts at a sum, or at sending an item, when workers are lost
 CONNECT_TIMEOUT, JOIN_TIMEOUT = 10.0, 30.0
 """Seconds to wait for a scheduler, and for a worker if there is none."""
 LOCAL_SETTINGS: dict[str, object] = {
@@ -44,8 +43,7 @@ LOCAL_SETTINGS: dict[str, object] = {
 faults, which makes counting a sixth slower; and it gives up a worker fifteen seconds after a lost connection, although
 the worker may have reconnected.
 """
-MEMORY_SHARE = 0.6
-"""Share of a worker's memory that parts may take; the rest is for factors, gradients and the library."""
+MEMORY_SHARE = 0.6  # share of a worker's memory that parts may take; the rest is for factors, gradients and the library
 
 
 @contextmanager

@@ -15,18 +15,13 @@ if TYPE_CHECKING:
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
-LINE = 64
-"""Bytes of a cache line."""
-PARTS = 16
-"""Number of parts of a sum, whatever the number of threads."""
+LINE = 64  # bytes of a cache line
+PARTS = 16  # number of parts of a sum, whatever the number of threads
 MIN_PER_ROW = 24
 """Minimum number of entries of a part per row of its sum, so that adding the parts takes about a tenth of the time."""
-MIN_ROWS = 32
-"""Rows that are worth a call."""
-MEAN_ROWS = 1 << 14
-"""Rows averaged at once, which bounds the temporaries."""
-MAX_PART = 1 << 22
-"""Maximum number of entries whose gradients are added in the precision of the factors."""
+MIN_ROWS = 32  # rows that are worth a call
+MEAN_ROWS = 1 << 14  # rows averaged at once, which bounds the temporaries
+MAX_PART = 1 << 22  # maximum number of entries whose gradients are added in the precision of the factors
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:

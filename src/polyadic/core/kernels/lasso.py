@@ -120,8 +120,7 @@ def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
 
 MAX_SOLVED, MIN_PIVOT = 64, 1e-9
 """Maximum number of activations solved jointly, and relative pivot below which one is linearly dependent."""
-INNER_PASSES = 10
-"""Passes over the non-zero activations between two over all."""
+INNER_PASSES = 10  # passes over the non-zero activations between two over all
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.kernels.rows import RowEntries
 
-UNROLLED = 4
-"""Rows of the Gram matrix processed at once."""
+UNROLLED = 4  # rows of the Gram matrix processed at once
 
 
 def hals(
@@ -191,8 +190,7 @@ def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArr
     return by_row(entries, V, np.float32)
 
 
-TOGETHER = 64
-"""Rows improved at once, for vectorization over rows; the time hardly changes from 32 on."""
+TOGETHER = 64  # rows improved at once, for vectorization over rows; the time hardly changes from 32 on
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -408,8 +406,7 @@ def _divergence_rows(starts, columns, c, y, V, base, beta, power, floor, l1, pas
     return value
 
 
-CHUNK = 64
-"""Entries whose shares are added in single precision."""
+CHUNK = 64  # entries whose shares are added in single precision
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -37,8 +37,7 @@ def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
     return drawn
 
 
-CUT = 0.64
-"""Boundary of the inverse Gaussian and exponential pieces, for which the series decreases everywhere."""
+CUT = 0.64  # boundary of the inverse Gaussian and exponential pieces, for which the series decreases everywhere
 
 
 @njit(cache=True, nogil=True)

@@ -12,10 +12,8 @@ from polyadic.core.kernels.common import frozen, in_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PARTS = 8
-"""Parts of the rows for each thread, for load balance."""
-MIN_WORK = 1 << 20
-"""Multiplications that are worth a thread."""
+PARTS = 8  # parts of the rows for each thread, for load balance
+MIN_WORK = 1 << 20  # multiplications that are worth a thread
 
 
 def sparse_product(

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 MAX_PASSES, LASSO_TOL = 1000, 1e-9
 """Maximum number of passes of coordinate descent over a row, and the largest relative change at convergence."""
-PARTS = 8
-"""Parts of the rows for each thread, for load balance."""
+PARTS = 8  # parts of the rows for each thread, for load balance
 
 
 class RowEntries(NamedTuple):

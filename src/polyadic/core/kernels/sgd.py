@@ -19,8 +19,7 @@ GROUPS = 8
 """Groups of rows and of columns, so that this many blocks run in parallel; at most 16, as a byte numbers blocks."""
 MIN_CELLS, MIN_WIDTH = 1 << 14, 32
 """Listed cells, and rows and columns of a group, from which groups cost nothing by themselves."""
-MIN_WORK = 1 << 24
-"""Numbers read by an epoch below which threads do not pay: they are started for each set of blocks."""
+MIN_WORK = 1 << 24  # numbers read by an epoch below which threads do not pay: they are started for each set of blocks
 
 
 def sgd_cells(
@@ -209,10 +208,8 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
             raise ValueError(f"rows must contain {n} row indices of U, and columns {n} row indices of V")
 
 
-TINY = 1e-8
-"""Initial sum of squared gradients."""
-MAX_DRAWS = 20
-"""Draws before all unobserved columns are enumerated: a row may list nearly all."""
+TINY = 1e-8  # initial sum of squared gradients
+MAX_DRAWS = 20  # draws before all unobserved columns are enumerated: a row may list nearly all
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -121,8 +121,7 @@ def _inside(index: NDArray[Any], size: int) -> None:
         raise ValueError(f"indices must be from 0 to {size - 1}; got {index.min()} to {index.max()}")
 
 
-ORDERED = FAST | {"nnan"}
-"""For maxima, which are vectorized only then; NaN is detected in the sum of the losses."""
+ORDERED = FAST | {"nnan"}  # for maxima, which are vectorized only then; NaN is detected in the sum of the losses
 
 LOG2E = np.float32(1.4426950408889634)
 LOWEST = np.float32(-126)

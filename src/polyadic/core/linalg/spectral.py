@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 
 DENSE_SIZE = 200
 """Smaller side up to which a matrix is decomposed densely: 200 x 400 takes 10 ms, as long as a few products."""
-MAX_DENSE = 4000
-"""Smaller side beyond which no matrix is decomposed densely: it would take minutes."""
-EXTRA = 8
-"""Additional directions: random ones at the start, later the next singular vectors."""
-SETTLED_SHARE = 0.1
-"""Relative residual at which an eigenvalue below the threshold is accepted as the largest of those."""
+MAX_DENSE = 4000  # smaller side beyond which no matrix is decomposed densely: it would take minutes
+EXTRA = 8  # additional directions: random ones at the start, later the next singular vectors
+SETTLED_SHARE = 0.1  # relative residual at which an eigenvalue below the threshold is accepted as the largest of those
 NEAR = 1e-8
 """Relative squared distance below which cancellation would lose half of the digits, so that a common basis is used."""
-MAX_EXTENSIONS = 100
-"""Maximum number of extensions of the basis; from the last iterate it takes two to five."""
+MAX_EXTENSIONS = 100  # maximum number of extensions of the basis; from the last iterate it takes two to five
 
 
 class Spectral(NamedTuple):

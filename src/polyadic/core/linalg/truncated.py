@@ -17,24 +17,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-BLOCK = 32
-"""Vectors multiplied at once: one reading of a sparse matrix serves all, but more would delay convergence."""
+BLOCK = 32  # vectors multiplied at once: one reading of a sparse matrix serves all, but more would delay convergence
 
 DEAD, SURE = 0.5, 0.9
 """Remaining length of a unit row after the second projection below which it consists of rounding errors, and above
 which it needs no third.
 """
 
-CLEAR = 0.1
-"""Remaining share of rows after the first projection above which they need no second one."""
+CLEAR = 0.1  # remaining share of rows after the first projection above which they need no second one
 
 FIRST_CHECK, CHECK_FACTOR, MAX_BASIS = 4, 1.08, 6
 """Vectors in the basis per eigenvalue when residuals are first checked, factor until the next check, and maximum. Word
 matrices took 4.5 to 5.
 """
 
-MAX_RESTARTS = 30
-"""Maximum number of restarts."""
+MAX_RESTARTS = 30  # maximum number of restarts
 
 
 def truncated_eigh(
@@ -164,10 +161,8 @@ def _largest(A: NDArray[Any], rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 SVDMethod = Literal["lanczos", "randomized"]
-OVERSAMPLE = 10
-"""Random directions beyond the rank."""
-POWERS = 5
-"""Power iterations of A'A."""
+OVERSAMPLE = 10  # random directions beyond the rank
+POWERS = 5  # power iterations of A'A
 
 
 def truncated_svd(

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MIN_EIGENVALUE = 1e-10
-"""Relative size below which an eigenvalue is a rounding error."""
-BLOCK = 1 << 22
-"""Elements of the largest temporary array."""
+MIN_EIGENVALUE = 1e-10  # relative size below which an eigenvalue is a rounding error
+BLOCK = 1 << 22  # elements of the largest temporary array
 
 
 class Whitening(NamedTuple):

@@ -22,8 +22,7 @@ from polyadic.core.errors import InputError, check_number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-EPS = 1e-12
-"""Keeps the first step of an element with zero gradient finite; far below any relevant gradient."""
+EPS = 1e-12  # keeps the first step of an element with zero gradient finite; far below any relevant gradient
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CORRECTIONS = 10
-"""Projected steps per iteration; on film ratings, three and ten times as many saved no iteration."""
-FIRST_TOL = 0.1
-"""Residual of the first top pair; that of iteration k is 1 / (k + 1) of it."""
+CORRECTIONS = 10  # projected steps per iteration; on film ratings, three and ten times as many saved no iteration
+FIRST_TOL = 0.1  # residual of the first top pair; that of iteration k is 1 / (k + 1) of it
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Density = Callable[[Array], tuple[float, Array]]
 
-MAX_ENERGY = 1000.0
-"""Error of the energy above which a path has diverged."""
+MAX_ENERGY = 1000.0  # error of the energy above which a path has diverged
 FIRST, LAST, WINDOW = 75, 50, 25
 """Transitions of the warm-up, as in Stan, that adapt the step size only: at its start and at its end; and the length of
 the first window of variances. Each window is twice as long as the one before."""

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
     from polyadic.core.penalties import Penalty
 
-ARMIJO = 1e-4
-"""Share of the predicted decrease required of a step: the customary value."""
-MIN_STEP = 1e-10
-"""Shortest step tried, relative to the first."""
+ARMIJO = 1e-4  # share of the predicted decrease required of a step: the customary value
+MIN_STEP = 1e-10  # shortest step tried, relative to the first
 
 
 class Function(Protocol):

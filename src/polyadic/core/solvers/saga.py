@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.forms import Factors
 
-KINDS = {Squared: 0, Logistic: 1, Huber: 2}
-"""Losses that the kernel supports; Huber with the default width."""
+KINDS = {Squared: 0, Logistic: 1, Huber: 2}  # losses that the kernel supports; Huber with the default width
 CAUTION = 16.0
 """Divisor of SAG's step 1 / L for factorizations with squared or Huber loss, as in its proof: with 1 / L or 1 / (6 L)
 the objective of MovieLens 100K rises and falls. With the logistic loss, whose L is a bound, 1 / L is stable and faster.

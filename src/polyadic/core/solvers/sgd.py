@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-STEP = 0.3
-"""Initial learning rate of Adagrad; .1 to 1 were tried on two sets."""
-MAX_MEASURED = 1 << 16
-"""Maximum number of listed cells for which the objective is reported."""
+STEP = 0.3  # initial learning rate of Adagrad; .1 to 1 were tried on two sets
+MAX_MEASURED = 1 << 16  # maximum number of listed cells for which the objective is reported
 
 
 class LearningRate(NamedTuple):

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 MAX_STEPS, SLOPE_TOL = 60, 1e-10
 """Maximum number of Newton steps for offsets, and the gradient at convergence relative to the weight of a group."""
-PROBE = 1e-6
-"""Step of the finite difference for the second derivative."""
-MAX_LENGTH = 4.0
-"""Longest Newton step: the scale on which log-odds bend."""
+PROBE = 1e-6  # step of the finite difference for the second derivative
+MAX_LENGTH = 4.0  # longest Newton step: the scale on which log-odds bend
 
 
 class Smooth(Protocol):

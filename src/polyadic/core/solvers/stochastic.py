@@ -41,16 +41,12 @@ if TYPE_CHECKING:
     from polyadic.core.penalties import Penalty
 
 
-CHUNK = 1024
-"""Maximum number of consecutive entries drawn together: enough for whole fibres, and cheap to copy."""
-CHUNKS = 64
-"""Minimum number of chunks of a batch: neighbours share indices, so few long chunks would be poor samples."""
+CHUNK = 1024  # maximum number of consecutive entries drawn together: enough for whole fibres, and cheap to copy
+CHUNKS = 64  # minimum number of chunks of a batch: neighbours share indices, so few long chunks would be poor samples
 SLAB = 1 << 18
 """Consecutive entries whose chunks are drawn at about the same time: some megabytes, read sequentially from disk."""
-SLABS = 32
-"""Slabs that are drawn from at the same time."""
-LEAVES = 8
-"""Zeros drawn with the same prefix, which share its search and product."""
+SLABS = 32  # slabs that are drawn from at the same time
+LEAVES = 8  # zeros drawn with the same prefix, which share its search and product
 
 
 class Batches:
@@ -180,20 +176,14 @@ def cells_of(entries: Entries) -> int:
     return math.comb(entries.shape[0], entries.order) if entries.symmetric else math.prod(entries.shape)
 
 
-REFRESHES = (8, 32)
-"""Minimum and maximum number of times per epoch that the gradient of the exact zeros is recomputed."""
-STEPS = 256
-"""Default number of steps of an epoch."""
+REFRESHES = (8, 32)  # minimum and maximum number of times per epoch that the gradient of the exact zeros is recomputed
+STEPS = 256  # default number of steps of an epoch
 BATCHES = (256, 65_536)
 """Minimum and maximum default batch size: smaller ones move rows too often, larger ones gain nothing."""
-DECREASE = 0.3
-"""Factor of the learning rate after an epoch that failed."""
-INCREASE = 1.1
-"""Factor of the learning rate after one that did not, up to its initial value."""
-MIN_PACE = 1e-3
-"""Relative learning rate at which to stop."""
-SAMPLE = 1 << 18
-"""Maximum number of zeros sampled once to measure their loss after each epoch."""
+DECREASE = 0.3  # factor of the learning rate after an epoch that failed
+INCREASE = 1.1  # factor of the learning rate after one that did not, up to its initial value
+MIN_PACE = 1e-3  # relative learning rate at which to stop
+SAMPLE = 1 << 18  # maximum number of zeros sampled once to measure their loss after each epoch
 
 
 def stochastic(

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Product = Callable[[Array], Array]
 
-MAX_REFINEMENTS = 5
-"""Maximum number of refinements of each component."""
+MAX_REFINEMENTS = 5  # maximum number of refinements of each component
 
 
 class Components(NamedTuple):

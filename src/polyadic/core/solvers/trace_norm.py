@@ -63,8 +63,7 @@ if TYPE_CHECKING:
 
 DENSE_SHARE = 0.2
 """Share of known cells from which the matrix is computed densely: at a twentieth that took 1.4 times as long."""
-SHARE = 0.2
-"""Residuals of singular vectors as a share of the length of the last step."""
+SHARE = 0.2  # residuals of singular vectors as a share of the length of the last step
 FIRST_TOL, MIN_TOL = 1e-2, 1e-12
 """Residuals in the first step as a share of the threshold, and the smallest ones, as a share of that or of the root of
 the first objective.

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
 
-LOOKED_AT = 5_000
-"""Maximum number of occurrences of a word in a part whose contexts are averaged."""
+LOOKED_AT = 5_000  # maximum number of occurrences of a word in a part whose contexts are averaged
 
 
 def keywords(

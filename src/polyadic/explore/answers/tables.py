@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
     from polyadic.tables.cross_table import CrossTable
 
-MAX_VALUES = 500
-"""Maximum number of values of a field in a table; a field with more is an identifier."""
+MAX_VALUES = 500  # maximum number of values of a field in a table; a field with more is an identifier
 
 
 def table(

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
 
-FREQUENT = 30
-"""Number of frequent words that are listed."""
-LISTED = 200
-"""Maximum number of values of a field that are listed; a field with more is an identifier."""
+FREQUENT = 30  # number of frequent words that are listed
+LISTED = 200  # maximum number of values of a field that are listed; a field with more is an identifier
 
 
 def overview(workspace: Workspace) -> Answer:

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
     from polyadic.topics.text_topics import TextTopics
 
-RELEVANCE = 0.6
-"""Weight at which people interpreted topics best, in the paper."""
+RELEVANCE = 0.6  # weight at which people interpreted topics best, in the paper
 
 
 def topics(workspace: Workspace, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:

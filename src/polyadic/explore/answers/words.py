@@ -25,16 +25,13 @@ if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
     from polyadic.words.occurrences import SensesOfWord
 
-WINDOWS = 5_000
-"""Maximum number of occurrences around which triples are counted, as each has hundreds."""
-PARTS = 60
-"""Number of parts of the text in the dispersion plot of a word."""
+WINDOWS = 5_000  # maximum number of occurrences around which triples are counted, as each has hundreds
+PARTS = 60  # number of parts of the text in the dispersion plot of a word
 SECONDS, SUBSTITUTES = 8.0, 6
 """Time to look up senses for the home page, and number of substitutes shown of each sense."""
 MAX_OCCURRENCES = 1_000
 """Words that are more frequent are not looked up for the home page: they take longer and say less."""
-SPAN = 10
-"""Maximum distance of the words of a triple, as in the counts that the vectors are trained on."""
+SPAN = 10  # maximum distance of the words of a triple, as in the counts that the vectors are trained on
 
 
 def words(workspace: Workspace, start: str, top: Top = 12) -> Answer:

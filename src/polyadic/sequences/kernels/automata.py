@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MIN_PROBABILITY = 1e-300
-"""Probability assigned to impossible strings."""
+MIN_PROBABILITY = 1e-300  # probability assigned to impossible strings
 
 
 def automaton_values(

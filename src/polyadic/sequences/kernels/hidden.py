@@ -101,8 +101,7 @@ def viterbi_states(symbols: NDArray[Any], edges: NDArray[Any], scores: HiddenCha
     return states
 
 
-MIN_PROBABILITY = 1e-290
-"""Smaller filtered probabilities are set to zero, to prevent an overflow of the backward pass."""
+MIN_PROBABILITY = 1e-290  # smaller filtered probabilities are set to zero, to prevent an overflow of the backward pass
 
 
 @njit(cache=True, nogil=True)

@@ -112,8 +112,7 @@ def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]
         raise ValueError(f"feature pairs must be pairs of column indices below {table.shape[1]}; got {pairs.tolist()}")
 
 
-MAX_FEATURES = 64
-"""Maximum number of features of an arc, apart from the tags between its ends."""
+MAX_FEATURES = 64  # maximum number of features of an arc, apart from the tags between its ends
 
 
 @njit(cache=True, nogil=True)

@@ -239,8 +239,7 @@ WORD, SAME = -1, -2
 SYMBOL, LEFT_EDGE, RIGHT_EDGE, LAYER, FIRST, PENDING, COUNT, DONE = range(8)
 RULE, SPLIT, LEFT_RANK, RIGHT_RANK, NEXT = range(5)
 PLACE, BEGIN, END, ROOM = range(4)
-COLUMNS_PER_TILE = 8
-"""Number of chart columns filled together."""
+COLUMNS_PER_TILE = 8  # number of chart columns filled together
 
 
 @njit(cache=True, nogil=True, forceinline=True, fastmath={"reassoc", "contract", "nsz"})

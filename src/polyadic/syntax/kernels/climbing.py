@@ -32,12 +32,9 @@ GRAND, SIBLING, GRAND_SIBLING, THREE = np.arange(4)
 They and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
 """
 ROOT = np.int64(0)
-MAX_WORDS = 4094
-"""Maximum number of words of a sentence: the positions of a part are digits of one number."""
-SLACK = 1e-6
-"""Minimum gain of a step, so that rounding errors do not prolong the climb."""
-CACHE_SIZE = 1 << 16
-"""Maximum number of cached part scores per sentence."""
+MAX_WORDS = 4094  # maximum number of words of a sentence: the positions of a part are digits of one number
+SLACK = 1e-6  # minimum gain of a step, so that rounding errors do not prolong the climb
+CACHE_SIZE = 1 << 16  # maximum number of cached part scores per sentence
 MAX_PASSES = 1000
 """Maximum number of passes over the words; a few suffice unless scores are so large that rounding exceeds the slack."""
 

@@ -35,8 +35,7 @@ TASK = Task(
         "polyadic.syntax.latent_grammar:LatentGrammar",
     ),
 )
-SPECTRAL_SMOOTHING = 50.0
-"""Default smoothing of method spectral, whose trees maximize marginals."""
+SPECTRAL_SMOOTHING = 50.0  # default smoothing of method spectral, whose trees maximize marginals
 Trees = Annotated[
     Path,
     Metavar("TREES"),

@@ -37,8 +37,7 @@ BLOCKS = (
 """HTML elements that begin and end a paragraph."""
 EDGES = dict.fromkeys(("w", "pc", "lb"), " ") | dict.fromkeys(("p", "l", "note"), "\n")
 """Separators around TEI elements: between words; and around paragraphs, verses and notes, even inside text."""
-NOT_READ = {"", "teiHeader", "fw", "del", "facsimile", "standOff"}
-"""TEI elements without running text, and comments."""
+NOT_READ = {"", "teiHeader", "fw", "del", "facsimile", "standOff"}  # TEI elements without running text, and comments
 FIRST_FORMS = {"sic", "orig", "abbr"}
 """Forms in a TEI ``<choice>`` that are also given corrected, regularised or expanded."""
 

@@ -30,22 +30,17 @@ if TYPE_CHECKING:
 
     from polyadic.text.pieces import File
 
-MIN_FULL = 0.5
-"""Share of full lines from which a text is considered wrapped."""
-WIDTH_QUANTILE = 0.95
-"""Quantile of line lengths that is the width; some lines stick out."""
-MIN_CONTINUED = 3
-"""Minimum number of continued lines for a decision."""
-MIN_WORDS = 4
-"""Minimum median number of words of a line; shorter lines are a list."""
+MIN_FULL = 0.5  # share of full lines from which a text is considered wrapped
+WIDTH_QUANTILE = 0.95  # quantile of line lengths that is the width; some lines stick out
+MIN_CONTINUED = 3  # minimum number of continued lines for a decision
+MIN_WORDS = 4  # minimum median number of words of a line; shorter lines are a list
 _WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\s{UNSPACED_LETTERS}]+")  # a line may be broken behind each
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 _FULL_STOP = re.compile(r"[.!?。！？]")
 _LETTERS = r"(?<![^\W\d_])([^\W\d_]++)"  # from the first to the last that stand together, looked at once
 _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 COLUMNS = {"form": 1, "lemma": 2}
-N_COLUMNS = 10
-"""Columns of CoNLL-U: those of words, and their number."""
+N_COLUMNS = 10  # columns of CoNLL-U: those of words, and their number
 
 
 def is_wrapped(text: str) -> bool:

@@ -20,14 +20,11 @@ if TYPE_CHECKING:
 Row = tuple[int, "Sequence[Any]"]
 """Row number in its file, and its cells."""
 
-SAMPLE_SIZE = 50
-"""Number of rows examined to suggest the text column."""
+SAMPLE_SIZE = 50  # number of rows examined to suggest the text column
 LAST_ROW = 1 << 20
 """Number of rows of an Excel sheet; openpyxl generates missing rows, so a row far beyond would take very long."""
-MAX_LISTED = 100
-"""Maximum number of names in a message."""
-ARROW = b"ARROW1"
-"""Magic bytes of Arrow and Feather files."""
+MAX_LISTED = 100  # maximum number of names in a message
+ARROW = b"ARROW1"  # magic bytes of Arrow and Feather files
 
 
 def read_jsonl(file: File) -> Iterator[Piece]:
