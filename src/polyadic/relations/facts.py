@@ -252,7 +252,7 @@ def read_facts(
 
 def named_facts(
     source: Any, reading: TableReading | None = None, *, columns: Sequence[Any] | None = None
-) -> Iterator[tuple[str, tuple[str, ...]]]:
+) -> Iterator[tuple[str, Named]]:
     """Yield each row of a table of facts, as subject, relation and object, with its location, ``"FILE, line N"``."""
     table = open_table(source, reading, columns=columns, roles=FACTS, quotes=False)
     at = table.places(FACTS, only=True)
@@ -260,7 +260,8 @@ def named_facts(
         if len(cells) <= max(at.values()):
             table.skip(number, f"expected {' and '.join(at)}; got {', '.join(cells)!r:.80}")
             continue
-        yield table.where(number), tuple(str(name_in(table, number, cells[k], role)) for role, k in at.items())
+        s, r, o = (str(name_in(table, number, cells[at[role.name]], role.name)) for role in FACTS)
+        yield table.where(number), (s, r, o)
 
 
 def _numbered(

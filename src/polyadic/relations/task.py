@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError, counted
-from polyadic.core.settings import Amount, Count, File, Help, Metavar, Natural, Out, Repeated, Share
+from polyadic.core.settings import Amount, Columns, Count, File, Help, Metavar, Natural, Out, Repeated, Share
+from polyadic.core.settings import Table as TableFile
 from polyadic.interface.run import Saved, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from polyadic.relations.facts import Facts
     from polyadic.relations.link_prediction import LinkPredictor
     from polyadic.relations.universal import UniversalSchema
+    from polyadic.text.tables import TableReading
 
     AnyModel = LinkPredictor | UniversalSchema
 
@@ -25,6 +27,7 @@ MODELS = (
     "polyadic.relations.universal:UniversalSchema",
     "polyadic.relations.knowledge:KnowledgeTensor",
 )
+READING = "polyadic.text.tables:TableReading"
 TASK = Task(
     "relations",
     "Complete knowledge graphs: predict missing facts from known facts and text, with explanations.",
@@ -45,15 +48,17 @@ Table = tuple[list[str], list[tuple[Any, ...]]]
 
 @TASK.verb(
     example="polyadic relations train facts.tsv --out tensor --validation valid.tsv",
-    settings={"given": MODELS},
+    settings={"given": MODELS, "reading": READING},
     fixed=("form",),
-    options=("method", "rank", "strength", "max_iter", "validation", "rules", "add"),
+    options=("columns", "method", "rank", "strength", "max_iter", "validation", "rules", "add"),
 )
 def train(
-    facts: File,
+    facts: TableFile,
     given: dict[str, Any],
+    reading: TableReading,
     *,
     out: Out,
+    columns: Columns | None = None,
     method: Methods = "complex",
     validation: File | None = None,
     known: File | None = None,
@@ -74,8 +79,8 @@ def train(
     Parameters
     ----------
     facts
-        Tab-separated file of facts, with a subject, a relation and an object on each line. For the method universal,
-        the columns are subject, object and predicate.
+        Table of facts with the columns subject, relation and object, or RDF file (.nt, .ttl). Without headings, the
+        columns of a table for the method universal are subject, object and predicate.
     method
         Model: mined Horn rules (rules), a universal schema (universal), or a tensor factorization (all other names).
     validation
@@ -102,6 +107,7 @@ def train(
     from polyadic.core.methods import refuse_unused
     from polyadic.core.settings import BUDGET
     from polyadic.relations.facts import read_facts
+    from polyadic.relations.schema import read_schema
     from polyadic.relations.training import FORMS, METHODS, check_inputs, like, train_facts
 
     refuse_unused(METHODS, method, given)
@@ -114,8 +120,8 @@ def train(
 
     def read() -> Any:
         if method == "universal":
-            return facts
-        data.append(read_facts(facts))
+            return read_schema(facts, reading, columns=columns)
+        data.append(read_facts(facts, reading, columns=columns))
         inputs.update({name: like(inputs[name], data[0]) for name in ("validation", "known")})
         return data[0]
 
@@ -196,11 +202,15 @@ def _derivation_line(found: dict[str, Any], limit: int) -> str:
     example="polyadic relations predict tensor --subject Norway --relation language",
     question=True,
     show=_print_predictions,
+    settings={"reading": READING},
+    options=("subject", "relation", "object", "columns", "unseen", "known", "unknown", "top", "why", "rules"),
 )
 def predict(
     model: AnyModel,
-    facts: File | None = None,
+    reading: TableReading,
+    facts: TableFile | None = None,
     *,
+    columns: Columns | None = None,
     subject: Name = None,
     relation: Name = None,
     object: Name = None,  # noqa: A002 # the word of the option
@@ -247,7 +257,8 @@ def predict(
     _check_names(model)
     skipped = known_ones = 0
     if facts is not None:
-        headings, rows, skipped = (_scores if _is_of_triples(model) else _probabilities)(model, facts, unknown)
+        score = _scores if _is_of_triples(model) else _probabilities
+        headings, rows, skipped = score(model, facts, unknown, reading=reading, columns=columns)
     elif unseen is not None:
         headings, rows = _predicates(model, unseen, top)
     else:
@@ -282,7 +293,7 @@ def _remarks(lines: list[dict[str, Any]], left_out: int, *, calibrated: Any) -> 
 
 def _check_request(
     parts: tuple[str | None, ...],
-    facts: Path | None,
+    facts: str | None,
     unseen: Path | None,
     *,
     known: bool,
@@ -338,12 +349,18 @@ def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, An
     return {"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
 
 
-@TASK.verb(example="polyadic relations evaluate tensor test.tsv --known valid.tsv")
+@TASK.verb(
+    example="polyadic relations evaluate tensor test.tsv --known valid.tsv",
+    settings={"reading": READING},
+    options=("columns", "known", "unknown", "rank_relations"),
+)
 def evaluate(
     model: AnyModel,
-    test: File,
+    test: TableFile,
+    reading: TableReading,
     *,
-    known: Annotated[list[File] | None, Repeated()] = None,
+    columns: Columns | None = None,
+    known: Annotated[list[TableFile] | None, Repeated()] = None,
     unknown: Unknown = "error",
     rank_relations: bool = False,
 ) -> dict[str, Any]:
@@ -363,15 +380,28 @@ def evaluate(
     """
     _check_names(model)
     if _is_of_triples(model):
-        return _ranks(model, test, known or [], unknown, relations=rank_relations)
+        return _ranks(model, test, known or [], unknown, relations=rank_relations, reading=reading, columns=columns)
     if known or rank_relations:
         message = "known and rank_relations are not used by a universal schema; leave them out"
         raise InputError(message, "known", "rank_relations")
-    return _average_precision(model, test, unknown)
+    return _average_precision(model, test, unknown, reading=reading, columns=columns)
 
 
-@TASK.verb(example="polyadic relations add tensor test.tsv --out tensor --force")
-def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, force: bool = False) -> Saved:
+@TASK.verb(
+    example="polyadic relations add tensor test.tsv --out tensor --force",
+    settings={"reading": READING},
+    options=("columns", "epochs"),
+)
+def add(
+    model: AnyModel,
+    facts: TableFile,
+    reading: TableReading,
+    *,
+    out: Out,
+    columns: Columns | None = None,
+    epochs: Count | None = None,
+    force: bool = False,
+) -> Saved:
     """Add new entities to a tensor model from facts about them; existing parameters do not change.
 
     New facts between known entities count as known from now on and change nothing else; train again to learn from them.
@@ -379,7 +409,7 @@ def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, 
     Parameters
     ----------
     facts
-        Tab-separated file with a subject, a relation and an object on each line.
+        Table of facts with the columns subject, relation and object.
     epochs
         Number of training epochs for the vectors of new entities (default: 20).
     """
@@ -394,7 +424,7 @@ def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, 
         raise InputError(
             "new entities can be added only to a tensor model; add the new facts to the training facts and train again"
         )
-    new = read_facts(facts)
+    new = read_facts(facts, reading, columns=columns)
     model.update(new, **({} if epochs is None else {"max_iter": epochs}))
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
     saved.next = "relations", "predict", out, "--subject", "NAME", "--relation", new.relations[0]
@@ -470,7 +500,7 @@ def _print_checked(result: dict[str, Any]) -> None:
 
 
 @RULES.verb(example="polyadic relations rules check rules.txt --facts pairs.tsv", show=_print_checked)
-def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> dict[str, Any]:
+def check(rules: File, *, facts: TableFile | None = None, add: Predicates = None) -> dict[str, Any]:
     """Check the syntax of a file of rules, and count how often each rule holds in a file of facts.
 
     Parameters
@@ -516,14 +546,26 @@ def _print_mined(result: dict[str, Any]) -> None:
     output.write_lines(lines, None)
 
 
-@RULES.verb(example="polyadic relations rules mine pairs.tsv --confidence 0.6", show=_print_mined)
-def mine(facts: File, *, confidence: Share = 0.8, support: Count = 10) -> dict[str, Any]:
+@RULES.verb(
+    example="polyadic relations rules mine pairs.tsv --confidence 0.6",
+    show=_print_mined,
+    settings={"reading": READING},
+    options=("columns", "confidence", "support"),
+)
+def mine(
+    facts: TableFile,
+    reading: TableReading,
+    *,
+    columns: Columns | None = None,
+    confidence: Share = 0.8,
+    support: Count = 10,
+) -> dict[str, Any]:
     """Mine rules in which one predicate implies another, and print them in the format of a rules file.
 
     Parameters
     ----------
     facts
-        Tab-separated file with a subject, an object and a predicate on each line.
+        Table of facts with the columns subject, object and predicate.
     confidence
         Minimum confidence of a rule: the fraction of its conclusions that are known facts.
     support
@@ -532,7 +574,7 @@ def mine(facts: File, *, confidence: Share = 0.8, support: Count = 10) -> dict[s
     from polyadic.relations.rule_mining import mine_rules
     from polyadic.relations.schema import read_schema
 
-    mined = mine_rules(read_schema(facts), confidence=confidence, support=support)
+    mined = mine_rules(read_schema(facts, reading, columns=columns), confidence=confidence, support=support)
     return {"rules": [{"rule": str(rule), "confidence": c, "support": n} for rule, c, n in mined]}
 
 
@@ -576,11 +618,11 @@ def _yes(known: bool) -> str:  # noqa: FBT001
     return "yes" if known else "no"
 
 
-def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
+def _scores(model: Any, path: str, unknown: Any, **how: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
     """Score the triples in a file; return the table and the number of skipped triples."""
     from polyadic.relations.facts import read_facts
 
-    facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown)
+    facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown, **how)
     scores = model.predict(*facts.triples.T).round(4).tolist()
     rows = [
         (facts.entities[s], facts.relations[r], facts.entities[o], score)
@@ -589,9 +631,9 @@ def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple
     return ["subject", "relation", "object", "score"], rows, facts.skipped
 
 
-def _probabilities(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
+def _probabilities(model: Any, path: str, unknown: Any, **how: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
     """Predict the probabilities of the facts in a file; return the table and the number of skipped facts."""
-    facts, usable = _cells(model, path, unknown)
+    facts, usable = _cells(model, path, unknown, **how)
     likely = model.predict([fact[:-1] for fact in usable], [fact[-1] for fact in usable]).round(4).tolist()
     rows = [
         (fact[0], fact[1] if len(fact) == 3 else None, fact[-1], probability)
@@ -600,12 +642,12 @@ def _probabilities(model: Any, path: Path, unknown: Any) -> tuple[list[str], lis
     return ["subject", "object", "predicate", "probability"], rows, len(facts) - len(usable)
 
 
-def _cells(model: Any, path: Path, unknown: Any) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+def _cells(model: Any, path: str, unknown: Any, **how: Any) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     """Read facts for a universal schema; return all facts, and the facts whose names are known."""
     from polyadic.relations.schema import read_schema
 
     pairs, names = set(model.schema_.pairs), set(model.schema_.predicates)
-    facts = list(read_schema(path).triples())
+    facts = list(read_schema(path, **how).triples())
     usable = [fact for fact in facts if fact[:-1] in pairs and fact[-1] in names] if unknown == "skip" else facts
     return facts, usable
 
@@ -709,14 +751,14 @@ def _mined_reason(reason: Any, part: float) -> dict[str, Any]:
 # ---- evaluation
 
 
-def _ranks(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:
+def _ranks(model: Any, test: str, known: list[str], unknown: Any, *, relations: bool, **how: Any) -> dict[str, Any]:
     """Return ranking metrics of a link prediction model on test facts."""
     import numpy as np
 
     from polyadic.relations.facts import read_facts
 
     names = {"entities": model.entities_, "relations": model.relations_}
-    facts = read_facts(test, **names, unknown=unknown)
+    facts = read_facts(test, **names, unknown=unknown, **how)
     if not len(facts):
         raise InputError(f"{test} contains no fact whose entities and relation are known to the model")
     others = [read_facts(path, **names, unknown="skip").triples for path in known]
@@ -728,9 +770,9 @@ def _ranks(model: Any, test: Path, known: list[Path], unknown: Any, *, relations
     return result
 
 
-def _average_precision(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
+def _average_precision(model: Any, test: str, unknown: Any, **how: Any) -> dict[str, Any]:
     """Return the mean average precision of a universal schema on test facts."""
-    facts, usable = _cells(model, test, unknown)
+    facts, usable = _cells(model, test, unknown, **how)
     if not usable:
         raise InputError(f"{test} contains no fact whose entity pair and predicate are known to the model")
     ranked = model.evaluate(usable)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from polyadic.core.methods import Method
     from polyadic.supervised.base import FactorizationMachineBase
     from polyadic.supervised.table_labels import TableLabels
+    from polyadic.text.tables import TableReading
 
 TASK = Task(
     "machine",
@@ -41,7 +42,8 @@ LABELS = Task(
     "Predict several labels of each row of a table from its other columns: numbers, categories and texts.",
     model="polyadic.supervised.table_labels:TableLabels",
 )
-Rows = Annotated[File, Help("CSV, TSV, Excel or Parquet file whose first line names the columns."), Metavar("TABLE")]
+READING = "polyadic.text.tables:TableReading"
+Rows = Annotated[str, Help("Table, whose first line names the columns."), Metavar("TABLE")]
 Lines = Annotated[
     File,
     Help(
@@ -359,13 +361,14 @@ def _cell(value: Any) -> str:
 @LABELS.verb(
     word="train",
     example="polyadic labels train marks.csv --labels question,exclamation,quotation --text text --out labels",
-    settings={"given": ("polyadic.supervised.table_labels:TableLabels",)},
+    settings={"given": ("polyadic.supervised.table_labels:TableLabels",), "reading": READING},
     fixed=("texts", "categories", "budget"),
     options=("text", "categories", "loss", "rank", "ridge"),
 )
 def train_labels(
     table: Rows,
     given: dict[str, Any],
+    reading: TableReading,
     *,
     out: Out,
     labels: list[str],
@@ -404,25 +407,27 @@ def train_labels(
             | {what: ", ".join(names) for what, names in kinds.items() if names}
         )
 
-    saved = run(model, lambda: _columns(table), out, force=force, fit=lambda X: model.fit(X, labels), summary=summary)
+    saved = run(
+        model, lambda: _columns(table, reading), out, force=force, fit=lambda X: model.fit(X, labels), summary=summary
+    )
     saved.next = "labels", "predict", out, table
     return saved
 
 
-@LABELS.verb(word="predict", example="polyadic labels predict labels marks-test.csv")
-def predict_labels(model: TableLabels, table: Rows) -> dict[str, Any]:
+@LABELS.verb(word="predict", example="polyadic labels predict labels marks-test.csv", settings={"reading": READING})
+def predict_labels(model: TableLabels, table: Rows, reading: TableReading) -> dict[str, Any]:
     """Predict the labels of each row of a table: the probability of each label, or its value.
 
     The table has the columns of the training table; labels and other columns are ignored.
     """
-    X = _columns(table)
+    X = _columns(table, reading)
     predicted = model.predict_proba(X) if model.model_.loss == "logistic" else model.predict(X)
     rows = [dict(zip(model.labels_, row, strict=True)) for row in predicted.round(4).tolist()]
     return {"predictions": [{"row": at, **row} for at, row in enumerate(rows, 1)]}
 
 
-@LABELS.verb(word="evaluate", example="polyadic labels evaluate labels marks-test.csv")
-def evaluate_labels(model: TableLabels, table: Rows) -> dict[str, Any]:
+@LABELS.verb(word="evaluate", example="polyadic labels evaluate labels marks-test.csv", settings={"reading": READING})
+def evaluate_labels(model: TableLabels, table: Rows, reading: TableReading) -> dict[str, Any]:
     """Compute average precision, precision of the most probable labels and F1; or the error of numeric labels.
 
     Average precision (micro) has a 95 % bootstrap interval over rows. Rows with an unknown label are left out and
@@ -432,7 +437,7 @@ def evaluate_labels(model: TableLabels, table: Rows) -> dict[str, Any]:
 
     from polyadic.metrics.labels import label_measures, micro_figure
 
-    X = _columns(table)
+    X = _columns(table, reading)
     Y, predicted = model.targets(X), model.decision_function(X)
     if model.model_.loss != "logistic":
         columns = zip(model.labels_, Y.T, predicted.T, strict=True)
@@ -451,18 +456,22 @@ def evaluate_labels(model: TableLabels, table: Rows) -> dict[str, Any]:
     return sizes | measures | {"micro_ap_low": low, "micro_ap_high": high, "share_of_ones": float(Y[known].mean())}
 
 
-def _columns(path: Path) -> dict[str, list[str]]:
+def _columns(path: str, reading: TableReading) -> dict[str, list[Any]]:
     """Read the columns of a table whose first line names them."""
-    from polyadic.text.formats.records import read_fields
+    from dataclasses import replace
 
-    (_, names), *rows = read_fields(path, marks=("\t", ";", ","))
+    from polyadic.text.tables import open_table
+
+    table = open_table(path, replace(reading, header=True))
+    names = [str(name) for name in table.names]
     if len(set(names)) < len(names) or not all(names):
         raise InputError(f"{path}: the first line must give each column a different name; got {', '.join(names):.200}")
-    if wrong := next((row for row in rows if len(row.fields) != len(names)), None):
-        raise InputError(
-            f"{path}, line {wrong.line}: expected {counted(len(names), 'field')}, as in the first line; got"
-            f" {len(wrong.fields):,}"
-        )
+    rows = []
+    for number, cells in table:
+        if len(cells) == len(names):
+            rows.append(cells)
+        else:
+            table.skip(number, f"expected {counted(len(names), 'cell')}; got {len(cells)}")
     if not rows:
         raise InputError(f"{path} has no rows below its first line, which names the columns")
-    return dict(zip(names, map(list, zip(*(row.fields for row in rows), strict=True)), strict=True))
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

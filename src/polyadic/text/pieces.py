@@ -52,6 +52,8 @@ class Reading:
         ends a paragraph (default: detected from the lengths of the lines of each file).
     encoding : str
         Encoding of text files.
+    sheet : str, optional
+        Name of the sheet of an Excel file, or its position from 1 (default: the only sheet).
     errors : {"skip", "strict", "replace", "ignore"}
         Treatment of unreadable files: skip leaves them out and names them in a warning, the other values raise an
         error; replace inserts U+FFFD for bytes in another encoding, and ignore drops them. The only file of a source is
@@ -62,6 +64,7 @@ class Reading:
     field: str | None = None
     wrapped: bool | None = None
     encoding: str = "utf-8"
+    sheet: str | None = None
     errors: Literal["skip", "strict", "replace", "ignore"] = "skip"
 
     def __post_init__(self) -> None:

@@ -221,9 +221,10 @@ class Table:
         else:
             found = self._by_names(roles) or {}
             if not found and only and len(self.names) - self._is_index(0) > len(roles):
-                wanted, names = ", ".join(role.name for role in roles), ", ".join(map(repr, self.names))
+                wanted = ", ".join(role.name for role in roles)
                 raise InputError(
-                    f"{self.name} has {len(self.names)} columns; set columns to those of {wanted}, among {names}",
+                    f"{self.name} has {len(self.names)} columns; set columns to those of {wanted}, among"
+                    f" {', '.join(map(repr, self.names))}",
                     "columns",
                 )
             found = found or self._by_order(roles, set(extra.values()))
@@ -231,8 +232,8 @@ class Table:
         names = [str(name) or "unnamed" for name in self.names]
         parts = [f"{role}s: {names[at] if self.headed else f'column {at + 1}'}" for role, at in found.items()]
         left = [name if self.headed else str(at + 1) for at, name in enumerate(names) if at not in found.values()]
-        parts += [f"not used: {', '.join(left[:10])}{' and more' if len(left) > 10 else ''}"] if left else []
-        self.note("; ".join([", ".join(parts[: len(found)]), *parts[len(found) :]]))
+        rest = [f"not used: {', '.join(left[:10])}{' and more' if len(left) > 10 else ''}"] if left else []
+        self.note("; ".join([", ".join(parts), *rest]))
         return found
 
     def note(self, text: str) -> None:
@@ -331,7 +332,7 @@ def _of_memory(source: Any, reading: TableReading) -> Table:
     if not isinstance(rows, Iterable):
         raise InputError(f"a table must be a file, a data frame or a list of rows; got {type(source).__name__}")
     rows = iter(rows)
-    first = next(rows, None)
+    first: Any = next(rows, None)
     if isinstance(first, Mapping):
         records = [first, *rows]
         names = [*dict.fromkeys(name for record in records for name in record)]
@@ -346,7 +347,7 @@ def _of_memory(source: Any, reading: TableReading) -> Table:
 
 def _same_width(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
     """Yield rows; raise InputError if one has more or fewer cells than the first."""
-    width = None
+    width: int | None = None
     for number, row in enumerate(rows, 1):
         if len(row) != (width := len(row) if width is None else width):
             raise InputError(f"the table, row {number}: expected {width} cells, as in row 1; got {len(row)}")
@@ -522,7 +523,8 @@ def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) 
         number, text = item
         if not text.strip():
             continue
-        cells, more = _cells(text, sep, quotes=table.quotes), []
+        more: list[tuple[int, str]] = []
+        cells = _cells(text, sep, quotes=table.quotes)
         while cells is None and len(more) < MAX_OPEN and _is_open(text, str(sep)):
             following = back.popleft() if back else next(source, None)
             if following is None:
@@ -579,6 +581,7 @@ def _json_rows(table: Table, numbered: Iterable[tuple[int, str]]) -> Iterator[tu
         raise InputError(f"{table.where(odd or 1)} must be a JSON object with the cells of a row")
     table.about.append("JSON")
     table.names = [*dict.fromkeys(name for _, record in records for name in record)]
+    rows: list[tuple[int, Sequence[Any]]]
     rows = [(number, [record.get(name) for name in table.names]) for number, record in records]
     table.sample = rows[:SAMPLE]
     return iter(rows)
@@ -618,8 +621,9 @@ def _binary_rows(table: Table, path: str, suffix: str) -> Iterator[tuple[int, Se
     from polyadic.text.formats.records import parquet_rows, xlsx_rows
 
     with open_bytes(path) as stream:
-        file = File(path, stream, Reading())
-        yield from xlsx_rows(file, table.reading.sheet) if suffix in EXCEL else parquet_rows(file)
+        yield from (xlsx_rows if suffix in EXCEL else parquet_rows)(
+            File(path, stream, Reading(sheet=table.reading.sheet))
+        )
 
 
 EXCEL, ARROW = {".xlsx", ".xlsm"}, {".parquet", ".arrow", ".feather"}
@@ -726,7 +730,7 @@ class Numbers:
         alone = next((mark for mark in ",." if len(marked[mark]) and not marked[_other(mark)]), None)
         decimal = self.decimal
         if decimal is None and both:
-            decimal = max(",.", key=both[0].rfind)  # type: ignore[assignment]
+            decimal = "," if both[0].rfind(",") > both[0].rfind(".") else "."
         elif decimal is None and (self.thousands or twice) in {",", "."}:
             decimal = _other(str(self.thousands or twice))
         elif (

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.sparse import issparse
 
 from polyadic.completion.coupled.coupled_tables import CoupledTables
-from polyadic.completion.named_cells import number_of
 from polyadic.core import frames
 from polyadic.core.containers import elements_of, entries_of
 from polyadic.core.entries import Entries
@@ -24,6 +23,7 @@ from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.objective import Term
 from polyadic.core.settings import Count, Positive, check_settings
 from polyadic.relations.facts import as_names, numbers_of
+from polyadic.text.tables import number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -60,8 +60,9 @@ def csv_rows(file: File) -> Iterator[Row]:
     return iter(table)
 
 
-def xlsx_rows(file: File, sheet: str | None = None) -> Iterator[Row]:
+def xlsx_rows(file: File) -> Iterator[Row]:
     """Yield the non-empty rows of a sheet of an Excel file; by default the only one."""
+    sheet = file.reading.sheet
     try:
         from openpyxl import load_workbook
     except ImportError:
@@ -69,8 +70,8 @@ def xlsx_rows(file: File, sheet: str | None = None) -> Iterator[Row]:
     try:
         book = load_workbook(file.archive(), read_only=True, data_only=True)
         names = [each.title for each in book.worksheets]
-        at = names.index(sheet) if sheet in names else int(sheet) - 1 if (sheet or "").isdecimal() else 0
-        if (sheet is None and len(names) > 1) or not 0 <= at < max(len(names), 1) or (sheet and not names):
+        at = names.index(sheet) if sheet in names else int(sheet) - 1 if str(sheet).isdecimal() else -1  # type: ignore[arg-type]
+        if not 0 <= (at := 0 if sheet is None and len(names) < 2 else at) < max(len(names), 1):
             got = "" if sheet is None else f"; got {sheet!r}"
             raise InputError(  # noqa: TRY301 # passed on below
                 f"sheet must name one of the {len(names)} sheets of {file.name}, {named(names)}{got}", "sheet"
