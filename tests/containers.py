@@ -290,7 +290,7 @@ MODELS = {
 """Each model with the meaning of elements that a sparse array does not list, and a function of a container."""
 OTHERS = {
     "text": ["LogCountRatio", "MeanSentences", "ConvolutionalSentences", "TextClassifier", "TextTopics", "Word2Vec"],
-    "fields": ["FieldEncoder"],
+    "fields": ["FieldEncoder", "TableLabels"],
     "facts": ["HornRules", "InjectedLogic", "KnowledgeTensor", "UniversalSchema"],
     "sequences": [
         *["HiddenMarkov", "NGrams", "ObservableOperators", "SequenceTagger", "SpectralAutomaton"],

@@ -101,7 +101,7 @@ def test_bad_triples(triples):
     run("train", train, "--out", out, "--force", *quick)
     broken = triples / "broken.tsv"
     broken.write_text("a\tb\tc\nd\te\nf\tg\n")
-    assert "line 2: expected subject and relation and object; got d, e" in refused(
+    assert "line 2: expected subject and relation and object; got 'd, e'" in refused(
         "train", broken, "--out", triples / "other"
     )
     other = written(triples / "other.tsv", [("town0", "lies_in", "nowhere"), ("town1", "lies_in", "land1")])

@@ -104,13 +104,17 @@ def test_targets_have_no_mask_and_no_nan():
 
 
 def test_columns_are_matched_by_name():
-    """Columns in another order, or others, are refused: text, numbers and levels alike."""
+    """Columns in another order are put in order or refused, and others are refused, whatever their names are."""
     for names in (list("abcde"), [3, 1, 4, 0, 2], [("x", j) for j in range(5)]):
         table = frame(COUNTS)
         table.columns = polyadic.core.frames.names_of(frame(COUNTS, columns=names)) if names[0] == "a" else names
         for model in (NMF(1, seed=0, max_iter=5, tol=0), CorrespondenceAnalysis(1), MatrixFactorization(1, seed=0)):
             fitted = model.fit(table)
             right = fitted.transform(table)
+            if isinstance(model, CorrespondenceAnalysis):  # puts columns in order
+                np.testing.assert_allclose(fitted.transform(table[table.columns[::-1]]), right)
+                refuses("does not have: 'new'", fitted.transform, table.rename(columns={names[0]: "new"}))
+                continue
             refuses("must be in the same order", fitted.transform, table[table.columns[::-1]])
             refuses("unseen at fit time", fitted.transform, table.rename(columns={names[0]: "new"}))
             with pytest.warns(InputWarning, match="order of fit"):
@@ -125,7 +129,7 @@ def test_rows_of_supplementary_columns_are_matched_by_name():
     model = CorrespondenceAnalysis(1).fit(table)
     expected = model.transform_columns(COUNTS)
     np.testing.assert_allclose(model.transform_columns(table[::-1]), expected)
-    refuses("row 'b' is missing", model.transform_columns, table.rename(index={"b": "new"}))
+    refuses("does not have: 'new'", model.transform_columns, table.rename(index={"b": "new"}))
 
 
 def test_asymmetric_cp_of_missing_elements():

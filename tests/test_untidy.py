@@ -141,7 +141,9 @@ def test_facts_are_the_same_however_they_are_written(tmp_path):
     (tmp_path / "facts.nt").write_bytes(CASES["facts.nt"].content)
     assert read_facts(tmp_path / "facts.nt").relations[0] == "http://e.org/borders"
     (tmp_path / "four.tsv").write_text("Oslo\tin\tNorway\t1\nRome\tin\tItaly\t1\n")
-    refuses("has 4 columns; set columns to those of subject, relation and object", read_facts, tmp_path / "four.tsv")
+    refuses(
+        "has 4 columns; set columns to those of subject, relation, object, among", read_facts, tmp_path / "four.tsv"
+    )
     assert len(read_facts(tmp_path / "four.tsv", columns=[1, 2, 3])) == 2
 
 

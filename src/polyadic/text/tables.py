@@ -345,7 +345,7 @@ def _of_memory(source: Any, reading: TableReading) -> Table:
     return table
 
 
-def _same_width(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+def _same_width(rows: Iterable[Any]) -> Iterator[Sequence[Any]]:
     """Yield rows; raise InputError if one has more or fewer cells than the first."""
     width: int | None = None
     for number, row in enumerate(rows, 1):
