@@ -104,6 +104,8 @@ def test_wide_tables(tmp_path):
         assert named_cells(matrix).cells.values.tolist() == expected.cells.values.tolist()
     (tmp_path / "t.csv").write_text("kunde,artikel,menge\n1,10,3\n2,11,4\n")
     refuses("set layout='long' or layout='wide'", read_cells, tmp_path / "t.csv")
+    (tmp_path / "u.csv").write_text("leser,rating,buch\nann,4,Emma\n")
+    refuses("has 3 columns; set columns to those of row, column, among 'leser'", read_cells, tmp_path / "u.csv")
     assert read_cells(tmp_path / "t.csv", CellReading(layout="long")).columns == ["10", "11"]
 
 

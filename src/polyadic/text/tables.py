@@ -219,15 +219,7 @@ class Table:
                 raise InputError(f"columns must name the columns for {wanted}{most}; got {len(given)}", "columns")
             found = {role.name: self.place(name) for role, name in zip(roles, given, strict=False)}
         else:
-            found = self._by_names(roles) or {}
-            if not found and only and len(self.names) - self._is_index(0) > len(roles):
-                wanted = ", ".join(role.name for role in roles)
-                raise InputError(
-                    f"{self.name} has {len(self.names)} columns; set columns to those of {wanted}, among"
-                    f" {', '.join(map(repr, self.names))}",
-                    "columns",
-                )
-            found = found or self._by_order(roles, set(extra.values()))
+            found = self._by_names(roles) or self._by_order(roles, set(extra.values()), only=only)
         found |= extra
         names = [str(name) or "unnamed" for name in self.names]
         parts = [f"{role}s: {names[at] if self.headed else f'column {at + 1}'}" for role, at in found.items()]
@@ -264,19 +256,27 @@ class Table:
             found[optional[0]] = rest[0]
         return found
 
-    def _by_order(self, roles: Sequence[Role], taken: set[int]) -> dict[str, int]:
+    def _by_order(self, roles: Sequence[Role], taken: set[int], *, only: bool) -> dict[str, int]:
         """Return the first columns, apart from an unnamed index and columns that are used otherwise."""
         free = [at for at in range(len(self.names)) if at not in taken and not self._is_index(at)]
         least = sum(role.required for role in roles)
+        wanted = ", ".join(role.name for role in roles[:least])
         if len(free) < least:
-            wanted = ", ".join(role.name for role in roles[:least])
             first = next(iter(self.sample), (1, [""]))
             raise InputError(
                 f"{self.name} must have columns for {wanted}; {self.unit} {first[0]} has only"
                 f" {len(free)} ({', '.join(map(str, first[1]))!r:.60}); if the cells are separated otherwise, set sep",
                 "sep",
             )
-        return {role.name: at for role, at in zip(roles, free, strict=False)}
+        found = {role.name: at for role, at in zip(roles, free, strict=False)}
+        elsewhere = any(found.get(role) != at for role, at in self.roles_named(roles).items() if role in found)
+        if elsewhere or (only and len(free) > len(roles)):
+            raise InputError(
+                f"{self.name} has {len(self.names)} columns; set columns to those of {wanted}, among"
+                f" {', '.join(map(repr, self.names))}",
+                "columns",
+            )
+        return found
 
     def _is_index(self, at: int) -> bool:
         return at == 0 and self.headed and (self.index or str(self.names[0]).strip().lower() in {"", "unnamed: 0"})
