@@ -11,6 +11,7 @@ The difference to a fit from scratch is that existing columns do not move; sweep
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
@@ -18,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, columns_of_row, pairs, split_cells
-from polyadic.core.errors import InputError, check_int
+from polyadic.completion.cells import cells_of, columns_of_row, compared, pairs, r_squared, split_cells
+from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.model import Model, Transformer
 from polyadic.core.selection import SearchSpace, held_out_share
@@ -37,6 +38,10 @@ SWEEPS = 1
 
 One brings predictions closer to a fit from scratch than two such fits from different seeds are to each other.
 """
+FIRST = 1000
+"""Number of cells of a fit that are kept, to recognise them among those to score."""
+VANISHED = 0.01
+"""Share of the scale of the values below which the products of all factors count as zero."""
 
 
 class CompletionModel(Model, ABC):
@@ -69,14 +74,35 @@ class CompletionModel(Model, ABC):
         """
         del y
         self.check()
-        return self._fit(self._read(X))
+        return self._fit(self._sampled(self._read(X), X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the coefficient of determination R² of the predictions of held-out cells.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            Held-out cells, in the shape of the fit. X with another shape, or with some but not all cells of the fit,
+            has new rows, as in ``cross_val_score``: a random fifth of its cells is predicted from the others.
+
+        Raises
+        ------
+        InputError
+            If the rows are new and the model has no method ``transform``.
+        """
+        del y
+        out, given = self._split(X)
+        if given is None:
+            return r_squared(out.values, self._predict(out.rows, out.columns))
+        U, V = self.augmented(given)
+        return r_squared(out.values, np.einsum("nr,nr->n", U[out.rows], V[out.columns]))
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
         """Predict the values of the cells with the given row and column indices.
 
         Parameters
         ----------
-        rows, columns : array of int of shape (n,)
+        rows, columns : array of int of shape (n,), or int
             Row and column indices of the cells.
         """
         check_is_fitted(self)
@@ -85,6 +111,33 @@ class CompletionModel(Model, ABC):
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:  # noqa: ARG002 # no cell may be observed
         """Convert a matrix to the cells that the model learns from; with ``empty``, none need be observed."""
         return cells_of(X)
+
+    def _sampled(self, cells: ObservedEntries, X: Any) -> ObservedEntries:
+        """Keep some cells of the fit for :meth:`score`; warn of rows and columns of X without an observed cell."""
+        self.first_cells_ = cells.at(np.arange(min(FIRST, len(cells.values))))
+        if X is not cells:
+            for name, at, size in zip(("row", "column"), (cells.rows, cells.columns), cells.shape, strict=True):
+                empty = np.bincount(at, minlength=size) == 0
+                if empty.any():
+                    text = (
+                        f"{empty.sum():,} of {size:,} {name}s have no observed cell (first: {name} {empty.argmax():,})"
+                    )
+                    warnings.warn(InputWarning(text), stacklevel=3)
+        return cells
+
+    def _split(self, X: Any) -> tuple[ObservedEntries, ObservedEntries | None]:
+        """Return the cells to score and, if they are in new rows, the other cells of these rows."""
+        check_is_fitted(self)
+        cells, number = cells_of(X), len(self.first_cells_.values)
+        known, same = (int(mask.sum()) for mask in compared(self.first_cells_, cells))
+        if cells.shape == self._shape and same == known and known in (0, number):
+            return cells, None
+        if not hasattr(self, "transform"):
+            raise InputError(
+                f"X must contain held-out cells, in the shape {self._shape} of the fit; got shape {cells.shape} and"
+                f" {known:,} of the first {number:,} cells of the fit; {type(self).__name__} cannot predict new rows"
+            )
+        return split_cells(cells, 0.2, seed=0)[::-1]
 
     @abstractmethod
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
@@ -176,9 +229,10 @@ class AlternatingModel(Transformer, SearchedModel):
         """
         check_is_fitted(self)
         self.check()
-        cells = self._centred(self._read(X))
+        cells = self._read(X)
         check_int("sweeps", sweeps, low=0)
         check_grown(self._shape, cells.shape)
+        cells = self._centred(self._sampled(cells, X))
         return self._learn(islice(self._updates(cells), sweeps + 1), max(sweeps, 1), 0.0)
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -250,10 +304,23 @@ class AlternatingModel(Transformer, SearchedModel):
 
     def _learn(self, sweeps: Iterator[Sweep], max_iter: int, tol: float) -> Self:
         self._place(*self._keep(run(sweeps, max_iter=max_iter, tol=tol, callback=self.callback)))
+        warn_of_zeros(self, getattr(self, "scale_", 1.0))
         return self
 
     def _centred(self, cells: ObservedEntries) -> ObservedEntries:
         return cells
+
+
+def warn_of_zeros(model: Any, scale: float = 1.0) -> None:
+    """Warn if the products of all factors are near zero, compared with the scale of the values."""
+    factors = model.row_factors_, model.column_factors_
+    largest = math.prod(float(np.linalg.norm(F, axis=1).max()) for F in factors)
+    if factors[0].size and largest < VANISHED * scale:
+        text = (
+            f"all factors are nearly zero (products of at most {largest:.1g}), so they do not tell rows and columns"
+            f" apart; lower ridge ({model.ridge:g})"
+        )
+        warnings.warn(InputWarning(text, "ridge"), stacklevel=4)
 
 
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:

@@ -130,7 +130,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         """
         del y
         self.check()
-        cells = self._read(X)
+        cells = self._sampled(self._read(X), X)
         x = _features("row_features", row_features, cells.shape[0])
         return self._fit(cells, [x, _features("column_features", column_features, cells.shape[1])])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import SearchedModel
 from polyadic.completion.cells import cells_of, pairs, positive_cells, split_cells
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.kernels import best_of_rows
 from polyadic.core.model import learned
 from polyadic.core.selection import SearchSpace, held_out_share
@@ -57,20 +58,32 @@ class Recommender(SearchedModel):
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
         return self._products(i, j)
 
-    def augmented(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return row and column factors whose products are the predictions."""
+    def augmented(self, X: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return row factors, with X those of new rows, and column factors, whose products are the predictions."""
         check_is_fitted(self)
-        return self.row_factors_, self.column_factors_
+        if X is not None and not hasattr(self, "transform"):
+            raise InputError(
+                f"{type(self).__name__} does not compute factors of new rows from their cells; use"
+                " ImplicitFactorization"
+            )
+        return self.row_factors_ if X is None else self.transform(X), self.column_factors_
 
-    def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
-        """Recommend the highest-scoring columns for the given rows.
+    def recommend(
+        self, rows: ArrayLike | None = None, n: int = 10, *, items: Any = None, without: Any = None
+    ) -> Recommended:
+        """Recommend the highest-scoring columns for rows of the fit, or for new rows.
+
+        Rows without an observed cell, whose factors are zero, get no recommendation, with a warning.
 
         Parameters
         ----------
-        rows : array of int
+        rows : int or array of int
             Row indices.
         n : int
             Number of columns per row.
+        items : Entries, sparse matrix or array, of shape (new rows, columns)
+            Observed cells of new rows, instead of ``rows`` (:class:`~.implicit.ImplicitFactorization`). They are not
+            recommended.
         without : Entries, sparse matrix or array, of shape (rows of the model, columns), optional
             Cells not to recommend, usually those the model was fitted to.
 
@@ -79,15 +92,43 @@ class Recommender(SearchedModel):
         InputError
             If a row does not exist or ``without`` has another shape.
         """
-        check_is_fitted(self)
-        U, V = self.row_factors_, self.column_factors_
-        i, _ = pairs(rows, np.zeros_like(rows), (len(U), len(V)))
-        if without is None:
-            return best_columns(U[i], V, n)
-        known = cells_of(without, empty=True)
-        if known.shape != (len(U), len(V)):
-            raise InputError(f"the argument without must have shape {len(U), len(V)}; got {known.shape}", "without")
-        return best_columns(U[i], V, n, without=known.at(known.values > 0).take(i))
+        if (rows is None) == (items is None) or not (items is None or without is None):
+            raise InputError("give either rows of the fit, with or without the argument without, or items of new rows")
+        U, V = self.augmented(items)
+        i, _ = pairs(np.arange(len(U)) if rows is None else rows, 0, (len(U), len(V)))
+        given = without if items is None else items
+        known = None
+        if given is not None:
+            known = cells_of(given, empty=True)
+            if known.shape != (len(U), len(V)):
+                raise InputError(f"the argument without must have shape {len(U), len(V)}; got {known.shape}", "without")
+            known = known.at(known.values > 0).take(i)
+        best = best_columns(U[i], V, n, without=known)
+        none = best.columns[:, 0] < 0
+        warn_of_none(i[none].tolist(), int((~U[i[none]].any(axis=1)).sum()), len(i))
+        return best
+
+    def score(self, X: Any, y: Any = None, *, without: Any = None) -> float:
+        """Return the mean NDCG@20 of held-out positive cells, over the rows that have any.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (rows, columns)
+            Held-out cells, or new rows; see :meth:`~polyadic.completion.base.CompletionModel.score`.
+        without : Entries, sparse matrix or array, of shape (rows, columns), optional
+            Cells that are not ranked, usually those of the fit, which otherwise take the first ranks.
+
+        Raises
+        ------
+        InputError
+            If no value is positive, or the rows are new and the model has no method ``transform``.
+        """
+        del y
+        out, given = self._split(X)
+        out, known = positive_cells(out), without if given is None else given
+        rows = np.unique(out.rows)
+        known = None if known is None else positive_cells(known, empty=True)
+        return float(_ndcg(self.augmented(given), rows, out.take(rows), known).mean())
 
 
 def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
@@ -100,8 +141,7 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
     out = out.take(rows)
 
     def losses(model: Recommender) -> NDArray[np.float64]:
-        named = model.recommend(rows, TOP_K, without=cells).columns
-        return 1 - recommendation(named, out.rows, out.columns).ndcg
+        return 1 - _ndcg(model.augmented(), rows, out, cells)
 
     return SearchSpace(
         values=values,
@@ -114,8 +154,29 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
     )
 
 
+def _ndcg(
+    factors: tuple[Any, Any], rows: NDArray[np.int64], out: ObservedEntries, known: ObservedEntries | None
+) -> NDArray[np.float64]:
+    """Return the NDCG of the held-out cells of each of the given rows, among the columns that are not known."""
+    U, V = factors
+    best = best_columns(U[rows], V, TOP_K, without=None if known is None else known.take(rows)).columns
+    return recommendation(best, out.rows, out.columns).ndcg
+
+
+def warn_of_none(names: Sequence[Any], empty: int, total: int) -> None:
+    """Warn if the named rows, ``empty`` of which have factors of zero, get no recommendation."""
+    if names:
+        counts = {"with factors of zero (no observed cell in the row or its columns)": empty, "with all columns known or excluded": len(names) - empty}
+        reasons = " and ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+        text = f"no recommendation for {len(names):,} of {total:,} rows (first: {names[0]!r}): {reasons}"
+        warnings.warn(InputWarning(text), stacklevel=3)
+
+
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
-    r"""Return the ``n`` columns with the highest scores :math:`u_i \cdot v_j` of each row, except ``without``."""
+    r"""Return the ``n`` columns with the highest scores :math:`u_i \cdot v_j` of each row, except ``without``.
+
+    A row of zeros, which has the same score for all columns, gets none.
+    """
     check_int("n", n, low=1)
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:
@@ -134,6 +195,7 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedE
         scores[rows, columns[starts[first] : starts[last]]] = -np.inf
         at = slice(first, last), slice(kept)
         recommended.columns[at], recommended.scores[at] = _largest(scores, kept)
+    recommended.scores[~U.any(axis=1)] = -np.inf
     recommended.columns[np.isneginf(recommended.scores)] = -1
     return recommended
 

@@ -6,26 +6,29 @@ A table is its known cells: the name of a row, the name of a column and a value 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import coo_array
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import DistributionModel
 from polyadic.completion.bayesian import BayesianMatrixFactorization
-from polyadic.completion.cells import ObservedEntries, Prediction, compared, rmse, split_cells
+from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, compared, r_squared, rmse, split_cells
 from polyadic.completion.components import RotatedComponents, TableComponent, rotated_components
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.matchbox import MatchboxFactorization
 from polyadic.completion.named_cells import NamedCells, joined, named_cells, named_pairs
-from polyadic.completion.recommending import best_columns
+from polyadic.completion.recommending import best_columns, warn_of_none
 from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
-from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int, meant
 from polyadic.core.explanation import Explanation
+from polyadic.core.frames import is_frame, rows_of
 from polyadic.core.methods import Method, refuse_unused
 from polyadic.core.model import Amount, Model, Natural, Positive, Seed, Threads, Within
 from polyadic.core.selection import Selection, select
@@ -34,7 +37,7 @@ from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,6 +60,8 @@ EXACT = 1e-9
 """Relative spread of predictions below which they count as equal."""
 NAMED = 3
 """Number of columns that name a component."""
+PRIOR_CELLS = 10
+"""Number of cells with residuals of average size that are added to those of a row, for the widths of intervals."""
 
 
 class Recommendation(NamedTuple):
@@ -64,6 +69,13 @@ class Recommendation(NamedTuple):
 
     column: Any
     value: float
+
+
+class Similar(NamedTuple):
+    """A similar column or row and the correlation of its predictions."""
+
+    name: Any
+    correlation: float
 
 
 class TableCompletion(Model):
@@ -124,7 +136,7 @@ class TableCompletion(Model):
         cells among the first 20 columns, NDCG, mean average precision, catalogue coverage and novelty in bits, and the
         same of the most frequent columns. Empty without ``hold_out``.
     scores_ : ndarray
-        Absolute errors of held-out cells, in standard deviations if the method has them; intervals rest on these.
+        Absolute errors of held-out cells, relative to the widths of :meth:`predict_interval`.
     updated_ : dict
         Report of the last :meth:`update`.
 
@@ -165,7 +177,7 @@ class TableCompletion(Model):
             )
         self._new().check()
 
-    def fit(self, table: Any, y: Any = None) -> Self:
+    def fit(self, table: Any, y: Any = None, *, times: Any = None) -> Self:
         """Fit the model to the known cells of a table.
 
         Parameters
@@ -174,6 +186,8 @@ class TableCompletion(Model):
             See :func:`~polyadic.completion.named_cells.read_cells` for files.
         y : sequence of float, optional
             Values, if the table has names alone, as in cross-validation with scikit-learn.
+        times : str or sequence, optional
+            Timestamps, numbers or dates, of all lines, or the name of a column of a data frame.
 
         Raises
         ------
@@ -182,7 +196,12 @@ class TableCompletion(Model):
             is out of range.
         """
         self.check()
-        known, rows, columns, valued, times = named_cells(table, y)
+        if isinstance(times, str):
+            names, lines = rows_of(table)
+            if times not in names:
+                raise InputError(f"the table has no column {times!r}{meant(times, map(str, names))}", "times")
+            times = [line[names.index(times)] for line in lines]
+        known, rows, columns, valued, times = named_cells(table, y, times=times)
         if not valued and self.method != "implicit":
             raise InputError(
                 f"the table must have values for method {self.method}; use method implicit for tables without values"
@@ -191,9 +210,9 @@ class TableCompletion(Model):
         self.scores_ = np.zeros(0)
         if self.hold_out_by == "time" and times is None:
             raise InputError(
-                "holding out the latest cells requires timestamps; set time to the name of a column, or hold out random"
-                " cells",
-                "time",
+                "hold_out_by='time' requires timestamps: give times to fit (with read_cells, time), or set"
+                " hold_out_by='cells'",
+                "hold_out_by",
             )
         if self.hold_out:
             by_time = times if self.hold_out_by == "time" else None
@@ -261,8 +280,9 @@ class TableCompletion(Model):
 
         Parameters
         ----------
-        rows, columns : sequence of names, of the same length
-            Or ``rows`` alone: pairs of names, or a data frame with these as first two columns.
+        rows, columns : sequences of names of the same length, or names
+            A single name stands for all cells given with it. Or ``rows`` alone: pairs of names, or a data frame with
+            these as first two columns.
         """
         return self.predict_distribution(rows, columns).mean
 
@@ -292,11 +312,18 @@ class TableCompletion(Model):
     def predict_interval(
         self, rows: Any, columns: Sequence[Any] | None = None, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the lower and upper bounds of split-conformal prediction intervals for the given cells.
+        r"""Return the lower and upper bounds of split-conformal prediction intervals for the given cells.
 
-        Their width is from errors of held-out cells (:func:`~polyadic.metrics.figures.conformal_radius`). The level
-        holds on average over cells like these, not for each row. It is proved for the model without the held-out cells;
-        intervals of the model of all cells were measured to cover .889 to .902 at .9.
+        Their width is :func:`~polyadic.metrics.figures.conformal_radius` of the errors of held-out cells, each divided
+        by the standard deviation of its cell. Methods that estimate none use
+
+        .. math:: \sqrt{\frac{10 + \sum_k r_{ik}^2 / s^2}{10 + n_i}} \Big(1 + \frac{1}{2 n_i} + \frac{1}{2 m_j}\Big)
+
+        with the residuals :math:`r` of the :math:`n_i` known cells of the row, :math:`m_j` known cells of the column,
+        and :math:`s^2` the mean of all squared residuals. Bounds are clipped to the least and the largest known value,
+        outside of which, with :math:`n` known cells, a further one lies with a probability of at most
+        :math:`2 / (n + 1)`. The level holds on average over cells like these, not for each row, and is proved for the
+        model without the held-out cells. See the measured coverage in the documentation.
 
         Raises
         ------
@@ -310,89 +337,171 @@ class TableCompletion(Model):
                 "hold_out",
             )
         mean, std = self.predict_distribution(rows, columns)
-        width = conformal_radius(self.scores_, level) * np.where(np.isnan(std), 1.0, std)
-        return mean - width, mean + width
+        if np.isnan(std).any():
+            std = _spread(self.model_, self.known_, *self._cells(rows, columns))
+        width, (low, high) = conformal_radius(self.scores_, level) * std, _range(self.known_)
+        return np.clip(mean - width, low, high), np.clip(mean + width, low, high)
 
     def score(self, table: Any, y: Any = None) -> float:
-        """Return the coefficient of determination R² of the predictions."""
-        cells, rows, columns, *_ = named_cells(table, y)
-        predicted = self.predict([rows[i] for i in cells.rows], [columns[j] for j in cells.columns])
-        return float(1 - ((predicted - cells.values) ** 2).sum() / ((cells.values - cells.values.mean()) ** 2).sum())
+        """Return the score of held-out cells: R² of the predictions, or NDCG@20 for method ``implicit``.
 
-    def recommend(
-        self,
-        row: Any,
-        n: int = 10,
-        *,
-        allowed: Iterable[Any] | None = None,
-        blocked: Iterable[Any] = (),
-        seen: bool = False,
-    ) -> list[Recommendation]:
-        """Return the columns with the largest predicted values in a row.
+        NDCG is the mean over the rows that are known and have cells of positive value. Known cells are not ranked.
 
         Parameters
         ----------
-        row : name
+        table, y : as for :meth:`fit`
+        """
+        cells, rows, columns, *_ = named_cells(table, y)
+        pairs = [rows[i] for i in cells.rows], [columns[j] for j in cells.columns]
+        if self.method != "implicit":
+            return r_squared(cells.values, self.predict(*pairs))
+        i, j = self._cells(*pairs)
+        out = (i >= 0) & (j >= 0) & (cells.values > 0)
+        test = cells_of(coo_array((cells.values[out], (i[out], j[out])), shape=self.known_.shape))
+        return _ranking(self.model_, self.known_, test)[f"ndcg_at_{TOP_K}"]
+
+    def recommend(
+        self,
+        row: Any = None,
+        n: int = 10,
+        *,
+        items: Any = None,
+        allowed: Iterable[Any] | None = None,
+        blocked: Iterable[Any] = (),
+        seen: bool = False,
+    ) -> Any:
+        """Return the columns with the largest predicted values in a row, a list of :class:`Recommendation`.
+
+        Parameters
+        ----------
+        row : name, or sequence of names
+            With a sequence, the result is a dict with the names as keys.
         n : int
             Number of columns.
+        items : dict of column to value, iterable of (column, value), or, for method ``implicit``, of columns
+            Known cells of a new row, instead of ``row``. The factors of this row are solved for; those of the columns
+            stay as they are (with ``trace-norm``, the optimum with the new row is found). Items without a value have
+            the mean value.
         allowed : iterable of names, optional
             Columns to recommend from; by default all.
         blocked : iterable of names
             Columns never to recommend.
         seen : bool
             Include columns that are known in the row.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, or the method cannot compute the factors of a new row (``ordinal``).
+
+        Examples
+        --------
+        >>> likes = [("ann", "Ran", 5), ("ann", "Heat", 1), ("bob", "Ran", 4), ("bob", "Heat", 1), ("eve", "Heat", 2)]
+        >>> model = TableCompletion(rank=0).fit(likes)
+        >>> model.recommend(["ann", "eve"], seen=True)["eve"] == model.recommend("eve", seen=True)
+        True
+        >>> [film for film, _ in model.recommend(items={"Heat": 2})]
+        ['Ran']
         """
-        ((_, best),) = self.recommend_all(n, rows=[row], allowed=allowed, blocked=blocked, seen=seen)
-        return best
+        if (row is None) == (items is None):
+            raise InputError("give either a row or items of a new row", "items")
+        check_is_fitted(self)
+        names, several = (["new row"], False) if row is None else _listed(row, self.rows_)
+        best = dict(self.recommend_all(n, rows=names, items=items, allowed=allowed, blocked=blocked, seen=seen))
+        return best if several else best[names[0]]
 
     def recommend_all(
         self,
         n: int = 10,
         *,
         rows: Sequence[Any] | None = None,
+        items: Any = None,
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] = (),
         seen: bool = False,
     ) -> Iterator[tuple[Any, list[Recommendation]]]:
-        """Yield recommendations for all rows, or for the given rows, in bounded memory."""
+        """Yield names and recommendations of all rows, the given rows, or a new row, in bounded memory."""
         check_is_fitted(self)
         check_int("n", n, low=1)
-        at = np.arange(len(self.rows_)) if rows is None else _numbers("row", rows, self.rows_)
+        names = self.rows_ if rows is None else _listed(rows, self.rows_)[0]
+        if items is None:
+            at, known, factors = _numbers("row", names, self.rows_), self.known_, self.model_.augmented()
+        else:
+            at, known = np.zeros(1, np.int64), self._new_row(items)
+            factors = self._folded(known)
         kept = np.ones(len(self.columns_), bool)
         if allowed is not None:
             kept[:] = False
             kept[_numbers("column", [*allowed], self.columns_)] = True
         kept[_numbers("column", [*blocked], self.columns_)] = False
-        return self._recommended(at, np.flatnonzero(kept), n, seen=seen)
+        return self._recommended(names, (at, known, *factors), np.flatnonzero(kept), n, seen=seen)
 
     def _recommended(
-        self, at: NDArray[np.int64], kept: NDArray[np.int64], n: int, *, seen: bool
+        self,
+        rows: Sequence[Any],
+        given: tuple[NDArray[np.int64], ObservedEntries, NDArray[Any], NDArray[Any]],
+        kept: NDArray[np.int64],
+        n: int,
+        *,
+        seen: bool,
     ) -> Iterator[tuple[Any, list[Recommendation]]]:
-        U, V = self.model_.augmented()
+        at, known, U, V = given
         names = [self.columns_[j] for j in kept.tolist()]
         place = np.full(len(V), -1)
         place[kept] = np.arange(len(kept))
-        V, known = V[kept], self.known_
+        V = V[kept]
+        none, empty = [], 0
         if len(kept) < len(place):
             known = known.at(np.flatnonzero(place[known.columns] >= 0))
             known = ObservedEntries(known.rows, place[known.columns], known.values, (len(U), len(kept)))
         for first in range(0, len(at), ROWS):
             some = at[first : first + ROWS]
             best = best_columns(U[some], V, n, without=None if seen else known.take(some))
-            for i, columns, scores in zip(some.tolist(), best.columns.tolist(), best.scores.tolist(), strict=True):
+            without = best.columns[:, 0] < 0
+            none += [rows[first + k] for k in np.flatnonzero(without).tolist()]
+            empty += int((~U[some[without]].any(axis=1)).sum())
+            for k, (i, columns, scores) in enumerate(zip(some.tolist(), *map(np.ndarray.tolist, best), strict=True)):
                 if self.method == "ordinal" and columns:  # ranked by latent values
                     at_ = np.maximum(kept[columns], 0)
                     scores = self.model_.predict(np.full(len(at_), i), at_).tolist()  # noqa: PLW2901
                 best_ = zip(columns, scores, strict=True)
-                yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
+                yield rows[first + k], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
+        warn_of_none(none, empty, len(at))
 
-    def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> list[tuple[Any, float]]:
+    def _new_row(self, items: Any) -> ObservedEntries:
+        """Convert the items of a new row to a matrix of one row."""
+        if isinstance(items, Mapping) or is_frame(items):
+            items = items.items() if isinstance(items, Mapping) else zip(*named_pairs(items), strict=True)
+        pairs = [pair if isinstance(pair, tuple | list) else (pair,) for pair in _listed(items, self.columns_)[0]]
+        if self.method == "implicit":
+            pairs = [pair if len(pair) == 2 else (*pair, self.model_.mean_) for pair in pairs]
+        elif missing := [pair for pair in pairs if len(pair) != 2]:
+            raise InputError(
+                f"method {self.method} needs the value of each item, as in items={{{missing[0][0]!r}: 4}}", "items"
+            )
+        new = named_cells([(None, *pair) for pair in pairs])
+        j = _numbers("column", new.columns, self.columns_)[new.cells.columns]
+        return cells_of(coo_array((new.cells.values, (np.zeros_like(j), j)), shape=(1, len(self.columns_))))
+
+    def _folded(self, cells: ObservedEntries) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the factors of a new row with the given cells, and those of the columns."""
+        if isinstance(self.model_, ImplicitFactorization | MatrixFactorization):
+            return self.model_.augmented(cells)
+        if self.method == "ordinal":
+            raise InputError("method ordinal cannot compute factors of new rows; use another method", "items", "method")
+        sides = zip((self.known_.rows, self.known_.columns), (cells.rows + len(self.rows_), cells.columns), strict=True)
+        values, size = np.append(self.known_.values, cells.values), (len(self.rows_) + 1, len(self.columns_))
+        U, V = copy(self.model_).update(ObservedEntries(*map(np.concatenate, sides), values, size)).augmented()
+        return U[-1:], V
+
+    def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> Any:
         r"""Return the columns (or rows) whose predictions correlate most with a given column (or row).
 
         .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
 
         is the correlation of their predictions over all rows, with C the covariance of the factors of the rows. It
-        depends on the predictions, not on their factorization.
+        depends on the predictions, not on their factorization. The result is a list of :class:`Similar`; for a
+        sequence of names it is a dict with the names as keys.
 
         Raises
         ------
@@ -403,16 +512,19 @@ class TableCompletion(Model):
         check_int("n", n, low=1)
         U, V = self.model_.augmented()
         names, U, V = (self.columns_, U, V) if of == "column" else (self.rows_, V, U)
+        wanted, several = _listed(name, names)
+        if several:
+            return {each: self.similar(each, n, of=of) for each in wanted}
         (j,) = _numbers(of, [name], names).tolist()
         C = _covariance(U)
         spreads = np.sqrt(np.einsum("nr,nr->n", V @ C, V).clip(0))
         if spreads[j] <= EXACT * spreads.max():
             raise InputError(f"correlations with {name!r} are undefined, because its predictions are constant")
-        alike = V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j]
+        alike = np.clip(V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j], -1, 1)
         alike[spreads <= EXACT * spreads.max()] = -np.inf
         alike[j] = -np.inf
         best = np.argsort(-alike, kind="stable")[:n].tolist()
-        return [(names[k], float(alike[k])) for k in best if np.isfinite(alike[k])]
+        return [Similar(names[k], float(alike[k])) for k in best if np.isfinite(alike[k])]
 
     def components(self, number: int | None = None, *, top: int = 10) -> list[TableComponent]:
         """Describe the components of the predictions, in decreasing order of explained variance.
@@ -449,7 +561,7 @@ class TableCompletion(Model):
         return rotated_components(U, V, rank if number is None else check_int("number", number, low=1))
 
     def explain(
-        self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "components"] = "cells"
+        self, row: Any, columns: Any, *, by: Literal["cells", "components"] = "cells", items: Any = None
     ) -> list[Explanation]:
         """Decompose the predictions for a row into contributions of observed cells or of components.
 
@@ -457,16 +569,19 @@ class TableCompletion(Model):
 
         Parameters
         ----------
-        row : name
-        columns : sequence of names
+        row : name, or None with ``items``
+        columns : name or sequence of names
         by : {"cells", "components"}
             Contributions of known cells (als, implicit), or of components (:meth:`components`) of any method, named by
             their first three columns. The base is then the means of row and column.
+        items : as for :meth:`recommend`, optional
+            Known cells of a new row, for explanations by cells.
 
         Returns
         -------
         list of Explanation
-            One for each column, with the parts of the columns known in this row.
+            One for each column, with the parts of the columns known in this row. A known cell is not explained by
+            itself: its explanation and value are those of a row without this cell.
 
         Raises
         ------
@@ -491,20 +606,30 @@ class TableCompletion(Model):
                 "by",
                 "method",
             )
-        i, j = _numbers("row", [row], self.rows_), _numbers("column", columns, self.columns_)
-        values = self.model_.predict(np.repeat(i, len(j)), j).astype(float)
+        rows, j = _listed(row, self.rows_)[0], _numbers("column", _listed(columns, self.columns_)[0], self.columns_)
+        if len(rows) != 1 or (row is None) == (items is None) or (by == "components" and row is None):
+            raise InputError("explain takes a single row, or with by='cells' the items of a new row", "by", "items")
+        if items is None:
+            i = _numbers("row", rows, self.rows_)
+            cells, values = self.known_.take(i), self.model_.predict(np.repeat(i, len(j)), j).astype(float)
+        else:
+            cells = self._new_row(items)
+            U, V = self._folded(cells)
+            values = (V[j] @ U[0]).astype(float)
         if by == "components":
             scores, loadings, _ = self._components()
             first = np.argsort(-loadings, axis=0, kind="stable")[:NAMED]
             names: list[Any] = [" / ".join(str(self.columns_[k]) for k in best) for best in first.T.tolist()]
-            parts = scores[i] * loadings[j]
-        else:
-            _, known, parts = self.model_.explain(self.known_.take(i), j)
+            parts = (scores[i] * loadings[j]).tolist()
+            return [Explanation.of(v, zip(names, p, strict=True)) for v, p in zip(values.tolist(), parts, strict=True)]
+        found, own = [Explanation(0.0, 0.0, [])] * len(j), np.isin(j, cells.columns)
+        for at in (np.flatnonzero(~own), *np.flatnonzero(own)[:, None]):
+            base, known, parts = self.model_.explain(cells.at(~np.isin(cells.columns, j[at])), j[at])
             names = [self.columns_[column] for column in known.tolist()]
-        return [
-            Explanation.of(value, zip(names, some, strict=True))
-            for value, some in zip(values.tolist(), parts.tolist(), strict=True)
-        ]
+            for k, rest, some in zip(at.tolist(), base.tolist(), parts.tolist(), strict=True):
+                value = rest + sum(some) if own[k] else float(values[k])
+                found[k] = Explanation.of(value, zip(names, some, strict=True))
+        return found
 
     def outliers(self) -> list[tuple[Any, Any, float]]:
         """Return the row, the column and the outlier of each outlying cell, the largest first.
@@ -574,16 +699,24 @@ class TableCompletion(Model):
             return
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
         self.held_out_ = {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
-        std: Any = 1.0
         if isinstance(model, DistributionModel):
             std = model.predict_distribution(test.rows, test.columns).std
+        else:
+            std = _spread(model, train, test.rows, test.columns)
         self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
 
     def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the row and column indices of named cells, with -1 for unknown names if allowed."""
         check_is_fitted(self)
         if columns is None:
+            if isinstance(rows, str) or (isinstance(rows, tuple | list) and any(isinstance(r, str) for r in rows)):
+                if isinstance(rows, str) or len(rows) != 2:
+                    raise InputError(f"give names of rows and columns, or pairs of names; got {rows!r:.60}")
+                rows = [rows]
             rows, columns = named_pairs(rows)
+        (rows, more_rows), (columns, more_columns) = _listed(rows, self.rows_), _listed(columns, self.columns_)
+        rows = rows if more_rows else rows * len(columns)
+        columns = columns if more_columns else columns * len(rows)
         if len(rows) != len(columns):
             raise InputError(
                 f"rows and columns must have the same number of names; got {len(rows):,} and {len(columns):,}"
@@ -610,7 +743,7 @@ class TableCompletion(Model):
 
 def _ranking(model: ImplicitFactorization, train: ObservedEntries, test: ObservedEntries) -> dict[str, float]:
     train = train.at(train.values > 0)  # zeros are as what is not listed
-    return _measures(model.recommend(np.arange(train.shape[0]), TOP_K, without=train).columns, train, test)
+    return _measures(best_columns(*model.augmented(), TOP_K, without=train).columns, train, test)
 
 
 def _measures(
@@ -637,7 +770,6 @@ def _distance(one: Any, other: Any, cells: ObservedEntries) -> float:
 
 def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
     """Return the number of rows and columns of each connected component of a matrix, the largest first."""
-    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     size = sum(cells.shape)
@@ -648,11 +780,34 @@ def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
     return sorted(counts, key=lambda part: (-sum(part), part))
 
 
+def _listed(names: Any, known: list[Any]) -> tuple[list[Any], bool]:
+    """Return a name or several names as a list, and whether several were given."""
+    one = isinstance(names, str) or not isinstance(names, Iterable) or (isinstance(names, tuple) and names in known)
+    return ([names], False) if one else ([*names], True)
+
+
+def _range(known: ObservedEntries) -> tuple[float, float]:
+    return float(known.values.min()), float(known.values.max())
+
+
+def _spread(model: Any, known: ObservedEntries, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the relative size of the errors of cells, from the residuals of the row and the numbers of known cells."""
+    squares = (known.values - model.predict(known.rows, known.columns)) ** 2
+    n, m = (
+        np.append(np.bincount(at, minlength=size), 0) for at, size in zip(known.indices.T, known.shape, strict=True)
+    )
+    sums = np.append(np.bincount(known.rows, squares, minlength=known.shape[0]), 0) / (squares.mean() or 1.0)
+    counts = (0.5 / np.maximum(count, 0.5) for count in (n[i], m[j]))
+    return np.asarray(np.sqrt((PRIOR_CELLS + sums) / (PRIOR_CELLS + n))[i] * (1 + sum(counts)))
+
+
 def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:
     """Return the index of each name, or -1 for unknown names if ``absent`` is true."""
     number = {name: at for at, name in enumerate(all_names)}
     if not absent and (missing := [name for name in names if name not in number]):
-        raise InputError(f"the model does not know {what} {missing[0]!r}; known {what}s include {all_names[0]!r}")
+        hint = meant(str(missing[0]), [name for name in all_names if isinstance(name, str)])
+        hint = hint or f"; known {what}s include {all_names[0]!r}"
+        raise InputError(f"the model does not know {what} {missing[0]!r}{hint}")
     return np.array([number.get(name, -1) for name in names], np.int64)
 
 

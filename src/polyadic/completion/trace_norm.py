@@ -244,7 +244,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         """
         del y
         self.check()
-        cells = cells_of(X)
+        cells = self._sampled(cells_of(X), X)
         problem, offsets = self._problem(cells)
         sweeps = self._sweeps(problem, start)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
@@ -281,9 +281,13 @@ class TraceNormCompletion(Transformer, CompletionModel):
         check_grown((len(U), len(V)), cells.shape)
         return self.fit(cells, start=Spectral(grown(U, cells.shape[0]), s, grown(V, cells.shape[1])))
 
-    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return row and column factors whose products are the predictions, including the offsets."""
+    def augmented(self, X: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return row factors, with X those of new rows, and column factors, whose products are the predictions."""
         check_is_fitted(self)
+        if X is not None:  # new rows have no offset
+            U, s, V, (mean, _, b) = self.transform(X), *self.start_[1:], self.offsets_
+            ones = np.ones((len(U), 1))
+            return np.hstack([U * np.sqrt(s), mean * ones, ones]), np.column_stack([V, np.ones(len(V)), b])
         (U, s, V), (mean, a, b) = self.matrix_, self.offsets_
         return np.column_stack([U * s, mean + a, np.ones(len(U))]), np.column_stack([V, np.ones(len(V)), b])
 
