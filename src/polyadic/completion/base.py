@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
+from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -88,14 +89,11 @@ class CompletionModel(Model, ABC):
         Raises
         ------
         InputError
-            If the rows are new and the model has no method ``transform``.
+            If the rows are new and the model has no method ``fold_in``.
         """
         del y
-        out, given = self._split(X)
-        if given is None:
-            return r_squared(out.values, self._predict(out.rows, out.columns))
-        U, V = self.augmented(given)
-        return r_squared(out.values, np.einsum("nr,nr->n", U[out.rows], V[out.columns]))
+        model, out, _ = self._to_score(X)
+        return r_squared(out.values, model.predict(out.rows, out.columns))
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
         """Predict the values of the cells with the given row and column indices.
@@ -119,25 +117,22 @@ class CompletionModel(Model, ABC):
             for name, at, size in zip(("row", "column"), (cells.rows, cells.columns), cells.shape, strict=True):
                 empty = np.bincount(at, minlength=size) == 0
                 if empty.any():
-                    text = (
-                        f"{empty.sum():,} of {size:,} {name}s have no observed cell (first: {name} {empty.argmax():,})"
-                    )
-                    warnings.warn(InputWarning(text), stacklevel=3)
+                    what, first = f"{empty.sum():,} of {size:,} {name}s have no observed cell", empty.argmax()
+                    warnings.warn(InputWarning(f"{what} (first: {name} {first:,})"), stacklevel=3)
         return cells
 
-    def _split(self, X: Any) -> tuple[ObservedEntries, ObservedEntries | None]:
-        """Return the cells to score and, if they are in new rows, the other cells of these rows."""
+    def _to_score(self, X: Any) -> tuple[Any, ObservedEntries, Any]:
+        """Return a model, cells that it should predict and, if these are in new rows, the other cells of the rows."""
         check_is_fitted(self)
         cells, number = cells_of(X), len(self.first_cells_.values)
         known, same = (int(mask.sum()) for mask in compared(self.first_cells_, cells))
         if cells.shape == self._shape and same == known and known in (0, number):
-            return cells, None
-        if not hasattr(self, "transform"):
-            raise InputError(
-                f"X must contain held-out cells, in the shape {self._shape} of the fit; got shape {cells.shape} and"
-                f" {known:,} of the first {number:,} cells of the fit; {type(self).__name__} cannot predict new rows"
-            )
-        return split_cells(cells, 0.2, seed=0)[::-1]
+            return self, cells, None
+        if not hasattr(self, "fold_in"):
+            name = type(self).__name__
+            raise InputError(f"{name} cannot predict new rows; X must have held-out cells of the rows of the fit")
+        given, out = split_cells(cells, 0.2, seed=0)
+        return self.fold_in(given), out, given
 
     @abstractmethod
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
@@ -253,6 +248,18 @@ class AlternatingModel(Transformer, SearchedModel):
         V, cells = self._factors()[1], self._read(X, empty=True)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         return self._exactly(self._centred(cells), V)
+
+    def fold_in(self, X: Any) -> Self:
+        """Return a copy of the model in which new rows with the given cells replace the rows (see :meth:`transform`).
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
+            Observed cells of the new rows.
+        """
+        model = copy(self)
+        model._place(self.transform(X), self._factors()[1])  # noqa: SLF001 # of this class
+        return model
 
     def explain(self, X: Any, columns: ArrayLike) -> Contributions:
         """Decompose predictions for a row into contributions of the row's observed cells.

@@ -113,11 +113,10 @@ class MatrixFactorization(AlternatingModel):
         self.row_factors_, self.column_factors_ = U[:, :-1], V[:, :-1]
         self.row_biases_, self.column_biases_ = U[:, -1], V[:, -1]
 
-    def augmented(self, X: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return row factors, with X those of new rows, and column factors, whose products are the predictions."""
+    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return row and column factors whose products are the predictions, including the mean and the biases."""
         check_is_fitted(self)
         U, V = self._factors()
-        U = U if X is None else self.transform(X)
         return (
             np.column_stack([U[:, :-1], self.mean_ + U[:, -1], np.ones(len(U))]),
             np.column_stack([V[:, :-1], np.ones(len(V)), V[:, -1]]),

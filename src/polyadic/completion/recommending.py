@@ -58,22 +58,16 @@ class Recommender(SearchedModel):
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
         return self._products(i, j)
 
-    def augmented(self, X: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return row factors, with X those of new rows, and column factors, whose products are the predictions."""
+    def augmented(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return row and column factors whose products are the predictions."""
         check_is_fitted(self)
-        if X is not None and not hasattr(self, "transform"):
-            raise InputError(
-                f"{type(self).__name__} does not compute factors of new rows from their cells; use"
-                " ImplicitFactorization"
-            )
-        return self.row_factors_ if X is None else self.transform(X), self.column_factors_
+        return self.row_factors_, self.column_factors_
 
-    def recommend(
-        self, rows: ArrayLike | None = None, n: int = 10, *, items: Any = None, without: Any = None
-    ) -> Recommended:
-        """Recommend the highest-scoring columns for rows of the fit, or for new rows.
+    def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
+        """Recommend the highest-scoring columns for the given rows.
 
-        Rows without an observed cell, whose factors are zero, get no recommendation, with a warning.
+        Rows whose factors are zero, because no cell is observed, get no recommendation. For new rows, see ``fold_in``
+        of :class:`~polyadic.completion.implicit.ImplicitFactorization`.
 
         Parameters
         ----------
@@ -81,9 +75,6 @@ class Recommender(SearchedModel):
             Row indices.
         n : int
             Number of columns per row.
-        items : Entries, sparse matrix or array, of shape (new rows, columns)
-            Observed cells of new rows, instead of ``rows`` (:class:`~.implicit.ImplicitFactorization`). They are not
-            recommended.
         without : Entries, sparse matrix or array, of shape (rows of the model, columns), optional
             Cells not to recommend, usually those the model was fitted to.
 
@@ -92,14 +83,12 @@ class Recommender(SearchedModel):
         InputError
             If a row does not exist or ``without`` has another shape.
         """
-        if (rows is None) == (items is None) or not (items is None or without is None):
-            raise InputError("give either rows of the fit, with or without the argument without, or items of new rows")
-        U, V = self.augmented(items)
-        i, _ = pairs(np.arange(len(U)) if rows is None else rows, 0, (len(U), len(V)))
-        given = without if items is None else items
+        check_is_fitted(self)
+        U, V = self.row_factors_, self.column_factors_
+        i, _ = pairs(rows, 0, (len(U), len(V)))
         known = None
-        if given is not None:
-            known = cells_of(given, empty=True)
+        if without is not None:
+            known = cells_of(without, empty=True)
             if known.shape != (len(U), len(V)):
                 raise InputError(f"the argument without must have shape {len(U), len(V)}; got {known.shape}", "without")
             known = known.at(known.values > 0).take(i)
@@ -121,14 +110,12 @@ class Recommender(SearchedModel):
         Raises
         ------
         InputError
-            If no value is positive, or the rows are new and the model has no method ``transform``.
+            If no value is positive, or the rows are new and the model has no method ``fold_in``.
         """
         del y
-        out, given = self._split(X)
-        out, known = positive_cells(out), without if given is None else given
-        rows = np.unique(out.rows)
-        known = None if known is None else positive_cells(known, empty=True)
-        return float(_ndcg(self.augmented(given), rows, out.take(rows), known).mean())
+        model, out, given = self._to_score(X)
+        out, given = positive_cells(out), without if given is None else given
+        return float(_ndcg(model, out, None if given is None else positive_cells(given, empty=True)).mean())
 
 
 def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
@@ -138,37 +125,31 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
     rows = np.unique(out.rows)
     if len(rows) > MAX_ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
-    out = out.take(rows)
-
-    def losses(model: Recommender) -> NDArray[np.float64]:
-        return 1 - _ndcg(model.augmented(), rows, out, cells)
-
+    out = out.at(np.isin(out.rows, rows))
     return SearchSpace(
         values=values,
         fit=lambda model: model.fit(cells),
         last=lambda model: model.fit(listed),
-        losses=losses,
+        losses=lambda model: 1 - _ndcg(model, out, cells),
         units="rows",
         measure=f"NDCG@{TOP_K}",
         figure=lambda loss: 1 - loss,
     )
 
 
-def _ndcg(
-    factors: tuple[Any, Any], rows: NDArray[np.int64], out: ObservedEntries, known: ObservedEntries | None
-) -> NDArray[np.float64]:
-    """Return the NDCG of the held-out cells of each of the given rows, among the columns that are not known."""
-    U, V = factors
+def _ndcg(model: Recommender, out: ObservedEntries, known: ObservedEntries | None) -> NDArray[np.float64]:
+    """Return the NDCG of held-out cells among the columns that are not known, of each row that has any."""
+    (U, V), rows = model.augmented(), np.unique(out.rows)
     best = best_columns(U[rows], V, TOP_K, without=None if known is None else known.take(rows)).columns
-    return recommendation(best, out.rows, out.columns).ndcg
+    return recommendation(best, np.searchsorted(rows, out.rows), out.columns).ndcg
 
 
 def warn_of_none(names: Sequence[Any], empty: int, total: int) -> None:
     """Warn if the named rows, ``empty`` of which have factors of zero, get no recommendation."""
     if names:
-        counts = {"with factors of zero (no observed cell in the row or its columns)": empty, "with all columns known or excluded": len(names) - empty}
-        reasons = " and ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-        text = f"no recommendation for {len(names):,} of {total:,} rows (first: {names[0]!r}): {reasons}"
+        reasons = "all columns are known or excluded" if empty < len(names) else ""
+        reasons += " or " * (0 < empty < len(names)) + "no cell of the row or its columns is observed" * (empty > 0)
+        text = f"no recommendation for {len(names):,} of {total:,} rows (first: {names[0]!r}), because {reasons}"
         warnings.warn(InputWarning(text), stacklevel=3)
 
 

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import DistributionModel
+from polyadic.completion.base import AlternatingModel, DistributionModel
 from polyadic.completion.bayesian import BayesianMatrixFactorization
 from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, compared, r_squared, rmse, split_cells
 from polyadic.completion.components import RotatedComponents, TableComponent, rotated_components
@@ -56,6 +56,8 @@ TOP_K = 20
 """Number of recommended columns in which held-out cells are sought."""
 ROWS = 1 << 12
 """Number of rows that are recommended for at a time."""
+NEW = "new row"
+"""Name of a row that is given by its items."""
 EXACT = 1e-9
 """Relative spread of predictions below which they count as equal."""
 NAMED = 3
@@ -314,16 +316,15 @@ class TableCompletion(Model):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r"""Return the lower and upper bounds of split-conformal prediction intervals for the given cells.
 
-        Their width is :func:`~polyadic.metrics.figures.conformal_radius` of the errors of held-out cells, each divided
-        by the standard deviation of its cell. Methods that estimate none use
+        The width is :func:`~polyadic.metrics.figures.conformal_radius` of the errors of held-out cells, each divided by
+        the standard deviation of its cell, or, with methods that estimate none, by
 
         .. math:: \sqrt{\frac{10 + \sum_k r_{ik}^2 / s^2}{10 + n_i}} \Big(1 + \frac{1}{2 n_i} + \frac{1}{2 m_j}\Big)
 
         with the residuals :math:`r` of the :math:`n_i` known cells of the row, :math:`m_j` known cells of the column,
-        and :math:`s^2` the mean of all squared residuals. Bounds are clipped to the least and the largest known value,
-        outside of which, with :math:`n` known cells, a further one lies with a probability of at most
-        :math:`2 / (n + 1)`. The level holds on average over cells like these, not for each row, and is proved for the
-        model without the held-out cells. See the measured coverage in the documentation.
+        and the mean :math:`s^2` of all squared residuals. Bounds are clipped to the least and largest of the :math:`n`
+        known values; a further value is outside with a probability of at most :math:`2 / (n + 1)`. The level holds on
+        average over cells like these, not for each row, and is proved for the model without the held-out cells.
 
         Raises
         ------
@@ -339,8 +340,9 @@ class TableCompletion(Model):
         mean, std = self.predict_distribution(rows, columns)
         if np.isnan(std).any():
             std = _spread(self.model_, self.known_, *self._cells(rows, columns))
-        width, (low, high) = conformal_radius(self.scores_, level) * std, _range(self.known_)
-        return np.clip(mean - width, low, high), np.clip(mean + width, low, high)
+        width, known = conformal_radius(self.scores_, level) * std, self.known_.values
+        low, high = (np.clip(bound, known.min(), known.max()) for bound in (mean - width, mean + width))
+        return low, high
 
     def score(self, table: Any, y: Any = None) -> float:
         """Return the score of held-out cells: R² of the predictions, or NDCG@20 for method ``implicit``.
@@ -358,6 +360,9 @@ class TableCompletion(Model):
         i, j = self._cells(*pairs)
         out = (i >= 0) & (j >= 0) & (cells.values > 0)
         test = cells_of(coo_array((cells.values[out], (i[out], j[out])), shape=self.known_.shape))
+        test = test.at(~compared(self.known_, test)[0])
+        if not len(test.values):
+            raise InputError("the table must contain positive cells that are not known")
         return _ranking(self.model_, self.known_, test)[f"ndcg_at_{TOP_K}"]
 
     def recommend(
@@ -398,58 +403,46 @@ class TableCompletion(Model):
         --------
         >>> likes = [("ann", "Ran", 5), ("ann", "Heat", 1), ("bob", "Ran", 4), ("bob", "Heat", 1), ("eve", "Heat", 2)]
         >>> model = TableCompletion(rank=0).fit(likes)
-        >>> model.recommend(["ann", "eve"], seen=True)["eve"] == model.recommend("eve", seen=True)
-        True
         >>> [film for film, _ in model.recommend(items={"Heat": 2})]
         ['Ran']
         """
-        if (row is None) == (items is None):
-            raise InputError("give either a row or items of a new row", "items")
+        if items is not None and row is None:
+            return self._with(items).recommend(NEW, n, allowed=allowed, blocked=blocked, seen=seen)
+        if items is not None:
+            raise InputError("give either a row or the items of a new row", "items")
         check_is_fitted(self)
-        names, several = (["new row"], False) if row is None else _listed(row, self.rows_)
-        best = dict(self.recommend_all(n, rows=names, items=items, allowed=allowed, blocked=blocked, seen=seen))
-        return best if several else best[names[0]]
+        rows, several = _listed(row, self.rows_)
+        best = dict(self.recommend_all(n, rows=rows, allowed=allowed, blocked=blocked, seen=seen))
+        return best if several else best[row]
 
     def recommend_all(
         self,
         n: int = 10,
         *,
         rows: Sequence[Any] | None = None,
-        items: Any = None,
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] = (),
         seen: bool = False,
     ) -> Iterator[tuple[Any, list[Recommendation]]]:
-        """Yield names and recommendations of all rows, the given rows, or a new row, in bounded memory."""
+        """Yield recommendations for all rows, or for the given rows, in bounded memory."""
         check_is_fitted(self)
         check_int("n", n, low=1)
-        names = self.rows_ if rows is None else _listed(rows, self.rows_)[0]
-        if items is None:
-            at, known, factors = _numbers("row", names, self.rows_), self.known_, self.model_.augmented()
-        else:
-            at, known = np.zeros(1, np.int64), self._new_row(items)
-            factors = self._folded(known)
+        at = np.arange(len(self.rows_)) if rows is None else _numbers("row", rows, self.rows_)
         kept = np.ones(len(self.columns_), bool)
         if allowed is not None:
             kept[:] = False
             kept[_numbers("column", [*allowed], self.columns_)] = True
         kept[_numbers("column", [*blocked], self.columns_)] = False
-        return self._recommended(names, (at, known, *factors), np.flatnonzero(kept), n, seen=seen)
+        return self._recommended(at, np.flatnonzero(kept), n, seen=seen)
 
     def _recommended(
-        self,
-        rows: Sequence[Any],
-        given: tuple[NDArray[np.int64], ObservedEntries, NDArray[Any], NDArray[Any]],
-        kept: NDArray[np.int64],
-        n: int,
-        *,
-        seen: bool,
+        self, at: NDArray[np.int64], kept: NDArray[np.int64], n: int, *, seen: bool
     ) -> Iterator[tuple[Any, list[Recommendation]]]:
-        at, known, U, V = given
+        U, V = self.model_.augmented()
         names = [self.columns_[j] for j in kept.tolist()]
         place = np.full(len(V), -1)
         place[kept] = np.arange(len(kept))
-        V = V[kept]
+        V, known = V[kept], self.known_
         none, empty = [], 0
         if len(kept) < len(place):
             known = known.at(np.flatnonzero(place[known.columns] >= 0))
@@ -458,41 +451,34 @@ class TableCompletion(Model):
             some = at[first : first + ROWS]
             best = best_columns(U[some], V, n, without=None if seen else known.take(some))
             without = best.columns[:, 0] < 0
-            none += [rows[first + k] for k in np.flatnonzero(without).tolist()]
+            none += [self.rows_[i] for i in some[without]]
             empty += int((~U[some[without]].any(axis=1)).sum())
-            for k, (i, columns, scores) in enumerate(zip(some.tolist(), *map(np.ndarray.tolist, best), strict=True)):
+            for i, columns, scores in zip(some.tolist(), best.columns.tolist(), best.scores.tolist(), strict=True):
                 if self.method == "ordinal" and columns:  # ranked by latent values
                     at_ = np.maximum(kept[columns], 0)
                     scores = self.model_.predict(np.full(len(at_), i), at_).tolist()  # noqa: PLW2901
                 best_ = zip(columns, scores, strict=True)
-                yield rows[first + k], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
+                yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
         warn_of_none(none, empty, len(at))
 
-    def _new_row(self, items: Any) -> ObservedEntries:
-        """Convert the items of a new row to a matrix of one row."""
-        if isinstance(items, Mapping) or is_frame(items):
-            items = items.items() if isinstance(items, Mapping) else zip(*named_pairs(items), strict=True)
-        pairs = [pair if isinstance(pair, tuple | list) else (pair,) for pair in _listed(items, self.columns_)[0]]
+    def _with(self, items: Any) -> TableCompletion:
+        """Return a copy with a new row; methods als and implicit replace all other rows by it (fold-in)."""
+        check_is_fitted(self)
+        pairs = items.items() if isinstance(items, Mapping) else _listed(items, self.columns_)[0]
+        if is_frame(items):
+            pairs = zip(*named_pairs(items), strict=True)
+        pairs = [pair if isinstance(pair, tuple | list) else (pair,) for pair in pairs]
         if self.method == "implicit":
-            pairs = [pair if len(pair) == 2 else (*pair, self.model_.mean_) for pair in pairs]
-        elif missing := [pair for pair in pairs if len(pair) != 2]:
-            raise InputError(
-                f"method {self.method} needs the value of each item, as in items={{{missing[0][0]!r}: 4}}", "items"
-            )
-        new = named_cells([(None, *pair) for pair in pairs])
-        j = _numbers("column", new.columns, self.columns_)[new.cells.columns]
-        return cells_of(coo_array((new.cells.values, (np.zeros_like(j), j)), shape=(1, len(self.columns_))))
-
-    def _folded(self, cells: ObservedEntries) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the factors of a new row with the given cells, and those of the columns."""
-        if isinstance(self.model_, ImplicitFactorization | MatrixFactorization):
-            return self.model_.augmented(cells)
-        if self.method == "ordinal":
-            raise InputError("method ordinal cannot compute factors of new rows; use another method", "items", "method")
-        sides = zip((self.known_.rows, self.known_.columns), (cells.rows + len(self.rows_), cells.columns), strict=True)
-        values, size = np.append(self.known_.values, cells.values), (len(self.rows_) + 1, len(self.columns_))
-        U, V = copy(self.model_).update(ObservedEntries(*map(np.concatenate, sides), values, size)).augmented()
-        return U[-1:], V
+            pairs = [pair if len(pair) > 1 else (*pair, self.model_.mean_) for pair in pairs]
+        elif alone := [pair[0] for pair in pairs if len(pair) == 1]:
+            raise InputError(f"method {self.method} needs values, as in items={{{alone[0]!r}: 4}}", "items")
+        table, model = named_cells([(NEW, *pair) for pair in pairs])._replace(valued=self.valued_), copy(self)
+        j = _numbers("column", table.columns, self.columns_)[table.cells.columns]
+        if not isinstance(self.model_, AlternatingModel):
+            return model.update(table)
+        model.known_ = cells_of(coo_array((table.cells.values, (table.cells.rows, j)), shape=(1, len(self.columns_))))
+        model.rows_, model.model_ = [NEW], self.model_.fold_in(model.known_)
+        return model
 
     def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> Any:
         r"""Return the columns (or rows) whose predictions correlate most with a given column (or row).
@@ -606,16 +592,15 @@ class TableCompletion(Model):
                 "by",
                 "method",
             )
-        rows, j = _listed(row, self.rows_)[0], _numbers("column", _listed(columns, self.columns_)[0], self.columns_)
-        if len(rows) != 1 or (row is None) == (items is None) or (by == "components" and row is None):
-            raise InputError("explain takes a single row, or with by='cells' the items of a new row", "by", "items")
-        if items is None:
-            i = _numbers("row", rows, self.rows_)
-            cells, values = self.known_.take(i), self.model_.predict(np.repeat(i, len(j)), j).astype(float)
-        else:
-            cells = self._new_row(items)
-            U, V = self._folded(cells)
-            values = (V[j] @ U[0]).astype(float)
+        if items is not None and (row is not None or by == "components"):
+            raise InputError("items replace the row, and require by='cells'", "items", "by")
+        if items is not None:
+            return self._with(items).explain(NEW, columns)
+        rows = _listed(row, self.rows_)[0]
+        if len(rows) != 1:
+            raise InputError(f"explain takes a single row; got {len(rows):,}")
+        i, j = _numbers("row", rows, self.rows_), _numbers("column", _listed(columns, self.columns_)[0], self.columns_)
+        cells, values = self.known_.take(i), self.model_.predict(np.repeat(i, len(j)), j).astype(float)
         if by == "components":
             scores, loadings, _ = self._components()
             first = np.argsort(-loadings, axis=0, kind="stable")[:NAMED]
@@ -786,19 +771,15 @@ def _listed(names: Any, known: list[Any]) -> tuple[list[Any], bool]:
     return ([names], False) if one else ([*names], True)
 
 
-def _range(known: ObservedEntries) -> tuple[float, float]:
-    return float(known.values.min()), float(known.values.max())
-
-
 def _spread(model: Any, known: ObservedEntries, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the relative size of the errors of cells, from the residuals of the row and the numbers of known cells."""
-    squares = (known.values - model.predict(known.rows, known.columns)) ** 2
-    n, m = (
-        np.append(np.bincount(at, minlength=size), 0) for at, size in zip(known.indices.T, known.shape, strict=True)
+    squares, (m, n) = (known.values - model.predict(known.rows, known.columns)) ** 2, known.shape
+    sums, *counts = (  # the last, -1, of unknown names
+        np.bincount(at, weights, minlength=size + 1)
+        for at, weights, size in ((known.rows, squares, m), (known.rows, None, m), (known.columns, None, n))
     )
-    sums = np.append(np.bincount(known.rows, squares, minlength=known.shape[0]), 0) / (squares.mean() or 1.0)
-    counts = (0.5 / np.maximum(count, 0.5) for count in (n[i], m[j]))
-    return np.asarray(np.sqrt((PRIOR_CELLS + sums) / (PRIOR_CELLS + n))[i] * (1 + sum(counts)))
+    rows = np.sqrt((PRIOR_CELLS + sums / (squares.mean() or 1.0)) / (PRIOR_CELLS + counts[0]))
+    return np.asarray(rows[i] * (1 + sum(0.5 / np.maximum(c[at], 0.5) for c, at in zip(counts, (i, j), strict=True))))
 
 
 def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:

@@ -180,9 +180,10 @@ def recommend(
 ) -> dict[str, Any]:
     """Recommend columns with the highest predicted values for a row, or write recommendations for all rows to a file.
 
-    With --items, columns are recommended for a new row with these known cells, such as Emma=5,Dracula=2. With --why, each predicted value is split into a base value and the contributions of the known cells of the row
-    (methods als and implicit) or, with --by components, of the components (all methods). With --out, the catalogue
-    coverage, the Gini index and the novelty in bits of all recommendations are reported.
+    With --items, columns are recommended for a new row with these known cells, such as Emma=5,Dracula=2. With --why,
+    each predicted value is split into a base value and the contributions of the known cells of the row (methods als and
+    implicit) or, with --by components, of the components (all methods but ordinal). With --out, the catalogue coverage,
+    the Gini index and the novelty in bits of all recommendations are reported.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ Offsets of rows and columns are fitted first. :func:`choose_penalty` selects the
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -281,13 +282,9 @@ class TraceNormCompletion(Transformer, CompletionModel):
         check_grown((len(U), len(V)), cells.shape)
         return self.fit(cells, start=Spectral(grown(U, cells.shape[0]), s, grown(V, cells.shape[1])))
 
-    def augmented(self, X: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return row factors, with X those of new rows, and column factors, whose products are the predictions."""
+    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return row and column factors whose products are the predictions, including the offsets."""
         check_is_fitted(self)
-        if X is not None:  # new rows have no offset
-            U, s, V, (mean, _, b) = self.transform(X), *self.start_[1:], self.offsets_
-            ones = np.ones((len(U), 1))
-            return np.hstack([U * np.sqrt(s), mean * ones, ones]), np.column_stack([V, np.ones(len(V)), b])
         (U, s, V), (mean, a, b) = self.matrix_, self.offsets_
         return np.column_stack([U * s, mean + a, np.ones(len(U))]), np.column_stack([V, np.ones(len(V)), b])
 
@@ -339,6 +336,13 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return rows_given_columns(
             cells, V, loss=self.cell_loss, offsets=o, ridge=self.multiplier_, threads=self._threads
         )
+
+    def fold_in(self, X: Any) -> Self:
+        """Return a copy of the model in which new rows, without offsets, replace the rows; see :meth:`transform`."""
+        U, (s, V), model = self.transform(X), self.start_[1:], copy(self)
+        model.matrix_ = Spectral(U, np.sqrt(s), V)
+        model.offsets_ = self.offsets_._replace(rows=np.zeros(len(U)))
+        return model
 
     def _problem(self, cells: ObservedEntries) -> tuple[Problem | Ball, Offsets]:
         offsets = fit_offsets(cells, self.cell_loss, self.offsets, ridge=self.bias_ridge)
