@@ -257,8 +257,9 @@ class AlternatingModel(Transformer, SearchedModel):
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
             Observed cells of the new rows.
         """
-        model = copy(self)
-        model._place(self.transform(X), self._factors()[1])  # noqa: SLF001 # of this class
+        model, cells = copy(self), self._read(X, empty=True)
+        model._sampled(cells, cells)  # noqa: SLF001 # of this class
+        model._place(self.transform(cells), self._factors()[1])  # noqa: SLF001
         return model
 
     def explain(self, X: Any, columns: ArrayLike) -> Contributions:

@@ -113,8 +113,8 @@ class Recommender(SearchedModel):
             If no value is positive, or the rows are new and the model has no method ``fold_in``.
         """
         del y
-        model, out, given = self._to_score(X)
-        out, given = positive_cells(out), without if given is None else given
+        model, out, given = self._to_score(positive_cells(X))
+        given = without if given is None else given
         return float(_ndcg(model, out, None if given is None else positive_cells(given, empty=True)).mean())
 
 

@@ -339,7 +339,8 @@ class TraceNormCompletion(Transformer, CompletionModel):
 
     def fold_in(self, X: Any) -> Self:
         """Return a copy of the model in which new rows, without offsets, replace the rows; see :meth:`transform`."""
-        U, (s, V), model = self.transform(X), self.start_[1:], copy(self)
+        cells, (s, V), model = cells_of(X), self.start_[1:], copy(self)
+        U = self.transform(model._sampled(cells, cells))  # noqa: SLF001 # of this class
         model.matrix_ = Spectral(U, np.sqrt(s), V)
         model.offsets_ = self.offsets_._replace(rows=np.zeros(len(U)))
         return model
