@@ -471,7 +471,7 @@ class TableCompletion(Model):
         if self.method == "implicit":
             pairs = [pair if len(pair) > 1 else (*pair, self.model_.mean_) for pair in pairs]
         elif alone := [pair[0] for pair in pairs if len(pair) == 1]:
-            raise InputError(f"method {self.method} needs values, as in items={{{alone[0]!r}: 4}}", "items")
+            raise InputError(f"method {self.method} requires values of items; got {alone[0]!r} without", "items")
         table, model = named_cells([(NEW, *pair) for pair in pairs])._replace(valued=self.valued_), copy(self)
         j = _numbers("column", table.columns, self.columns_)[table.cells.columns]
         if not isinstance(self.model_, AlternatingModel):
