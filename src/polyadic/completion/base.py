@@ -82,14 +82,10 @@ class CompletionModel(Model, ABC):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Held-out cells, in the shape of the fit. X with another shape, or with some but not all cells of the fit,
-            has new rows, as in ``cross_val_score``: a random fifth of its cells is predicted from the others.
-
-        Raises
-        ------
-        InputError
-            If the rows are new and the model has no method ``fold_in``.
+        X : as for :meth:`fit`
+            Held-out cells, in the shape of the fit. X of another shape, or with some but not all cells of the fit, has
+            new rows, as in ``cross_val_score``: a random fifth of its cells is predicted from the others, if the model
+            has a method ``fold_in``.
         """
         del y
         model, out, _ = self._to_score(X)
@@ -124,13 +120,12 @@ class CompletionModel(Model, ABC):
     def _to_score(self, X: Any) -> tuple[Any, ObservedEntries, Any]:
         """Return a model, cells that it should predict and, if these are in new rows, the other cells of the rows."""
         check_is_fitted(self)
-        cells, number = cells_of(X), len(self.first_cells_.values)
-        known, same = (int(mask.sum()) for mask in compared(self.first_cells_, cells))
-        if cells.shape == self._shape and same == known and known in (0, number):
+        cells = cells_of(X)
+        known, same = (mask.sum() for mask in compared(self.first_cells_, cells))
+        if cells.shape == self._shape and same == known and known in (0, len(self.first_cells_.values)):
             return self, cells, None
         if not hasattr(self, "fold_in"):
-            name = type(self).__name__
-            raise InputError(f"{name} cannot predict new rows; X must have held-out cells of the rows of the fit")
+            raise InputError(f"{type(self).__name__} cannot predict new rows; X must have held-out cells of the fit")
         given, out = split_cells(cells, 0.2, seed=0)
         return self.fold_in(given), out, given
 
@@ -146,8 +141,7 @@ class DistributionModel(CompletionModel):
 
         Parameters
         ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+        rows, columns : as for :meth:`predict`
         """
         check_is_fitted(self)
         return self._distribution(*pairs(rows, columns, self._shape))
@@ -170,8 +164,7 @@ class SearchedModel(CompletionModel):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells, as for :meth:`fit`.
+        X : as for :meth:`fit`
         seed : int, optional
             Seed of the held-out cells.
         """
@@ -254,8 +247,7 @@ class AlternatingModel(Transformer, SearchedModel):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
-            Observed cells of the new rows.
+        X : as for :meth:`transform`
         """
         model, cells = copy(self), self._read(X, empty=True)
         model._sampled(cells, cells)  # noqa: SLF001 # of this class

@@ -210,8 +210,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
 
         Parameters
         ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+        rows, columns : as for :meth:`predict`
         """
         check_is_fitted(self)
         i, j = pairs(rows, columns, self._shape)

@@ -86,9 +86,8 @@ class Recommender(SearchedModel):
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_
         i, _ = pairs(rows, 0, (len(U), len(V)))
-        known = None
-        if without is not None:
-            known = cells_of(without, empty=True)
+        known = None if without is None else cells_of(without, empty=True)
+        if known is not None:
             if known.shape != (len(U), len(V)):
                 raise InputError(f"the argument without must have shape {len(U), len(V)}; got {known.shape}", "without")
             known = known.at(known.values > 0).take(i)
@@ -102,15 +101,10 @@ class Recommender(SearchedModel):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array, of shape (rows, columns)
+        X : as for :meth:`fit`
             Held-out cells, or new rows; see :meth:`~polyadic.completion.base.CompletionModel.score`.
-        without : Entries, sparse matrix or array, of shape (rows, columns), optional
+        without : as for :meth:`fit`, optional
             Cells that are not ranked, usually those of the fit, which otherwise take the first ranks.
-
-        Raises
-        ------
-        InputError
-            If no value is positive, or the rows are new and the model has no method ``fold_in``.
         """
         del y
         model, out, given = self._to_score(positive_cells(X))

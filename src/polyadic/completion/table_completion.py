@@ -340,14 +340,12 @@ class TableCompletion(Model):
         mean, std = self.predict_distribution(rows, columns)
         if np.isnan(std).any():
             std = _spread(self.model_, self.known_, *self._cells(rows, columns))
-        width, known = conformal_radius(self.scores_, level) * std, self.known_.values
-        low, high = (np.clip(bound, known.min(), known.max()) for bound in (mean - width, mean + width))
-        return low, high
+        width, values = conformal_radius(self.scores_, level) * std, self.known_.values
+        low, high = values.min(), values.max()
+        return np.clip(mean - width, low, high), np.clip(mean + width, low, high)
 
     def score(self, table: Any, y: Any = None) -> float:
-        """Return the score of held-out cells: R² of the predictions, or NDCG@20 for method ``implicit``.
-
-        NDCG is the mean over the rows that are known and have cells of positive value. Known cells are not ranked.
+        """Return R² of the predictions of a table of held-out cells; for ``implicit`` NDCG@20 of those not yet known.
 
         Parameters
         ----------
@@ -384,20 +382,14 @@ class TableCompletion(Model):
         n : int
             Number of columns.
         items : dict of column to value, iterable of (column, value), or, for method ``implicit``, of columns
-            Known cells of a new row, instead of ``row``. The factors of this row are solved for; those of the columns
-            stay as they are (with ``trace-norm``, the optimum with the new row is found). Items without a value have
-            the mean value.
+            Known cells of a new row, instead of ``row``. The factors of the columns stay; ``trace-norm`` is optimized
+            anew. Items without a value have the mean value.
         allowed : iterable of names, optional
             Columns to recommend from; by default all.
         blocked : iterable of names
             Columns never to recommend.
         seen : bool
             Include columns that are known in the row.
-
-        Raises
-        ------
-        InputError
-            If a name is unknown, or the method cannot compute the factors of a new row (``ordinal``).
 
         Examples
         --------
@@ -406,11 +398,11 @@ class TableCompletion(Model):
         >>> [film for film, _ in model.recommend(items={"Heat": 2})]
         ['Ran']
         """
+        check_is_fitted(self)
         if items is not None and row is None:
             return self._with(items).recommend(NEW, n, allowed=allowed, blocked=blocked, seen=seen)
         if items is not None:
             raise InputError("give either a row or the items of a new row", "items")
-        check_is_fitted(self)
         rows, several = _listed(row, self.rows_)
         best = dict(self.recommend_all(n, rows=rows, allowed=allowed, blocked=blocked, seen=seen))
         return best if several else best[row]
@@ -463,7 +455,6 @@ class TableCompletion(Model):
 
     def _with(self, items: Any) -> TableCompletion:
         """Return a copy with a new row; methods als and implicit replace all other rows by it (fold-in)."""
-        check_is_fitted(self)
         pairs = items.items() if isinstance(items, Mapping) else _listed(items, self.columns_)[0]
         if is_frame(items):
             pairs = zip(*named_pairs(items), strict=True)

@@ -293,8 +293,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells.
+        X : as for :meth:`fit`
         """
         self.check()
         return self._problem(cells_of(X))[0].largest_penalty()
