@@ -63,7 +63,7 @@ EXACT = 1e-9
 NAMED = 3
 """Number of columns that name a component."""
 PRIOR_CELLS = 10
-"""Number of cells with residuals of average size that are added to those of a row, for the widths of intervals."""
+"""Number of residuals of average size that are added to those of a row or column, for the widths of intervals."""
 
 
 class Recommendation(NamedTuple):
@@ -319,12 +319,12 @@ class TableCompletion(Model):
         The width is :func:`~polyadic.metrics.figures.conformal_radius` of the errors of held-out cells, each divided by
         the standard deviation of its cell, or, with methods that estimate none, by
 
-        .. math:: \sqrt{\frac{10 + \sum_k r_{ik}^2 / s^2}{10 + n_i}} \Big(1 + \frac{1}{2 n_i} + \frac{1}{2 m_j}\Big)
+        .. math:: \sqrt{\frac{10 + \sum_k r_{ik}^2 / s^2}{10 + n_i} \cdot \frac{10 + \sum_k r_{kj}^2 / s^2}{10 + m_j}}
 
-        with the residuals :math:`r` of the :math:`n_i` known cells of the row, :math:`m_j` known cells of the column,
-        and the mean :math:`s^2` of all squared residuals. Bounds are clipped to the least and largest of the :math:`n`
-        known values; a further value is outside with a probability of at most :math:`2 / (n + 1)`. The level holds on
-        average over cells like these, not for each row, and is proved for the model without the held-out cells.
+        with the residuals :math:`r` of the :math:`n_i` known cells of the row and :math:`m_j` of the column, and the
+        mean :math:`s^2` of all squared residuals. Bounds are clipped to the least and largest of the :math:`n` known
+        values; a further value is outside with a probability of at most :math:`2 / (n + 1)`. The level holds on average
+        over cells like these, not for each row, and is proved for the model without the held-out cells.
 
         Raises
         ------
@@ -762,15 +762,14 @@ def _listed(names: Any, known: list[Any]) -> tuple[list[Any], bool]:
     return ([names], False) if one else ([*names], True)
 
 
-def _spread(model: Any, known: ObservedEntries, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the relative size of the errors of cells, from the residuals of the row and the numbers of known cells."""
-    squares, (m, n) = (known.values - model.predict(known.rows, known.columns)) ** 2, known.shape
-    sums, *counts = (  # the last, -1, of unknown names
-        np.bincount(at, weights, minlength=size + 1)
-        for at, weights, size in ((known.rows, squares, m), (known.rows, None, m), (known.columns, None, n))
-    )
-    rows = np.sqrt((PRIOR_CELLS + sums / (squares.mean() or 1.0)) / (PRIOR_CELLS + counts[0]))
-    return np.asarray(rows[i] * (1 + sum(0.5 / np.maximum(c[at], 0.5) for c, at in zip(counts, (i, j), strict=True))))
+def _spread(model: Any, known: ObservedEntries, *indices: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the relative size of the errors of cells, from the residuals of the known cells of row and column."""
+    squares, spread = (known.values - model.predict(known.rows, known.columns)) ** 2, np.ones(len(indices[0]))
+    squares /= squares.mean() or 1.0
+    for at, size, i in zip((known.rows, known.columns), known.shape, indices, strict=True):
+        n, total = (np.bincount(at, weights, minlength=size + 1) for weights in (None, squares))  # -1 is unknown
+        spread *= np.sqrt((PRIOR_CELLS + total) / (PRIOR_CELLS + n))[i]
+    return spread
 
 
 def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:
