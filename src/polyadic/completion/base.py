@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, columns_of_row, compared, pairs, r_squared, split_cells
+from polyadic.completion.cells import ObservedEntries, cells_of, columns_of_row, compared, pairs, r_squared, split_cells
 from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.model import Model, Transformer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import ObservedEntries, Prediction
+    from polyadic.completion.cells import Prediction
 
 SWEEPS = 1
 """Default number of sweeps over both sides.
@@ -109,7 +109,7 @@ class CompletionModel(Model, ABC):
     def _sampled(self, cells: ObservedEntries, X: Any) -> ObservedEntries:
         """Keep some cells of the fit for :meth:`score`; warn of rows and columns of X without an observed cell."""
         self.first_cells_ = cells.at(np.arange(min(FIRST, len(cells.values))))
-        if X is not cells:
+        if not isinstance(X, ObservedEntries):
             for name, at, size in zip(("row", "column"), (cells.rows, cells.columns), cells.shape, strict=True):
                 empty = np.bincount(at, minlength=size) == 0
                 if empty.any():
