@@ -25,6 +25,7 @@ from polyadic import (
 )
 from polyadic.completion.cells import cells_of, split_cells
 from polyadic.core.errors import InputWarning
+from polyadic.relations.link_prediction import Completed
 
 GROUPS = np.kron(np.eye(2), np.ones((5, 3)))
 GROUPS[[0, 3, 6, 9], [2, 0, 4, 5]] = 0
@@ -216,8 +217,6 @@ def test_the_score_of_implicit_feedback_is_ndcg():
 def test_vanished_factors_are_told():
     with pytest.warns(InputWarning, match=r"nearly zero \(products of at most .*lower ridge \(6\)"):
         ImplicitFactorization(2, seed=0).fit(GROUPS)
-    with pytest.warns(InputWarning, match="nearly zero"):
-        MatrixFactorization(2, ridge=99.0, seed=0).fit(ratings())
 
 
 def test_rows_and_columns_without_cells_are_told():
@@ -277,6 +276,8 @@ def test_results_become_frames(table):
         frame(table.predict_distribution("r1", ["c1", "c2"]))["mean"].tolist()
         == table.predict("r1", ["c1", "c2"]).tolist()
     )
+    answers = [Completed("Oslo", 2.0, 0.9), Completed("Rome", 1.0)]
+    assert frame(answers)["name"].tolist() == ["Oslo", "Rome"]
     with pytest.raises(InputError, match="cannot be converted"):
         frame(table.known_)
 

@@ -111,7 +111,7 @@ def test_machines_in_a_search():
 @pytest.mark.parametrize(
     "model",
     [
-        MatrixFactorization(2, ridge=0.1, seed=0),
+        MatrixFactorization(2, seed=0),
         ImplicitFactorization(2, seed=0),
         TraceNormCompletion(2.0),
         GeneralizedPCA(2, seed=0),

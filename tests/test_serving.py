@@ -34,7 +34,7 @@ def ask(model, *paths):
 
 def test_a_model_is_asked_as_by_its_commands():
     """Routes return what the functions of the commands return; settings are those of the model."""
-    model = TableCompletion(rank=2, ridge=0.1, choose=False, seed=0).fit(TABLE)
+    model = TableCompletion(rank=2, choose=False, seed=0).fit(TABLE)
     asked = ["api/about", "api/recommend?row=row 1&top=2&why=1", "api/similar?name=column 1&top=3", "openapi.json"]
     settings, recommended, similar, described = [answer for status, answer in ask(model, *asked) if status == 200]
     assert settings["settings"]["rank"] == 2
@@ -55,7 +55,7 @@ def test_a_model_is_asked_as_by_its_commands():
 )
 def test_wrong_questions_are_refused(path, problem):
     """A wrong question gets one sentence; files of this machine are neither read nor written."""
-    [(status, answer)] = ask(TableCompletion(rank=1, ridge=0.1, choose=False).fit(TABLE), path)
+    [(status, answer)] = ask(TableCompletion(rank=1, choose=False).fit(TABLE), path)
     assert status == 400
     assert problem in answer["error"]
 

@@ -40,7 +40,7 @@ def recommended(model):
 
 EXAMPLES = [
     Example(
-        make=lambda: MatrixFactorization(2, ridge=0.1, **SHORT, threads=1),
+        make=lambda: MatrixFactorization(2, **SHORT, threads=1),
         fit=lambda model: model.fit(KNOWN),
         ask=lambda model: [predicted(model), model.transform(KNOWN)],
     ),

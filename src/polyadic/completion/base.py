@@ -42,7 +42,7 @@ One brings predictions closer to a fit from scratch than two such fits from diff
 FIRST = 1000
 """Number of cells of a fit that are kept, to recognise them among those to score."""
 VANISHED = 0.01
-"""Share of the scale of the values below which the products of all factors count as zero."""
+"""Bound of the products of all factors, which are to approach 1, below which they count as zero."""
 
 
 class CompletionModel(Model, ABC):
@@ -304,18 +304,17 @@ class AlternatingModel(Transformer, SearchedModel):
 
     def _learn(self, sweeps: Iterator[Sweep], max_iter: int, tol: float) -> Self:
         self._place(*self._keep(run(sweeps, max_iter=max_iter, tol=tol, callback=self.callback)))
-        warn_of_zeros(self, getattr(self, "scale_", 1.0))
         return self
 
     def _centred(self, cells: ObservedEntries) -> ObservedEntries:
         return cells
 
 
-def warn_of_zeros(model: Any, scale: float = 1.0) -> None:
-    """Warn if the products of all factors are near zero, compared with the scale of the values."""
+def warn_of_zeros(model: Any) -> None:
+    """Warn if the products of all factors are near zero."""
     factors = model.row_factors_, model.column_factors_
     largest = math.prod(float(np.linalg.norm(F, axis=1).max()) for F in factors)
-    if factors[0].size and largest < VANISHED * scale:
+    if largest < VANISHED:
         text = (
             f"all factors are nearly zero (products of at most {largest:.1g}), so they do not tell rows and columns"
             f" apart; lower ridge ({model.ridge:g})"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from polyadic.completion.base import AlternatingModel
+from polyadic.completion.base import AlternatingModel, warn_of_zeros
 from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
@@ -87,7 +87,9 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
     def _fit(self, cells: ObservedEntries) -> Self:
         self.mean_ = float(cells.values.mean())
-        return self._learn(self._sweeps(cells), self.max_iter, self.tol)
+        self._learn(self._sweeps(cells), self.max_iter, self.tol)
+        warn_of_zeros(self)
+        return self
 
     def _place(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         self.row_factors_, self.column_factors_ = U, V

@@ -455,7 +455,7 @@ class TableCompletion(Model):
 
     def _with(self, items: Any) -> TableCompletion:
         """Return a copy with a new row; methods als and implicit replace all other rows by it (fold-in)."""
-        pairs = items.items() if isinstance(items, Mapping) else _listed(items, self.columns_)[0]
+        pairs: Any = items.items() if isinstance(items, Mapping) else _listed(items, self.columns_)[0]
         if is_frame(items):
             pairs = zip(*named_pairs(items), strict=True)
         pairs = [pair if isinstance(pair, tuple | list) else (pair,) for pair in pairs]
