@@ -215,7 +215,7 @@ def test_the_score_of_implicit_feedback_is_ndcg():
 
 
 def test_vanished_factors_are_told():
-    with pytest.warns(InputWarning, match=r"nearly zero \(products of at most .*lower ridge \(6\)"):
+    with pytest.warns(InputWarning, match=r"nearly zero \(products of at most .*lower ridge \(now 6\)"):
         ImplicitFactorization(2, seed=0).fit(GROUPS)
 
 

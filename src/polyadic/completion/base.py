@@ -41,8 +41,6 @@ One brings predictions closer to a fit from scratch than two such fits from diff
 """
 FIRST = 1000
 """Number of cells of a fit that are kept, to recognise them among those to score."""
-VANISHED = 0.01
-"""Bound of the products of all factors, which are to approach 1, below which they count as zero."""
 
 
 class CompletionModel(Model, ABC):
@@ -308,18 +306,6 @@ class AlternatingModel(Transformer, SearchedModel):
 
     def _centred(self, cells: ObservedEntries) -> ObservedEntries:
         return cells
-
-
-def warn_of_zeros(model: Any) -> None:
-    """Warn if the products of all factors are near zero."""
-    factors = model.row_factors_, model.column_factors_
-    largest = math.prod(float(np.linalg.norm(F, axis=1).max()) for F in factors)
-    if largest < VANISHED:
-        text = (
-            f"all factors are nearly zero (products of at most {largest:.1g}), so they do not tell rows and columns"
-            f" apart; lower ridge ({model.ridge:g})"
-        )
-        warnings.warn(InputWarning(text, "ridge"), stacklevel=4)
 
 
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:

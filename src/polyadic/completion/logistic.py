@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from scipy.special import expit
 
-from polyadic.completion.base import warn_of_zeros
 from polyadic.completion.cells import ObservedEntries, cells_of, split_cells
 from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.entries import Entries
@@ -125,7 +124,6 @@ class LogisticFactorization(Recommender):
             solver = self._saga(objective, start, rng) if averaging else quasi_newton(objective, start)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
-        warn_of_zeros(self)
         return self
 
     def _saga(self, objective: Objective, start: Factors, rng: np.random.Generator) -> Iterator[Sweep]:

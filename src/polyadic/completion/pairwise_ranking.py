@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from polyadic.completion.base import warn_of_zeros
 from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
@@ -96,7 +95,6 @@ class PairwiseRanking(Recommender):
         solver = descend_pairs(listed, start, steps=steps, rng=rng, **how)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
-        warn_of_zeros(self)
         return self
 
     def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
