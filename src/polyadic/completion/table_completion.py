@@ -788,6 +788,6 @@ def _warn_of_parts(parts: list[tuple[int, int]]) -> None:
         warnings.warn(
             f"the table has {len(parts):,} parts without common rows or columns (largest part: {parts[0][0]:,} rows,"
             f" {parts[0][1]:,} columns; all others: {rows:,} rows, {columns:,} columns); predictions across parts use"
-            " only the biases",
+            " no more than biases",
             stacklevel=3,
         )
