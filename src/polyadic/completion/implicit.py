@@ -73,7 +73,7 @@ class ImplicitFactorization(AlternatingModel, Recommender):
     --------
     >>> heard = np.kron(np.eye(2), np.ones((4, 4)))
     >>> heard[0, 3] = 0
-    >>> model = ImplicitFactorization(2, seed=0).fit(heard)
+    >>> model = ImplicitFactorization(2, ridge=1.0, seed=0).fit(heard)
     >>> model.recommend([0], 1, without=heard).columns.tolist()
     [[3]]
     """
