@@ -18,6 +18,8 @@ from polyadic.completion.recommending import best_columns
 from polyadic.core.kernels import sgd_pairs
 from polyadic.core.losses import LogPoisson
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*have no observed cell")
+
 
 def blocks(n=40, m=30, share=0.3, seed=0):
     """Ones in two blocks, of which only a share is listed."""

@@ -276,6 +276,7 @@ def test_units_do_not_matter(scale):
     assert other.noise_ / scale == pytest.approx(one.noise_)
 
 
+@pytest.mark.filterwarnings("ignore:.*have no observed cell")
 def test_rows_without_cells_are_as_the_prior():
     """They are flagged, and predicted with more uncertainty than others."""
     _, known = planted()

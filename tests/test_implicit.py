@@ -167,14 +167,14 @@ def test_groups_are_found():
 def test_faults(X, fault):
     """Values out of range are refused."""
     refuses(fault, ImplicitFactorization(1).fit, X)
-    model = ImplicitFactorization(1, seed=0, max_iter=2, tol=0).fit(np.eye(3))
+    model = ImplicitFactorization(1, ridge=0.1, seed=0, max_iter=2, tol=0).fit(np.eye(3))
     refuses("got 3", model.recommend, [3])
     refuses(r"must have shape \(3, 3\)", model.recommend, [0], without=np.eye(2))
 
 
 def test_nothing_to_leave_out():
     """An empty list of what is known leaves all columns, and no rows have no recommendations."""
-    model = ImplicitFactorization(1, seed=0, max_iter=2, tol=0).fit(np.eye(3))
+    model = ImplicitFactorization(1, ridge=0.1, seed=0, max_iter=2, tol=0).fit(np.eye(3))
     every = model.recommend([0, 2], 3).columns
     for nothing in (csr_array((3, 3)), np.zeros((3, 3)), np.full((3, 3), np.nan)):
         np.testing.assert_array_equal(model.recommend([0, 2], 3, without=nothing).columns, every)

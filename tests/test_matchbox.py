@@ -85,6 +85,7 @@ def planted(seed=0, n=80, m=50):
     return x, r, np.eye(3)[group], rng
 
 
+@pytest.mark.filterwarnings("ignore:.*have no observed cell")
 def test_planted_factors_and_features():
     """Unknown cells follow the latent values; features of columns predict those without any known cell."""
     x, r, groups, rng = planted()

@@ -88,6 +88,7 @@ def test_a_matrix_has_two_equal_unfoldings():
         np.testing.assert_allclose(model.array_, one.matrix_.toarray(), atol=2e-3)
 
 
+@pytest.mark.filterwarnings("ignore:.*have no observed cell")
 def test_blocks_apart_are_fits_apart():
     """Blocks that share no cell are completed each by itself, and cells in no block are zero."""
     known = planted((8, 10), (2, 2))[1]

@@ -401,7 +401,7 @@ def test_the_latest_are_held_out(tmp_path):
     )
     model = TableCompletion(rank=0, hold_out=0.3, hold_out_by="time", choose=False, seed=0).fit(later)
     assert 95 < model.held_out_["rmse"] < 105
-    assert model.scores_.min() > 90
+    assert model.scores_.min() > 50  # relative to the residuals of row and column
     refuses("requires timestamps", TableCompletion(hold_out=0.3, hold_out_by="time").fit, lines)
     (tmp_path / "t.csv").write_text("r,c,v,day\na,b,1,soon\n")
     refuses("line 2: a time must be a number or a date such as", read_cells, tmp_path / "t.csv", time="day")

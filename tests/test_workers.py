@@ -323,6 +323,7 @@ def test_blocks_of_rows(size, copies, monkeypatch):
     assert RowBlocks(none, 80, team).map(product, X, given=2.0, before=before[:0]).shape == (0, 3)
 
 
+@pytest.mark.filterwarnings("ignore:.*have no observed cell")
 @pytest.mark.parametrize(("model", "blocks"), [(ImplicitFactorization, 3), (MatrixFactorization, 1)])
 def test_completion_by_owners(whole, model, blocks, monkeypatch):
     """Rows and columns on three workers, one of which is lost: the bits of one machine."""

@@ -11,16 +11,18 @@ The difference to a fit from scratch is that existing columns do not move; sweep
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
+from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, columns_of_row, pairs, split_cells
+from polyadic.completion.cells import ObservedEntries, cells_of, columns_of_row, compared, pairs, r_squared, split_cells
 from polyadic.core.containers import match_columns, name_columns
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.model import Model, Transformer
 from polyadic.core.selection import SearchSpace, held_out_share
@@ -31,13 +33,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import ObservedEntries, Prediction
+    from polyadic.completion.cells import Prediction
 
 SWEEPS = 1
 """Default number of sweeps over both sides.
 
 One brings predictions closer to a fit from scratch than two such fits from different seeds are to each other.
 """
+FIRST = 1000
+"""Number of cells of a fit that are kept, to recognise them among those to score."""
 
 
 class CompletionModel(Model, ABC):
@@ -70,16 +74,28 @@ class CompletionModel(Model, ABC):
         """
         del y
         self.check()
-        cells = self._read(X)
-        name_columns(self, X)
-        return self._fit(cells)
+        return self._fit(self._sampled(self._read(X), X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the coefficient of determination R² of the predictions of held-out cells.
+
+        Parameters
+        ----------
+        X : as for :meth:`fit`
+            Held-out cells, in the shape of the fit. X of another shape, or with some but not all cells of the fit, has
+            new rows, as in ``cross_val_score``: a random fifth of its cells is predicted from the others, if the model
+            has a method ``fold_in``.
+        """
+        del y
+        model, out, _ = self._to_score(X)
+        return r_squared(out.values, model.predict(out.rows, out.columns))
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
         """Predict the values of the cells with the given row and column indices.
 
         Parameters
         ----------
-        rows, columns : array of int of shape (n,)
+        rows, columns : array of int of shape (n,), or int
             Row and column indices of the cells.
         """
         check_is_fitted(self)
@@ -88,6 +104,30 @@ class CompletionModel(Model, ABC):
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:  # noqa: ARG002 # no cell may be observed
         """Convert a matrix to the cells that the model learns from; with ``empty``, none need be observed."""
         return cells_of(X)
+
+    def _sampled(self, cells: ObservedEntries, X: Any) -> ObservedEntries:
+        """Keep some cells of the fit for :meth:`score`; warn of rows and columns of X without an observed cell."""
+        self.first_cells_ = cells.at(np.arange(min(FIRST, len(cells.values))))
+        if not isinstance(X, ObservedEntries):  # as in an update
+            name_columns(self, X)
+            for name, at, size in zip(("row", "column"), (cells.rows, cells.columns), cells.shape, strict=True):
+                empty = np.bincount(at, minlength=size) == 0
+                if empty.any():
+                    what, first = f"{empty.sum():,} of {size:,} {name}s have no observed cell", empty.argmax()
+                    warnings.warn(InputWarning(f"{what} (first: {name} {first:,})"), stacklevel=3)
+        return cells
+
+    def _to_score(self, X: Any) -> tuple[Any, ObservedEntries, Any]:
+        """Return a model, cells that it should predict and, if these are in new rows, the other cells of the rows."""
+        check_is_fitted(self)
+        cells = cells_of(X)
+        known, same = (mask.sum() for mask in compared(self.first_cells_, cells))
+        if cells.shape == self._shape and same == known and known in (0, len(self.first_cells_.values)):
+            return self, cells, None
+        if not hasattr(self, "fold_in"):
+            raise InputError(f"{type(self).__name__} cannot predict new rows; X must have held-out cells of the fit")
+        given, out = split_cells(cells, 0.2, seed=0)
+        return self.fold_in(given), out, given
 
     @abstractmethod
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
@@ -122,8 +162,7 @@ class SearchedModel(CompletionModel):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells, as for :meth:`fit`.
+        X : as for :meth:`fit`
         seed : int, optional
             Seed of the held-out cells.
         """
@@ -176,10 +215,11 @@ class AlternatingModel(Transformer, SearchedModel):
         """
         check_is_fitted(self)
         self.check()
-        cells = self._centred(self._read(X))
+        cells = self._read(X)
         match_columns(self, X, more=True)
         check_int("sweeps", sweeps, low=0)
         check_grown(self._shape, cells.shape)
+        cells = self._centred(self._sampled(cells, X))
         return self._learn(islice(self._updates(cells), sweeps + 1), max(sweeps, 1), 0.0)
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -201,6 +241,18 @@ class AlternatingModel(Transformer, SearchedModel):
         match_columns(self, X)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         return self._exactly(self._centred(cells), V)
+
+    def fold_in(self, X: Any) -> Self:
+        """Return a copy of the model in which new rows with the given cells replace the rows (see :meth:`transform`).
+
+        Parameters
+        ----------
+        X : as for :meth:`transform`
+        """
+        model, cells = copy(self), self._read(X, empty=True)
+        model._sampled(cells, cells)  # noqa: SLF001 # of this class
+        model._place(self.transform(cells), self._factors()[1])  # noqa: SLF001
+        return model
 
     def explain(self, X: Any, columns: ArrayLike) -> Contributions:
         """Decompose predictions for a row into contributions of the row's observed cells.

@@ -136,7 +136,7 @@ class BayesianMatrixFactorization(DistributionModel):
         rng.bit_generator.state = self.memory_.rng
         coupled = _linked(known, self.mean_, self.scale_)
         last, *draws = self._extended([self.memory_.last, *self.memory_.draws], known, rng)
-        self.known_ = known
+        self.known_ = self._sampled(known, X)
         self.known_rows_, self.known_columns_ = (counts > 0 for counts in coupled.counts)
         if not sweeps:
             self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))

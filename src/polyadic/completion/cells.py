@@ -136,10 +136,15 @@ def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.
 
 
 def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Validate the row and column indices of cells to predict."""
+    """Validate the row and column indices of cells; a single index stands for all cells given with it."""
     i, j = np.asarray(rows), np.asarray(columns)
+    if not (i.ndim and j.ndim):
+        i, j = map(np.atleast_1d, np.broadcast_arrays(i, j))
     if i.shape != j.shape or i.ndim != 1 or any(at.size and at.dtype.kind not in "iu" for at in (i, j)):
-        raise InputError("rows and columns must be integer arrays of the same length")
+        raise InputError(
+            f"rows and columns must be integer arrays of the same length; got {rows!r:.40} and {columns!r:.40};"
+            " for rows and columns with names, use TableCompletion"
+        )
     for name, at, size in (("row", i, shape[0]), ("column", j, shape[1])):
         if len(at) and not 0 <= at.min() <= at.max() < size:
             raise InputError(
@@ -159,3 +164,10 @@ def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDA
 def rmse(model: Any, cells: ObservedEntries) -> float:
     """Return the root mean squared error of a model's predictions for the given cells."""
     return float(np.sqrt(np.mean((model.predict(cells.rows, cells.columns) - cells.values) ** 2)))
+
+
+def r_squared(values: ArrayLike, predicted: ArrayLike) -> float:
+    """Return the coefficient of determination, as scikit-learn's regressors do."""
+    from sklearn.metrics import r2_score
+
+    return float(r2_score(values, predicted))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from polyadic.completion.base import AlternatingModel
 from polyadic.completion.recommending import Recommender, search_listed
+from polyadic.core.errors import InputWarning
 from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
@@ -25,6 +28,8 @@ VALUES = {
     "ridge": (200.0, 60.0, 20.0, 6.0, 2.0, 0.6, 0.2, 0.06, 0.02),
 }
 """Grids of the search on held-out cells."""
+VANISHED = 0.01
+"""Bound of the products of all factors, which should approach 1, below which they count as zero."""
 
 
 class ImplicitFactorization(AlternatingModel, Recommender):
@@ -68,7 +73,7 @@ class ImplicitFactorization(AlternatingModel, Recommender):
     --------
     >>> heard = np.kron(np.eye(2), np.ones((4, 4)))
     >>> heard[0, 3] = 0
-    >>> model = ImplicitFactorization(2, seed=0).fit(heard)
+    >>> model = ImplicitFactorization(2, ridge=1.0, seed=0).fit(heard)
     >>> model.recommend([0], 1, without=heard).columns.tolist()
     [[3]]
     """
@@ -87,7 +92,13 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
     def _fit(self, cells: ObservedEntries) -> Self:
         self.mean_ = float(cells.values.mean())
-        return self._learn(self._sweeps(cells), self.max_iter, self.tol)
+        self._learn(self._sweeps(cells), self.max_iter, self.tol)
+        factors = self.row_factors_, self.column_factors_
+        largest = math.prod(float(np.linalg.norm(F, axis=1).max()) for F in factors)
+        if largest < VANISHED:
+            text = f"all factors are nearly zero (products of at most {largest:.1g}); lower ridge (now {self.ridge:g})"
+            warnings.warn(InputWarning(text, "ridge"), stacklevel=3)
+        return self
 
     def _place(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         self.row_factors_, self.column_factors_ = U, V

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.base import DistributionModel, SearchedModel, search_by_error
 from polyadic.completion.cells import Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
-from polyadic.core.containers import complete, name_columns, numbers_of
+from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed
 from polyadic.core.resources import check_memory
@@ -128,8 +128,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         """
         del y
         self.check()
-        cells = self._read(X)
-        name_columns(self, X)
+        cells = self._sampled(self._read(X), X)
         x = _features("row_features", row_features, cells.shape[0])
         return self._fit(cells, [x, _features("column_features", column_features, cells.shape[1])])
 

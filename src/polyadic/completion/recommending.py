@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.base import SearchedModel
 from polyadic.completion.cells import cells_of, pairs, positive_cells, split_cells
 from polyadic.core.containers import match_columns
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.kernels import best_of_rows
 from polyadic.core.model import learned
 from polyadic.core.selection import SearchSpace, held_out_share
@@ -64,9 +65,12 @@ class Recommender(SearchedModel):
     def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
         """Recommend the highest-scoring columns for the given rows.
 
+        Rows whose factors are zero, because no cell is observed, get no recommendation. For new rows, see ``fold_in``
+        of :class:`~polyadic.completion.implicit.ImplicitFactorization`.
+
         Parameters
         ----------
-        rows : array of int
+        rows : int or array of int
             Row indices.
         n : int
             Number of columns per row.
@@ -80,14 +84,32 @@ class Recommender(SearchedModel):
         """
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_
-        i, _ = pairs(rows, np.zeros_like(rows), (len(U), len(V)))
-        if without is None:
-            return best_columns(U[i], V, n)
-        known = cells_of(without, empty=True)
-        match_columns(self, without)
-        if known.shape != (len(U), len(V)):
-            raise InputError(f"the argument without must have shape {len(U), len(V)}; got {known.shape}", "without")
-        return best_columns(U[i], V, n, without=known.at(known.values > 0).take(i))
+        i, _ = pairs(rows, 0, (len(U), len(V)))
+        known = None if without is None else cells_of(without, empty=True)
+        if known is not None:
+            match_columns(self, without)
+            if known.shape != (len(U), len(V)):
+                raise InputError(f"the argument without must have shape {len(U), len(V)}; got {known.shape}", "without")
+            known = known.at(known.values > 0).take(i)
+        best = best_columns(U[i], V, n, without=known)
+        none = best.columns[:, 0] < 0
+        warn_of_none(i[none].tolist(), int((~U[i[none]].any(axis=1)).sum()), len(i))
+        return best
+
+    def score(self, X: Any, y: Any = None, *, without: Any = None) -> float:
+        """Return the mean NDCG@20 of held-out positive cells, over the rows that have any.
+
+        Parameters
+        ----------
+        X : as for :meth:`fit`
+            Held-out cells, or new rows; see :meth:`~polyadic.completion.base.CompletionModel.score`.
+        without : as for :meth:`fit`, optional
+            Cells that are not ranked, usually those of the fit, which otherwise take the first ranks.
+        """
+        del y
+        model, out, given = self._to_score(positive_cells(X))
+        given = without if given is None else given
+        return float(_ndcg(model, out, None if given is None else positive_cells(given, empty=True)).mean())
 
 
 def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
@@ -97,25 +119,39 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
     rows = np.unique(out.rows)
     if len(rows) > MAX_ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
-    out = out.take(rows)
-
-    def losses(model: Recommender) -> NDArray[np.float64]:
-        named = model.recommend(rows, TOP_K, without=cells).columns
-        return 1 - recommendation(named, out.rows, out.columns).ndcg
-
+    out = out.at(np.isin(out.rows, rows))
     return SearchSpace(
         values=values,
         fit=lambda model: model.fit(cells),
         last=lambda model: model.fit(listed),
-        losses=losses,
+        losses=lambda model: 1 - _ndcg(model, out, cells),
         units="rows",
         measure=f"NDCG@{TOP_K}",
         figure=lambda loss: 1 - loss,
     )
 
 
+def _ndcg(model: Recommender, out: ObservedEntries, known: ObservedEntries | None) -> NDArray[np.float64]:
+    """Return the NDCG of held-out cells among the columns that are not known, of each row that has any."""
+    (U, V), rows = model.augmented(), np.unique(out.rows)
+    best = best_columns(U[rows], V, TOP_K, without=None if known is None else known.take(rows)).columns
+    return recommendation(best, np.searchsorted(rows, out.rows), out.columns).ndcg
+
+
+def warn_of_none(names: Sequence[Any], empty: int, total: int) -> None:
+    """Warn if the named rows, ``empty`` of which have factors of zero, get no recommendation."""
+    if names:
+        reasons = "all columns are known or excluded" if empty < len(names) else ""
+        reasons += " or " * (0 < empty < len(names)) + "no cell of the row or its columns is observed" * (empty > 0)
+        text = f"no recommendation for {len(names):,} of {total:,} rows (first: {names[0]!r}), because {reasons}"
+        warnings.warn(InputWarning(text), stacklevel=3)
+
+
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
-    r"""Return the ``n`` columns with the highest scores :math:`u_i \cdot v_j` of each row, except ``without``."""
+    r"""Return the ``n`` columns with the highest scores :math:`u_i \cdot v_j` of each row, except ``without``.
+
+    A row of zeros, which has the same score for all columns, gets none.
+    """
     check_int("n", n, low=1)
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:
@@ -134,6 +170,7 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedE
         scores[rows, columns[starts[first] : starts[last]]] = -np.inf
         at = slice(first, last), slice(kept)
         recommended.columns[at], recommended.scores[at] = _largest(scores, kept)
+    recommended.scores[~U.any(axis=1)] = -np.inf
     recommended.columns[np.isneginf(recommended.scores)] = -1
     return recommended
 

@@ -6,26 +6,29 @@ A table is its known cells: the name of a row, the name of a column and a value 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import coo_array
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import DistributionModel
+from polyadic.completion.base import AlternatingModel, DistributionModel
 from polyadic.completion.bayesian import BayesianMatrixFactorization
-from polyadic.completion.cells import ObservedEntries, Prediction, compared, rmse, split_cells
+from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, compared, r_squared, rmse, split_cells
 from polyadic.completion.components import RotatedComponents, TableComponent, rotated_components
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.matchbox import MatchboxFactorization
 from polyadic.completion.named_cells import NamedCells, joined, named_cells, named_pairs
-from polyadic.completion.recommending import best_columns
+from polyadic.completion.recommending import best_columns, warn_of_none
 from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
-from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int, meant
 from polyadic.core.explanation import Explanation
+from polyadic.core.frames import is_frame
 from polyadic.core.methods import Method, refuse_unused
 from polyadic.core.model import Amount, Model, Natural, Positive, Seed, Threads, Within
 from polyadic.core.selection import Selection, select
@@ -34,7 +37,7 @@ from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,6 +55,8 @@ TOP_K = 20  # number of recommended columns in which held-out cells are sought
 ROWS = 1 << 12  # number of rows that are recommended for at a time
 EXACT = 1e-9  # relative spread of predictions below which they count as equal
 NAMED = 3  # number of columns that name a component
+NEW = "new row"  # name of a row that is given by its items
+PRIOR_CELLS = 10  # residuals of average size that are added to those of a row or column, for widths of intervals
 
 
 class Recommendation(NamedTuple):
@@ -59,6 +64,13 @@ class Recommendation(NamedTuple):
 
     column: Any
     value: float
+
+
+class Similar(NamedTuple):
+    """A similar column or row and the correlation of its predictions."""
+
+    name: Any
+    correlation: float
 
 
 class TableCompletion(Model):
@@ -119,7 +131,7 @@ class TableCompletion(Model):
         cells among the first 20 columns, NDCG, mean average precision, catalogue coverage and novelty in bits, and the
         same of the most frequent columns. Empty without ``hold_out``.
     scores_ : ndarray
-        Absolute errors of held-out cells, in standard deviations if the method has them; intervals rest on these.
+        Absolute errors of held-out cells, relative to the widths of :meth:`predict_interval`.
     updated_ : dict
         Report of the last :meth:`update`.
 
@@ -160,7 +172,7 @@ class TableCompletion(Model):
             )
         self._new().check()
 
-    def fit(self, table: Any, y: Any = None, *, columns: Sequence[Any] | None = None, time: Any = None) -> Self:
+    def fit(self, table: Any, y: Any = None, *, columns: Sequence[Any] | None = None, times: Any = None) -> Self:
         """Fit the model to the known cells of a table.
 
         Parameters
@@ -173,8 +185,8 @@ class TableCompletion(Model):
             Values, if the table has names alone, as in cross-validation with scikit-learn.
         columns : sequence of str or int, optional
             Names or positions from 1 of the columns with row names, column names and values.
-        time : str or int, optional
-            Name or position from 1 of the column with timestamps, for ``hold_out_by="time"``.
+        times : str, int or sequence, optional
+            Timestamps, numbers or dates, of all lines, or the name or position from 1 of their column.
 
         Raises
         ------
@@ -183,7 +195,9 @@ class TableCompletion(Model):
             is out of range.
         """
         self.check()
-        known, rows, names, valued, times = named_cells(table, y, columns=columns, time=time)
+        place = times if isinstance(times, str | int) else None
+        stamps = times if place is None else None
+        known, rows, names, valued, times = named_cells(table, y, columns=columns, time=place, times=stamps)
         if not valued and self.method != "implicit":
             raise InputError(
                 f"the table must have values for method {self.method}; use method implicit for tables without values"
@@ -192,9 +206,9 @@ class TableCompletion(Model):
         self.scores_ = np.zeros(0)
         if self.hold_out_by == "time" and times is None:
             raise InputError(
-                "holding out the latest cells requires timestamps; set time to the name of a column, or hold out random"
-                " cells",
-                "time",
+                "hold_out_by='time' requires timestamps: give times to fit (with read_cells, time), or set"
+                " hold_out_by='cells'",
+                "hold_out_by",
             )
         if self.hold_out:
             by_time = times if self.hold_out_by == "time" else None
@@ -262,8 +276,9 @@ class TableCompletion(Model):
 
         Parameters
         ----------
-        rows, columns : sequence of names, of the same length
-            Or ``rows`` alone: pairs of names, or a data frame with these as first two columns.
+        rows, columns : sequences of names of the same length, or names
+            A single name stands for all cells given with it. Or ``rows`` alone: pairs of names, or a data frame with
+            these as first two columns.
         """
         return self.predict_distribution(rows, columns).mean
 
@@ -293,11 +308,17 @@ class TableCompletion(Model):
     def predict_interval(
         self, rows: Any, columns: Sequence[Any] | None = None, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the lower and upper bounds of split-conformal prediction intervals for the given cells.
+        r"""Return the lower and upper bounds of split-conformal prediction intervals for the given cells.
 
-        Their width is from errors of held-out cells (:func:`~polyadic.metrics.figures.conformal_radius`). The level
-        holds on average over cells like these, not for each row. It is proved for the model without the held-out cells;
-        intervals of the model of all cells were measured to cover .889 to .902 at .9.
+        The width is :func:`~polyadic.metrics.figures.conformal_radius` of the errors of held-out cells, each divided by
+        the standard deviation of its cell, or, with methods that estimate none, by
+
+        .. math:: \sqrt{\frac{10 + \sum_k r_{ik}^2 / s^2}{10 + n_i} \cdot \frac{10 + \sum_k r_{kj}^2 / s^2}{10 + m_j}}
+
+        with the residuals :math:`r` of the :math:`n_i` known cells of the row and :math:`m_j` of the column, and the
+        mean :math:`s^2` of all squared residuals. Bounds are clipped to the least and largest of the :math:`n` known
+        values; a further value is outside with a probability of at most :math:`2 / (n + 1)`. The level holds on average
+        over cells like these, not for each row, and is proved for the model without the held-out cells.
 
         Raises
         ------
@@ -311,40 +332,74 @@ class TableCompletion(Model):
                 "hold_out",
             )
         mean, std = self.predict_distribution(rows, columns)
-        width = conformal_radius(self.scores_, level) * np.where(np.isnan(std), 1.0, std)
-        return mean - width, mean + width
+        if np.isnan(std).any():
+            std = _spread(self.model_, self.known_, *self._cells(rows, columns))
+        width, values = conformal_radius(self.scores_, level) * std, self.known_.values
+        low, high = values.min(), values.max()
+        return np.clip(mean - width, low, high), np.clip(mean + width, low, high)
 
     def score(self, table: Any, y: Any = None) -> float:
-        """Return the coefficient of determination R² of the predictions."""
-        cells, rows, columns, *_ = named_cells(table, y)
-        predicted = self.predict([rows[i] for i in cells.rows], [columns[j] for j in cells.columns])
-        return float(1 - ((predicted - cells.values) ** 2).sum() / ((cells.values - cells.values.mean()) ** 2).sum())
-
-    def recommend(
-        self,
-        row: Any,
-        n: int = 10,
-        *,
-        allowed: Iterable[Any] | None = None,
-        blocked: Iterable[Any] = (),
-        seen: bool = False,
-    ) -> list[Recommendation]:
-        """Return the columns with the largest predicted values in a row.
+        """Return R² of the predictions of a table of held-out cells; for ``implicit`` NDCG@20 of those not yet known.
 
         Parameters
         ----------
-        row : name
+        table, y : as for :meth:`fit`
+        """
+        cells, rows, columns, *_ = named_cells(table, y)
+        pairs = [rows[i] for i in cells.rows], [columns[j] for j in cells.columns]
+        if self.method != "implicit":
+            return r_squared(cells.values, self.predict(*pairs))
+        i, j = self._cells(*pairs)
+        out = (i >= 0) & (j >= 0) & (cells.values > 0)
+        test = cells_of(coo_array((cells.values[out], (i[out], j[out])), shape=self.known_.shape))
+        test = test.at(~compared(self.known_, test)[0])
+        if not len(test.values):
+            raise InputError("the table must contain positive cells that are not known")
+        return _ranking(self.model_, self.known_, test)[f"ndcg_at_{TOP_K}"]
+
+    def recommend(
+        self,
+        row: Any = None,
+        n: int = 10,
+        *,
+        items: Any = None,
+        allowed: Iterable[Any] | None = None,
+        blocked: Iterable[Any] = (),
+        seen: bool = False,
+    ) -> Any:
+        """Return the columns with the largest predicted values in a row, a list of :class:`Recommendation`.
+
+        Parameters
+        ----------
+        row : name, or sequence of names
+            With a sequence, the result is a dict with the names as keys.
         n : int
             Number of columns.
+        items : dict of column to value, iterable of (column, value), or, for method ``implicit``, of columns
+            Known cells of a new row, instead of ``row``. The factors of the columns stay; ``trace-norm`` is optimized
+            anew. Items without a value have the mean value.
         allowed : iterable of names, optional
             Columns to recommend from; by default all.
         blocked : iterable of names
             Columns never to recommend.
         seen : bool
             Include columns that are known in the row.
+
+        Examples
+        --------
+        >>> likes = [("ann", "Ran", 5), ("ann", "Heat", 1), ("bob", "Ran", 4), ("bob", "Heat", 1), ("eve", "Heat", 2)]
+        >>> model = TableCompletion(rank=0).fit(likes)
+        >>> [film for film, _ in model.recommend(items={"Heat": 2})]
+        ['Ran']
         """
-        ((_, best),) = self.recommend_all(n, rows=[row], allowed=allowed, blocked=blocked, seen=seen)
-        return best
+        check_is_fitted(self)
+        if items is not None and row is None:
+            return self._with(items).recommend(NEW, n, allowed=allowed, blocked=blocked, seen=seen)
+        if items is not None:
+            raise InputError("give either a row or the items of a new row", "items")
+        rows, several = _listed(row, self.rows_)
+        best = dict(self.recommend_all(n, rows=rows, allowed=allowed, blocked=blocked, seen=seen))
+        return best if several else best[row]
 
     def recommend_all(
         self,
@@ -374,26 +429,50 @@ class TableCompletion(Model):
         place = np.full(len(V), -1)
         place[kept] = np.arange(len(kept))
         V, known = V[kept], self.known_
+        none, empty = [], 0
         if len(kept) < len(place):
             known = known.at(np.flatnonzero(place[known.columns] >= 0))
             known = ObservedEntries(known.rows, place[known.columns], known.values, (len(U), len(kept)))
         for first in range(0, len(at), ROWS):
             some = at[first : first + ROWS]
             best = best_columns(U[some], V, n, without=None if seen else known.take(some))
+            without = best.columns[:, 0] < 0
+            none += [self.rows_[i] for i in some[without]]
+            empty += int((~U[some[without]].any(axis=1)).sum())
             for i, columns, scores in zip(some.tolist(), best.columns.tolist(), best.scores.tolist(), strict=True):
                 if self.method == "ordinal" and columns:  # ranked by latent values
                     at_ = np.maximum(kept[columns], 0)
                     scores = self.model_.predict(np.full(len(at_), i), at_).tolist()  # noqa: PLW2901
                 best_ = zip(columns, scores, strict=True)
                 yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
+        warn_of_none(none, empty, len(at))
 
-    def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> list[tuple[Any, float]]:
+    def _with(self, items: Any) -> TableCompletion:
+        """Return a copy with a new row; methods als and implicit replace all other rows by it (fold-in)."""
+        pairs: Any = items.items() if isinstance(items, Mapping) else _listed(items, self.columns_)[0]
+        if is_frame(items):
+            pairs = zip(*named_pairs(items), strict=True)
+        pairs = [pair if isinstance(pair, tuple | list) else (pair,) for pair in pairs]
+        if self.method == "implicit":
+            pairs = [pair if len(pair) > 1 else (*pair, self.model_.mean_) for pair in pairs]
+        elif alone := [pair[0] for pair in pairs if len(pair) == 1]:
+            raise InputError(f"method {self.method} requires values of items; got {alone[0]!r} without", "items")
+        table, model = named_cells([(NEW, *pair) for pair in pairs])._replace(valued=self.valued_), copy(self)
+        j = _numbers("column", table.columns, self.columns_)[table.cells.columns]
+        if not isinstance(self.model_, AlternatingModel):
+            return model.update(table)
+        model.known_ = cells_of(coo_array((table.cells.values, (table.cells.rows, j)), shape=(1, len(self.columns_))))
+        model.rows_, model.model_ = [NEW], self.model_.fold_in(model.known_)
+        return model
+
+    def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> Any:
         r"""Return the columns (or rows) whose predictions correlate most with a given column (or row).
 
         .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
 
         is the correlation of their predictions over all rows, with C the covariance of the factors of the rows. It
-        depends on the predictions, not on their factorization.
+        depends on the predictions, not on their factorization. The result is a list of :class:`Similar`; for a
+        sequence of names it is a dict with the names as keys.
 
         Raises
         ------
@@ -404,16 +483,19 @@ class TableCompletion(Model):
         check_int("n", n, low=1)
         U, V = self.model_.augmented()
         names, U, V = (self.columns_, U, V) if of == "column" else (self.rows_, V, U)
+        wanted, several = _listed(name, names)
+        if several:
+            return {each: self.similar(each, n, of=of) for each in wanted}
         (j,) = _numbers(of, [name], names).tolist()
         C = _covariance(U)
         spreads = np.sqrt(np.einsum("nr,nr->n", V @ C, V).clip(0))
         if spreads[j] <= EXACT * spreads.max():
             raise InputError(f"correlations with {name!r} are undefined, because its predictions are constant")
-        alike = V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j]
+        alike = np.clip(V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j], -1, 1)
         alike[spreads <= EXACT * spreads.max()] = -np.inf
         alike[j] = -np.inf
         best = np.argsort(-alike, kind="stable")[:n].tolist()
-        return [(names[k], float(alike[k])) for k in best if np.isfinite(alike[k])]
+        return [Similar(names[k], float(alike[k])) for k in best if np.isfinite(alike[k])]
 
     def components(self, number: int | None = None, *, top: int = 10) -> list[TableComponent]:
         """Describe the components of the predictions, in decreasing order of explained variance.
@@ -450,7 +532,7 @@ class TableCompletion(Model):
         return rotated_components(U, V, rank if number is None else check_int("number", number, low=1))
 
     def explain(
-        self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "components"] = "cells"
+        self, row: Any, columns: Any, *, by: Literal["cells", "components"] = "cells", items: Any = None
     ) -> list[Explanation]:
         """Decompose the predictions for a row into contributions of observed cells or of components.
 
@@ -458,16 +540,19 @@ class TableCompletion(Model):
 
         Parameters
         ----------
-        row : name
-        columns : sequence of names
+        row : name, or None with ``items``
+        columns : name or sequence of names
         by : {"cells", "components"}
             Contributions of known cells (als, implicit), or of components (:meth:`components`) of any method, named by
             their first three columns. The base is then the means of row and column.
+        items : as for :meth:`recommend`, optional
+            Known cells of a new row, for explanations by cells.
 
         Returns
         -------
         list of Explanation
-            One for each column, with the parts of the columns known in this row.
+            One for each column, with the parts of the columns known in this row. A known cell is not explained by
+            itself: its explanation and value are those of a row without this cell.
 
         Raises
         ------
@@ -492,20 +577,29 @@ class TableCompletion(Model):
                 "by",
                 "method",
             )
-        i, j = _numbers("row", [row], self.rows_), _numbers("column", columns, self.columns_)
-        values = self.model_.predict(np.repeat(i, len(j)), j).astype(float)
+        if items is not None and (row is not None or by == "components"):
+            raise InputError("items replace the row, and require by='cells'", "items", "by")
+        if items is not None:
+            return self._with(items).explain(NEW, columns)
+        rows = _listed(row, self.rows_)[0]
+        if len(rows) != 1:
+            raise InputError(f"explain takes a single row; got {len(rows):,}")
+        i, j = _numbers("row", rows, self.rows_), _numbers("column", _listed(columns, self.columns_)[0], self.columns_)
+        cells, values = self.known_.take(i), self.model_.predict(np.repeat(i, len(j)), j).astype(float)
         if by == "components":
             scores, loadings, _ = self._components()
             first = np.argsort(-loadings, axis=0, kind="stable")[:NAMED]
             names: list[Any] = [" / ".join(str(self.columns_[k]) for k in best) for best in first.T.tolist()]
-            parts = scores[i] * loadings[j]
-        else:
-            _, known, parts = self.model_.explain(self.known_.take(i), j)
+            parts = (scores[i] * loadings[j]).tolist()
+            return [Explanation.of(v, zip(names, p, strict=True)) for v, p in zip(values.tolist(), parts, strict=True)]
+        found, own = [Explanation(0.0, 0.0, [])] * len(j), np.isin(j, cells.columns)
+        for at in (np.flatnonzero(~own), *np.flatnonzero(own)[:, None]):
+            base, known, parts = self.model_.explain(cells.at(~np.isin(cells.columns, j[at])), j[at])
             names = [self.columns_[column] for column in known.tolist()]
-        return [
-            Explanation.of(value, zip(names, some, strict=True))
-            for value, some in zip(values.tolist(), parts.tolist(), strict=True)
-        ]
+            for k, rest, some in zip(at.tolist(), base.tolist(), parts.tolist(), strict=True):
+                value = rest + sum(some) if own[k] else float(values[k])
+                found[k] = Explanation.of(value, zip(names, some, strict=True))
+        return found
 
     def outliers(self) -> list[tuple[Any, Any, float]]:
         """Return the row, the column and the outlier of each outlying cell, the largest first.
@@ -575,16 +669,24 @@ class TableCompletion(Model):
             return
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
         self.held_out_ = {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
-        std: Any = 1.0
         if isinstance(model, DistributionModel):
             std = model.predict_distribution(test.rows, test.columns).std
+        else:
+            std = _spread(model, train, test.rows, test.columns)
         self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
 
     def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the row and column indices of named cells, with -1 for unknown names if allowed."""
         check_is_fitted(self)
         if columns is None:
+            if isinstance(rows, str) or (isinstance(rows, tuple | list) and any(isinstance(r, str) for r in rows)):
+                if isinstance(rows, str) or len(rows) != 2:
+                    raise InputError(f"give names of rows and columns, or pairs of names; got {rows!r:.60}")
+                rows = [rows]
             rows, columns = named_pairs(rows)
+        (rows, more_rows), (columns, more_columns) = _listed(rows, self.rows_), _listed(columns, self.columns_)
+        rows = rows if more_rows else rows * len(columns)
+        columns = columns if more_columns else columns * len(rows)
         if len(rows) != len(columns):
             raise InputError(
                 f"rows and columns must have the same number of names; got {len(rows):,} and {len(columns):,}"
@@ -611,7 +713,7 @@ class TableCompletion(Model):
 
 def _ranking(model: ImplicitFactorization, train: ObservedEntries, test: ObservedEntries) -> dict[str, float]:
     train = train.at(train.values > 0)  # zeros are as what is not listed
-    return _measures(model.recommend(np.arange(train.shape[0]), TOP_K, without=train).columns, train, test)
+    return _measures(best_columns(*model.augmented(), TOP_K, without=train).columns, train, test)
 
 
 def _measures(
@@ -638,7 +740,6 @@ def _distance(one: Any, other: Any, cells: ObservedEntries) -> float:
 
 def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
     """Return the number of rows and columns of each connected component of a matrix, the largest first."""
-    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     size = sum(cells.shape)
@@ -649,11 +750,29 @@ def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
     return sorted(counts, key=lambda part: (-sum(part), part))
 
 
+def _listed(names: Any, known: list[Any]) -> tuple[list[Any], bool]:
+    """Return a name or several names as a list, and whether several were given."""
+    one = isinstance(names, str) or not isinstance(names, Iterable) or (isinstance(names, tuple) and names in known)
+    return ([names], False) if one else ([*names], True)
+
+
+def _spread(model: Any, known: ObservedEntries, *indices: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the relative size of the errors of cells, from the residuals of the known cells of row and column."""
+    squares, spread = (known.values - model.predict(known.rows, known.columns)) ** 2, np.ones(len(indices[0]))
+    squares /= squares.mean() or 1.0
+    for at, size, i in zip((known.rows, known.columns), known.shape, indices, strict=True):
+        n, total = (np.bincount(at, weights, minlength=size + 1) for weights in (None, squares))  # -1 is unknown
+        spread *= np.sqrt((PRIOR_CELLS + total) / (PRIOR_CELLS + n))[i]
+    return spread
+
+
 def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:
     """Return the index of each name, or -1 for unknown names if ``absent`` is true."""
     number = {name: at for at, name in enumerate(all_names)}
     if not absent and (missing := [name for name in names if name not in number]):
-        raise InputError(f"the model does not know {what} {missing[0]!r}; known {what}s include {all_names[0]!r}")
+        hint = meant(str(missing[0]), [name for name in all_names if isinstance(name, str)])
+        hint = hint or f"; known {what}s include {all_names[0]!r}"
+        raise InputError(f"the model does not know {what} {missing[0]!r}{hint}")
     return np.array([number.get(name, -1) for name in names], np.int64)
 
 
@@ -663,6 +782,6 @@ def _warn_of_parts(parts: list[tuple[int, int]]) -> None:
         warnings.warn(
             f"the table has {len(parts):,} parts without common rows or columns (largest part: {parts[0][0]:,} rows,"
             f" {parts[0][1]:,} columns; all others: {rows:,} rows, {columns:,} columns); predictions across parts use"
-            " only the biases",
+            " no more than biases",
             stacklevel=3,
         )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import Count, File, Natural, Out, Share, Table
+from polyadic.core.settings import Count, File, Metavar, Natural, Out, Repeated, Share, Table
 from polyadic.interface.run import Saved, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MODEL = "polyadic.completion.table_completion:TableCompletion"
 TASK = Task("complete", "Predict the missing cells of a table, such as ratings.", model=MODEL)
 READING = "polyadic.completion.named_cells:CellReading"  # settings for reading tables of values
+Explained = Literal["cells", "components"] | None
 
 
 def _print_training(result: dict[str, Any]) -> None:
@@ -95,6 +96,8 @@ def predict(
     *,
     columns: list[str] | None = None,
     interval: Share | None = None,
+    why: Natural = 0,
+    by: Explained = None,
     unknown: Literal["refuse", "mean"] = "refuse",
 ) -> dict[str, Any]:
     """Predict the values of cells, with standard deviations (methods bayesian, ordinal) and prediction intervals.
@@ -108,6 +111,10 @@ def predict(
         columns with usual names, or the first two).
     interval
         Coverage of the prediction intervals, such as 0.9; requires a model trained with --hold-out.
+    why
+        Number of contributions to show for each prediction; a known cell is predicted from the other cells of the row.
+    by
+        Explain predictions by the known cells of the row (cells, the default) or by components; requires --why.
     unknown
         Treatment of names not seen in training: raise an error (refuse), or predict the mean over known names (mean).
     """
@@ -115,6 +122,7 @@ def predict(
 
     from polyadic.completion.named_cells import read_pairs
 
+    _check_why(why, by)
     model.set_params(unknown=unknown)
     known_only = unknown == "refuse"
     lines = read_pairs(pairs, model.rows_, model.columns_, reading, fields=columns, known_only=known_only)
@@ -123,13 +131,40 @@ def predict(
     values = {"value": mean} | ({"std": std} if np.isfinite(std).any() else {})
     if interval is not None:
         values |= dict(zip(("low", "high"), model.predict_interval(*cells, level=interval), strict=True))
-    return {
-        "predictions": [
-            {"row": line.row, "column": line.column}
-            | {name: round(float(number[at]), 6) for name, number in values.items()}
-            for at, line in enumerate(lines)
-        ]
-    }
+    found = [
+        {"row": line.row, "column": line.column}
+        | {name: round(float(number[at]), 6) for name, number in values.items()}
+        | (_reasons(model, line.row, [line.column], why, by)[0] if why else {})
+        for at, line in enumerate(lines)
+    ]
+    return {"predictions": found}
+
+
+def _check_why(why: int, by: str | None) -> None:
+    if by is not None and not why:
+        raise InputError("the setting by requires why, the number of contributions to show", "by", "why")
+
+
+def _reasons(model: TableCompletion, row: Any, columns: list[Any], why: int, by: Any, items: Any = None) -> list[Any]:
+    """Return values, base values and contributions of predictions as records."""
+    from polyadic.interface import output
+
+    explained = model.explain(row, columns, by=by or "cells", items=items)
+    return [output.reasons(each, why, "component" if by == "components" else "column") for each in explained]
+
+
+def _items(model: TableCompletion, texts: list[str]) -> Iterator[tuple[str] | tuple[str, float]]:
+    """Read items such as Emma and Emma=5, separated by commas unless the name of an item contains one."""
+    from polyadic.completion.named_cells import number_of
+
+    known = {*model.columns_}
+    for text in texts:
+        alone = text in known or text.rpartition("=")[0] in known
+        for part in map(str.strip, [text] if alone else text.split(",")):
+            name, _, value = ("", "", "") if part in known else part.rpartition("=")
+            if name and number_of(value) is None:
+                raise InputError(f"the value of item {name!r} must be a number; got {value!r}", "items")
+            yield (name, float(value)) if name else (part,)
 
 
 @TASK.verb(example="polyadic complete recommend completed 'reader 1' -n 5", question=True)
@@ -138,8 +173,9 @@ def recommend(
     row: str | None = None,
     *,
     top: Count = 10,
+    items: Annotated[list[str] | None, Repeated(), Metavar("NAME[=VALUE],...")] = None,
     why: Natural = 0,
-    by: Literal["cells", "components"] = "cells",
+    by: Explained = None,
     allowed: File | None = None,
     blocked: File | None = None,
     seen: bool = False,
@@ -148,9 +184,10 @@ def recommend(
 ) -> dict[str, Any]:
     """Recommend columns with the highest predicted values for a row, or write recommendations for all rows to a file.
 
-    With --why, each predicted value is split into a base value and the contributions of the known cells of the row
-    (methods als and implicit) or, with --by components, of the components (all methods). With --out, the catalogue
-    coverage, the Gini index and the novelty in bits of all recommendations are reported.
+    With --items, columns are recommended for a new row with these known cells, such as Emma=5,Dracula=2. With --why,
+    each predicted value is split into a base value and the contributions of the known cells of the row (methods als and
+    implicit) or, with --by components, of the components (all methods but ordinal). With --out, the catalogue coverage,
+    the Gini index and the novelty in bits of all recommendations are reported.
 
     Parameters
     ----------
@@ -158,10 +195,12 @@ def recommend(
         Name of the row for which to recommend columns (default: all rows, with --out).
     top
         Number of columns to recommend.
+    items
+        Known columns of a new row, with their values; method implicit does not require values.
     why
         Number of contributions to show for each recommended column.
     by
-        Explain each prediction by contributions of the known cells (cells), or of the components (components).
+        Explain predictions by the known cells of the row (cells, the default) or by components; requires --why.
     allowed
         File with the names of the columns that may be recommended, one per line (default: all columns).
     blocked
@@ -174,8 +213,13 @@ def recommend(
     from polyadic.core.files import read_names
     from polyadic.interface import output
 
-    if (row is None) == (out is None):
-        raise InputError("give a row, or set out to a file for the recommendations of all rows", "out")
+    if [row, items, out].count(None) != 2:
+        raise InputError(
+            "give a row, the items of a new row, or set out to a file for the recommendations of all rows",
+            "items",
+            "out",
+        )
+    _check_why(why, by)
     if out is not None and why:
         raise InputError("why requires a row name and cannot be combined with out", "why", "out")
     which: dict[str, Any] = {
@@ -186,12 +230,12 @@ def recommend(
     if out is not None:
         output.check_file(out, force=force)
         return _recommend_all(model, top, out, which)
-    best = model.recommend(row, top, **which)
-    found: list[dict[str, Any]] = [{"column": name, "value": round(value, 6)} for name, value in best]
+    new = None if items is None else [*_items(model, items)]
+    best = model.recommend(row, top, items=new, **which)
+    found: list[dict[str, Any]] = [{"column": name, "value": round(value, 6) + 0.0} for name, value in best]  # no -0.0
     if why:
-        reasons = model.explain(row, [name for name, _ in best], by=by)
-        for line, reason in zip(found, reasons, strict=True):
-            line.update(output.reasons(reason, why, "column" if by == "cells" else "component"))
+        for line, reason in zip(found, _reasons(model, row, [name for name, _ in best], why, by, new), strict=True):
+            line.update(reason)
     return {"row": row, "recommended": found}
 
 

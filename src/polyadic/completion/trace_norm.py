@@ -5,6 +5,7 @@ Offsets of rows and columns are fitted first. :func:`choose_penalty` selects the
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.admm import trace_norm_admm
 from polyadic.completion.base import CompletionModel, check_grown, grown
 from polyadic.completion.cells import ObservedEntries, cells_of, pairs
-from polyadic.core.containers import match_columns, name_columns
+from polyadic.core.containers import match_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
@@ -244,9 +245,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         """
         del y
         self.check()
-        cells = cells_of(X)
-        if not isinstance(X, ObservedEntries):  # as in an update
-            name_columns(self, X)
+        cells = self._sampled(cells_of(X), X)
         problem, offsets = self._problem(cells)
         sweeps = self._sweeps(problem, start)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
@@ -322,6 +321,14 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return rows_given_columns(
             cells, V, loss=self.cell_loss, offsets=o, ridge=self.multiplier_, threads=self._threads
         )
+
+    def fold_in(self, X: Any) -> Self:
+        """Return a copy of the model in which new rows, without offsets, replace the rows; see :meth:`transform`."""
+        cells, (s, V), model = cells_of(X), self.start_[1:], copy(self)
+        U = self.transform(model._sampled(cells, cells))  # noqa: SLF001 # of this class
+        model.matrix_ = Spectral(U, np.sqrt(s), V)
+        model.offsets_ = self.offsets_._replace(rows=np.zeros(len(U)))
+        return model
 
     def _problem(self, cells: ObservedEntries) -> tuple[Problem | Ball, Offsets]:
         offsets = fit_offsets(cells, self.cell_loss, self.offsets, ridge=self.bias_ridge)

@@ -130,12 +130,11 @@ def records(answer: Any) -> Iterator[Record]:
     Results are neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense,
     share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
     field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
-    rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); answers of
-    ``complete`` (name, score, probability, known); likely pairs of a universal schema (subject, object, probability,
-    known); mined rules (rule, premises, right); components of a table (component, share, column, loading); a table
-    (row, column, count); a simple or multiple correspondence analysis (side, label, mass, quality, and coordinate,
-    contribution and squared cosine on each axis); its eigenvalues (axis, inertia, share, cumulative_share). A dict of
-    them has the key in the first column.
+    rank, word, weight); named tuples of numbers and names or of arrays, such as recommendations (column, value),
+    answers of ``complete`` (name, score, probability, known) and predictive distributions (mean, std); mined rules
+    (rule, premises, right); an explanation (value, base, name, part); components of a table (component, share, column,
+    loading); a table (row, column, count); a simple or multiple correspondence analysis (side, label, mass, quality,
+    and coordinate, contribution and squared cosine on each axis). A dict of them has the key in the first column.
     """
     if isinstance(answer, Mapping):
         return ({"query": query, **row} for query, one in answer.items() for row in records(one))
@@ -148,6 +147,11 @@ def _rows_of(one: Any) -> Iterable[Record]:
     """Convert a single result to records, using the converter that is registered for the class of the result."""
     kinds = [kind.__name__ for kind in type(one).__mro__]
     of = next((ROWS[kind] for kind in kinds if kind in ROWS and (kind != "tuple" or kinds[0] == kind)), None)
+    if of is None and hasattr(one, "_fields"):
+        if all(isinstance(value, np.ndarray) for value in one):
+            return (dict(zip(one._fields, row, strict=True)) for row in zip(*map(np.ndarray.tolist, one), strict=True))
+        if not any(isinstance(value, list | tuple | Mapping | np.ndarray) for value in one):
+            return [one._asdict()]
     if of is None or (kinds[0] == "tuple" and len(one) != 2):
         raise InputError(
             f"a result of type {kinds[0]} cannot be converted to a table; supported types are"
@@ -228,20 +232,18 @@ def _correspondence(model: Any) -> Iterator[Record]:
 
 
 ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
-    "Completed": lambda answer: [answer._asdict()],
     "Component": _component,
     "ConcordanceLine": _line,
     "Counts": _counts,
     "CrossTable": _table,
-    "Eigenvalue": lambda axis: [axis._asdict()],
     "Explanation": _explanation,
     "HornRule": lambda rule: [{"rule": str(rule), "premises": rule.tried, "right": rule.right}],
-    "LikelyPair": lambda pair: [pair._asdict()],
     "PrincipalAxes": _correspondence,
-    "Recommendation": lambda best: [best._asdict()],
     "SensesOfWord": _senses,
     "TextTopics": _topics,
     "TableComponent": _table_component,
-    "tuple": lambda pair: [{"word": pair[0], "cosine": pair[1]}],
+    "tuple": lambda pair: (
+        records({pair[0]: pair[1]}) if isinstance(pair[1], list) else [{"word": pair[0], "cosine": pair[1]}]
+    ),
 }
 """Conversion of each kind of result, by class name."""

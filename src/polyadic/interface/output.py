@@ -300,5 +300,5 @@ def _cell(value: Any) -> str:
     if isinstance(value, list | tuple):
         return (" to " if isinstance(value, tuple) else " and ").join(map(_cell, value))
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3f}"
+        return f"{value:.4g}" if abs(value) >= 1 else f"{value:z.3f}"
     return f"{value:,}" if isinstance(value, int) and sys.stdout.isatty() else str(value)

@@ -246,6 +246,8 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
         if len({len(column) for column in columns}) > 1:
             raise InputError(f"{name}: all columns must have the same length")
         return columns
+    if isinstance(cells, tuple | list) and cells and np.ndim(cells[0]) == 0 and len(relation.entities) > 1:
+        cells = [cells]  # a single cell
     rows = [tuple(row) if hasattr(row, "__len__") else (row,) for row in cells]
     if any(len(row) != len(relation.entities) for row in rows):
         raise InputError(f"{name}: each cell must have {len(relation.entities)} entities")
