@@ -28,7 +28,7 @@ from polyadic.completion.recommending import best_columns, warn_of_none
 from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
 from polyadic.core.errors import InputError, check_choice, check_int, meant
 from polyadic.core.explanation import Explanation
-from polyadic.core.frames import is_frame
+from polyadic.core.frames import is_wide
 from polyadic.core.methods import Method, refuse_unused
 from polyadic.core.model import Amount, Model, Natural, Positive, Seed, Threads, Within
 from polyadic.core.selection import Selection, select
@@ -450,7 +450,7 @@ class TableCompletion(Model):
     def _with(self, items: Any) -> TableCompletion:
         """Return a copy with a new row; methods als and implicit replace all other rows by it (fold-in)."""
         pairs: Any = items.items() if isinstance(items, Mapping) else _listed(items, self.columns_)[0]
-        if is_frame(items):
+        if is_wide(items):
             pairs = zip(*named_pairs(items), strict=True)
         pairs = [pair if isinstance(pair, tuple | list) else (pair,) for pair in pairs]
         if self.method == "implicit":

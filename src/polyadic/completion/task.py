@@ -155,7 +155,7 @@ def _reasons(model: TableCompletion, row: Any, columns: list[Any], why: int, by:
 
 def _items(model: TableCompletion, texts: list[str]) -> Iterator[tuple[str] | tuple[str, float]]:
     """Read items such as Emma and Emma=5, separated by commas unless the name of an item contains one."""
-    from polyadic.completion.named_cells import number_of
+    from polyadic.text.tables import number_of
 
     known = {*model.columns_}
     for text in texts:

@@ -13,7 +13,7 @@ import math
 import re
 import warnings
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -337,10 +337,10 @@ def _of_memory(source: Any, reading: TableReading) -> Table:
         records = [first, *rows]
         names = [*dict.fromkeys(name for record in records for name in record)]
         return _in_memory(names, ([record.get(name) for name in names] for record in records), reading)
-    every = rows if first is None else chain([first], rows)
-    if first is not None and (isinstance(first, str) or not isinstance(first, Iterable)):
+    every: Iterable[Any] = rows if first is None else chain([first], rows)
+    if first is not None and (isinstance(first, str) or not isinstance(first, Sized)):
         raise InputError(f"each row of a table must be a tuple or a list of cells; row 1 is {first!r:.60}")
-    table = _in_memory([str(at) for at in range(1, len(first or ()) + 1)], _same_width(every), reading)
+    table = _in_memory([str(at + 1) for at in range(len(first or ()))], _same_width(every), reading)
     table.headed = False
     return table
 
