@@ -288,6 +288,7 @@ def test_rows_without_cells_are_as_the_prior():
     assert other.mean() > 2 * model.predict_distribution(np.full(40, 4), np.arange(40)).std.mean()
 
 
+@pytest.mark.filterwarnings("ignore:.* no observed cell")
 @pytest.mark.realdata
 def test_ratings(realdata):
     """MovieLens 100K, first fold: below biases alone, and the Bayesian below that."""

@@ -213,6 +213,7 @@ def test_judged_by_hand():
         refuses("must contain integers", recommendation, [[4, -1]], [0], faulty)
 
 
+@pytest.mark.filterwarnings("ignore::polyadic.core.errors.InputWarning")
 @pytest.mark.realdata
 def test_listeners(realdata):
     """Last.fm: what was held out is found far better than by how often artists are heard."""

@@ -288,7 +288,10 @@ def test_times_are_a_column_of_a_frame():
     model = TableCompletion(rank=0, hold_out=0.2, hold_out_by="time", choose=False)
     found = model.fit(data, times="when").held_out_
     assert found == model.fit(data, times=range(len(data), 0, -1)).held_out_
-    for times, message in (("whne", "no column 'whne'; did you mean 'when'"), (None, "give times to fit")):
+    for times, message in (
+        ("whne", "no column 'whne'; its columns are 'who', 'what', 'stars', 'when'; did you mean 'when'"),
+        (None, "give times to fit"),
+    ):
         with pytest.raises(InputError, match=message):
             model.fit(data, times=times)
 

@@ -328,7 +328,12 @@ def _collected(table: Table, lines: Iterator[Line], how: CellReading, *, valued:
     divisor = number_of_values if rule == "mean" else {}
     values = np.array([value / divisor.get(cell, 1) for cell, (value, _) in seen.items()])
     alone = all((side == 0).sum() == 1 for side in indices.T)
-    if alone and len(seen) > 1 and not (valued or table.headed) and table.reading.header is None:
+    if (
+        alone
+        and len(seen) > 1
+        and table.unit == "line"
+        and not (valued or table.headed or table.reading.header is False)
+    ):
         warnings.warn(
             InputWarning(
                 f"{table.name}: the first line is read as row {next(iter(rows))!r} and column {next(iter(columns))!r};"

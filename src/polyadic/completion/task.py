@@ -87,7 +87,7 @@ def train(
 @TASK.verb(
     example="polyadic complete predict completed new.csv",
     settings={"reading": "polyadic.text.tables:TableReading"},
-    options=("columns", "interval", "unknown"),
+    options=("columns", "interval", "unknown", "why", "by"),
 )
 def predict(
     model: TableCompletion,

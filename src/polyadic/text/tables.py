@@ -117,7 +117,7 @@ def _role(name: str, usual: str, *, required: bool = True) -> Role:
 RATINGS = (
     _role("row", "user username reader customer client person viewer member reviewer rater judge participant u"),
     _role("column", "item movie film book isbn asin product song track artist article game title question business i"),
-    _role("value", "rating star stars score vote count plays listens frequency freq weight points grade n r",
+    _role("value", "rating star stars score vote count plays listens frequency freq weight points grade",
           required=False),
 )  # fmt: skip
 """Columns of a table of ratings."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.objective import Term
 from polyadic.core.settings import Count, Positive, check_settings
 from polyadic.relations.facts import as_names, numbers_of
-from polyadic.text.tables import number_of
+from polyadic.text.tables import is_missing, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,7 +178,11 @@ def _check_columns(name: str, frame: Any, wanted: Sequence[Any]) -> None:
 def _names(name: str, column: Any, values: Any) -> Array:
     names = as_names(values)
     if names is None:
-        raise InputError(f"{name}: column {column!r} must contain text or whole numbers, without missing values")
+        at = next((at for at, each in enumerate(values) if is_missing(each) or not isinstance(each, str | Integral)), 0)
+        raise InputError(
+            f"{name}: column {column!r} must contain text or whole numbers, without missing values; row {at + 1:,} has"
+            f" {[*values][at]!r:.40}"
+        )
     return names
 
 
