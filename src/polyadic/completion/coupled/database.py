@@ -178,10 +178,12 @@ def _check_columns(name: str, frame: Any, wanted: Sequence[Any]) -> None:
 def _names(name: str, column: Any, values: Any) -> Array:
     names = as_names(values)
     if names is None:
-        at = next((at for at, each in enumerate(values) if is_missing(each) or not isinstance(each, str | Integral)), 0)
+        values = [*values]
+        odd = [at for at, each in enumerate(values) if not isinstance(each, str | Integral)]
+        at = next((at for at in odd if is_missing(values[at])), odd[0] if odd else 0)
         raise InputError(
             f"{name}: column {column!r} must contain text or whole numbers, without missing values; row {at + 1:,} has"
-            f" {[*values][at]!r:.40}"
+            f" {values[at]!r:.40}"
         )
     return names
 
