@@ -112,9 +112,8 @@ class WeightedAutomaton:
     def check_sums(self) -> None:
         """Raise InputError if the sum of the weights of all strings diverges: the largest eigenvalue is not below 1."""
         if (radius := self.radius) >= 1:
-            raise InputError(
-                f"the sum of the weights of all strings diverges: the spectral radius is {radius:.6g}, not below 1"
-            )
+            about = f"the spectral radius is {radius:.6g}, not below 1"
+            raise InputError(f"the sum of the weights of all strings diverges: {about}")
 
     @property
     def radius(self) -> float:
@@ -142,9 +141,7 @@ class WeightedAutomaton:
         return np.asarray(self.alpha0 @ self._inverse)
 
     def states(self, data: Coded) -> Array:
-        """Return the normalized state before each symbol and before the end of each string.
-
-        The shape is (symbols + strings, r).
+        """Return the normalized state before each symbol and before each end, of shape (symbols + strings, r).
 
         After an impossible symbol, the state is the expected state after that symbol alone.
         """
@@ -186,17 +183,13 @@ class WeightedAutomaton:
         return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
     def leading(self, rank: int) -> WeightedAutomaton:
-        """Return the automaton restricted to its first ``rank`` states.
-
-        For an automaton learned by a spectral method, this is the spectral estimate of lower rank.
-        """
+        """Return the automaton of the first ``rank`` states: for a spectral estimate, that of lower rank."""
         return WeightedAutomaton(self.alpha0[:rank], self.A[:, :rank, :rank].copy(), self.alpha_inf[:rank])
 
     def _check(self, symbols: NDArray[np.int64]) -> None:
         if len(symbols) and not 0 <= symbols.min() <= symbols.max() < self.size:
-            raise InputError(
-                f"symbols must be integer ids below {self.size}; got {symbols.min()} to {symbols.max()}", "symbols"
-            )
+            got = f"{symbols.min()} to {symbols.max()}"
+            raise InputError(f"symbols must be integer ids below {self.size}; got {got}", "symbols")
 
 
 def to_text(automaton: WeightedAutomaton) -> str:

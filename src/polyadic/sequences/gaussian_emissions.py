@@ -32,10 +32,9 @@ NARROW = 1e-6  # ratio of the variance of a state to that of all observations be
 
 
 def read_vectors(sequences: Any, lengths: Sequence[int] | None = None, *, size: int = 0) -> list[Array]:
-    """Return sequences of numbers or vectors as arrays of shape (length, d), where d is ``size`` if that is positive.
+    """Return sequences as arrays of shape (length, d), where d is ``size`` if that is positive.
 
-    An array of one or two dimensions, a series and a flat list of numbers are one sequence, or several of the given
-    ``lengths``.
+    An array, a series and a flat list of numbers are one sequence, or several of the given ``lengths``.
     """
     whole = getattr(sequences, "ndim", 0)
     values: Any = sequences if whole else items("sequences", sequences)
@@ -113,10 +112,8 @@ class Gaussians(NamedTuple):
             if "covars" not in fixed:
                 away = X - means[s]
                 weighted = away * shares[:, s, None]
-                added = (
-                    prior * np.eye(X.shape[1]) + weighted.T @ away if full else prior + (weighted * away).sum(axis=0)
-                )
-                covariances[s] = added / counts[s]
+                squares = weighted.T @ away if full else (weighted * away).sum(axis=0)
+                covariances[s] = (prior * (np.eye(X.shape[1]) if full else 1) + squares) / counts[s]
         return Gaussians(means, covariances)
 
     def degenerate(self, X: Array, shares: Array) -> str:

@@ -79,11 +79,7 @@ COUNTS: dict[str, Columns] = {
 
 
 class Hankel(NamedTuple):
-    """Estimated Hankel matrix of P prefixes and S suffixes, with a shifted block for each of k symbols.
-
-    Values are means over strings. ``rows``, ``shifted_rows`` and ``columns`` are frequencies of prefixes, of prefixes
-    followed by a symbol, and of suffixes: for whole strings, sums over all suffixes and prefixes.
-    """
+    """Estimated Hankel matrix of P prefixes and S suffixes, with a shifted block for each of k symbols."""
 
     prefixes: list[tuple[int, ...]]
     suffixes: list[tuple[int, ...]]
@@ -92,9 +88,9 @@ class Hankel(NamedTuple):
     begins: Array  # probability that a string begins with a suffix
     shifted_begins: Array  # probability that it begins with a symbol and a suffix, shape (k, S)
     ends: Array  # expected number of strings that end with a prefix
-    rows: Array
-    shifted_rows: Array  # shape (P, k)
-    columns: Array
+    rows: Array  # mean frequency of prefixes; for whole strings, the sum over all suffixes
+    shifted_rows: Array  # the same of prefixes followed by a symbol, shape (P, k)
+    columns: Array  # the same of suffixes
     first: Array  # probability that a string begins with each symbol, and last that it is empty
     statistic: str
     strings: int
@@ -123,8 +119,7 @@ def hankel(
     if basis is not None:
         check_int("basis", basis, low=1)
     max_length = max([max_length, *map(len, prefixes or ()), *map(len, suffixes or ())])
-    deep = 2 * max_length + 1
-    tree = data if isinstance(data, Substrings) else count_substrings(data, size, max_length=deep)
+    tree = data if isinstance(data, Substrings) else count_substrings(data, size, max_length=2 * max_length + 1)
     if not tree.strings:
         raise InputError("a Hankel matrix requires at least one string")
     kind = COUNTS[statistic]

@@ -120,9 +120,8 @@ class NGrams(Model):
         """
         self.check()
         if not isinstance(data, Coded):
-            raise InputError(
-                "NGrams requires strings encoded by polyadic.sequences.symbols.coded, and their alphabet size"
-            )
+            about = "strings encoded by polyadic.sequences.symbols.coded, and their alphabet size"
+            raise InputError(f"NGrams requires {about}")
         self.tree_ = count_substrings(data, size or int(data.symbols.max(initial=-1)) + 1, max_length=self.order)
         return self
 

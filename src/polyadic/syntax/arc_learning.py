@@ -78,12 +78,11 @@ class ArcLearner:
             return predicted, 0.0
         loss = wrong + self._excess(table, scored.scores, heads, predicted)
         if loss > 0:
-            how: dict[str, Any] = {"gamma": self.gamma, "C": self.C, "clock": self.clock}
-            how |= {"sums": self._sums, "scratch": self._scratch, "dense": dense}
-            how["moves"] = _TURNS[self._steps % 3] if self.updates == "cyclic" else MovedFactors()
+            moves = _TURNS[self._steps % 3] if self.updates == "cyclic" else MovedFactors()
             self._steps += 1
-            how |= {"scored": scored, "heads": heads, "predicted": predicted, "loss": loss}
-            self._step(table, how)
+            how: dict[str, Any] = {"gamma": self.gamma, "C": self.C, "clock": self.clock, "moves": moves}
+            how |= {"sums": self._sums, "scratch": self._scratch, "dense": dense}
+            self._step(table, how | {"scored": scored, "heads": heads, "predicted": predicted, "loss": loss})
         return predicted, max(loss, 0.0)
 
     def _best(self, _: NDArray[np.int32], scores: NDArray[np.float64], __: NDArray[Any]) -> NDArray[np.int32]:

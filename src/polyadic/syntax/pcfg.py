@@ -88,12 +88,7 @@ class PCFG(Model):
     threshold: Amount = 1e-5
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Estimate rules and lexicon from a treebank.
-
-        Parameters
-        ----------
-        trees : iterable of Phrase
-            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
+        """Estimate rules and lexicon from trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
 
         Raises
         ------
@@ -158,7 +153,7 @@ class PCFG(Model):
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
-        """Return the log-score of each candidate tag of each word; the arguments are those of :meth:`k_best`."""
+        """Return the log-score of each candidate tag of each word; see :meth:`k_best`."""
         check_words(words, tags)
         given: Sequence[str | None] = tags or [None] * len(words)
         pairs = enumerate(zip(words, given, strict=True))

@@ -1,4 +1,8 @@
-"""Features for semantic role labelling: predicates, candidate arguments and the dependency paths between them."""
+"""Features for semantic role labelling: predicates, candidate arguments and the dependency paths between them.
+
+Candidate arguments are those of Xue, Palmer (2004), Calibrating features for semantic role labeling, and Zhao et al.
+(2009), Multilingual dependency learning, section 3.
+"""
 
 from __future__ import annotations
 
@@ -72,25 +76,14 @@ def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list
         relations = [f"^{tree.relations[k - 1]}" for k in ups] + [f"!{tree.relations[k - 1]}" for k in downs]
         tags = [tree.upos[k - 1] for k in (*ups, *([above[up]] if above[up] else []), *downs)]
         side = "before" if word < predicate else "after"
-        rows.append(
-            [
-                "*path",
-                f"h={' '.join(relations)}",
-                f"hp={' '.join(map(_plain, relations))}",
-                f"hu={up} {' '.join(tags)}",
-                f"n={up} {len(downs)} {side}",
-                f"s={side} {min(abs(word - predicate), 4)}",
-            ]
-        )
+        row = ["*path", f"h={' '.join(relations)}", f"hp={' '.join(map(_plain, relations))}"]
+        row += [f"hu={up} {' '.join(tags)}", f"n={up} {len(downs)} {side}"]
+        rows.append([*row, f"s={side} {min(abs(word - predicate), 4)}"])
     return rows
 
 
 def near_words(tree: Tree, predicate: int) -> list[int]:
-    """Return the candidate arguments of a predicate: its ancestors, and the children of the predicate and ancestors.
-
-    Xue, Palmer (2004), Calibrating features for semantic role labeling. Zhao et al. (2009), Multilingual dependency
-    learning, section 3.
-    """
+    """Return the candidate arguments of a predicate: its ancestors, and the children of the predicate and ancestors."""
     above = [word for word in _above(tree, predicate) if word]
     children = tree.children()
     return sorted({*above, *(child + 1 for word in above for child in children[word - 1])} - {predicate})
@@ -159,9 +152,8 @@ def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
             paths.update(feature for row in path_features(sentence.tree, proposition.place, places) for feature in row)
     known = Known(numbered(words, min_count=min_count), numbered(paths, min_count=min_count))
     if not all(known):
-        raise InputError(
-            f"no word feature or no path feature occurs at least {min_count} times; lower min_count", "min_count"
-        )
+        about = f"no word feature or no path feature occurs at least {min_count} times; lower min_count"
+        raise InputError(about, "min_count")
     return known
 
 

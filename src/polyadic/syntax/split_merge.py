@@ -121,8 +121,6 @@ def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
 
 
 NOISE = 0.01  # maximum relative noise when a state is split, as published
-
-
 BYTES_PER_NUMBER = 88.0
 """Measured bytes per tensor entry during an update: its indices, its count and the arrays they are summed in."""
 
