@@ -63,11 +63,9 @@ class WeightedAutomaton:
     def __post_init__(self) -> None:
         r = len(self.alpha0)
         if self.A.ndim != 3 or self.A.shape[1:] != (r, r) or self.alpha_inf.shape != (r,) or self.alpha0.ndim != 1:
-            raise InputError(
-                f"alpha0 (r,), A (symbols, r, r) and alpha_inf (r,) must have the same rank r; got shapes"
-                f" {self.alpha0.shape}, {self.A.shape} and {self.alpha_inf.shape}",
-                "alpha_inf",
-            )
+            about = "alpha0 (r,), A (symbols, r, r) and alpha_inf (r,) must have the same rank r; got shapes"
+            got = f"{self.alpha0.shape}, {self.A.shape} and {self.alpha_inf.shape}"
+            raise InputError(f"{about} {got}", "alpha_inf")
         if not all(np.isfinite(part).all() for part in (self.alpha0, self.A, self.alpha_inf)):
             raise InputError("the weights of an automaton must be finite")
 

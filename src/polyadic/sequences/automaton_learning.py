@@ -75,11 +75,8 @@ def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[A
     left, right = (np.where(sums > 0, sums, np.inf) ** -scaling for sums in (table.rows, table.columns))
     H = (table.H.multiply(left[:, None])).multiply(right).tocsr()
     if not H.nnz:
-        raise InputError(
-            "the Hankel matrix has no positive entries, because no selected prefix is followed by a selected suffix in"
-            " the sequences; increase basis or max_length",
-            "max_length",
-        )
+        about = "no selected prefix is followed by a selected suffix in the sequences; increase basis or max_length"
+        raise InputError(f"the Hankel matrix has no positive entries, because {about}", "max_length")
     U, s, V = leading_svd(H, rank, tol=1e-6)
     present = min(rank, int((s > MIN_SINGULAR_VALUE * s[0]).sum()))
     if present < rank:

@@ -82,9 +82,8 @@ class Gaussians(NamedTuple):
         try:
             roots = np.linalg.cholesky(self.matrices)
         except np.linalg.LinAlgError:
-            raise InputError(
-                "a covariance is not positive definite; use fewer states, or increase covars_prior", "covars_prior"
-            ) from None
+            about = "a covariance is not positive definite; use fewer states, or increase covars_prior"
+            raise InputError(about, "covars_prior") from None
         logs = np.empty((len(X), len(roots)))
         for s, (mean, root) in enumerate(zip(self.means, roots, strict=True)):
             z = np.linalg.solve(root, (X - mean).T)

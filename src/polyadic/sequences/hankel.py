@@ -56,8 +56,7 @@ Statistic = Literal["string", "prefix", "factor"]
 Structure = Literal["constrained", "averaged"]
 RIDGE = 1e-9  # added to the normal equations, as some values may be undetermined
 STEP = 50.0  # step of ADMM relative to the penalty, for probabilities observed as sums
-EXACT, GAP = 1e-8, 1e-4
-"""Residual of singular vectors, and duality gap at which the solver stops."""
+EXACT, GAP = 1e-8, 1e-4  # residual of singular vectors, and duality gap at which the solver stops
 
 
 class Columns(NamedTuple):
@@ -123,11 +122,37 @@ def hankel(
     if not tree.strings:
         raise InputError("a Hankel matrix requires at least one string")
     kind = COUNTS[statistic]
-    chosen = [
+    us, vs = (
         _frequent(tree, kind[side], basis, max_length) if given is None else _given(given, size, name)
         for given, side, name in ((prefixes, 1, "prefixes"), (suffixes, 2, "suffixes"))
-    ]
-    return _counted(tree, chosen[0], chosen[1], statistic)
+    )
+    cells = (tree.size + 1.0) * (len(us) + len(vs))
+    resources.check_memory(24 * cells, "the blocks of all symbols", "lower basis, or merge rare symbols")
+    k = np.arange(tree.size)
+    rows, columns = (np.array([tree.find(string) for string in strings]) for strings in (us, vs))
+    after = np.stack([tree.child(rows, a) for a in k])  # (k, P)
+    first = tree.child(0, k)
+    every = tree.table(np.concatenate([rows, after.ravel()]), vs, kind.cell)
+    begins = tree.table(np.array([0, *first]), vs, kind.begins).toarray()
+
+    def at(nodes: NDArray[np.int64], column: int) -> Array:
+        return np.where(nodes >= 0, tree.counts[nodes, column], 0) / tree.strings
+
+    return Hankel(
+        us,
+        vs,
+        every[: len(rows)],
+        every[len(rows) :],
+        begins[0],
+        begins[1:],
+        at(rows, kind.ends),
+        at(rows, kind.row),
+        at(after, kind.row).T.copy(),
+        at(columns, kind.column),
+        np.append(at(first, AT_START), tree.counts[0, WHOLE] / tree.strings),
+        statistic,
+        tree.strings,
+    )
 
 
 def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int) -> list[tuple[int, ...]]:
@@ -144,37 +169,6 @@ def _given(strings: Sequence[Sequence[int]], size: int, name: str) -> list[tuple
     if any(not 0 <= symbol < size for string in chosen for symbol in string):
         raise InputError(f"{name} must contain only symbols from 0 to {size - 1}")
     return chosen
-
-
-def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statistic: str) -> Hankel:
-    kind, k, n = COUNTS[statistic], np.arange(tree.size), tree.strings
-    cells = (tree.size + 1.0) * (len(prefixes) + len(suffixes))
-    resources.check_memory(24 * cells, "the blocks of all symbols", "lower basis, or merge rare symbols")
-    rows = np.array([tree.find(u) for u in prefixes])
-    after = np.stack([tree.child(rows, a) for a in k])  # (k, P)
-    first = tree.child(0, k)
-
-    def at(nodes: NDArray[np.int64], column: int) -> Array:
-        return np.where(nodes >= 0, tree.counts[nodes, column], 0) / n
-
-    columns = np.array([tree.find(v) for v in suffixes])
-    every = tree.table(np.concatenate([rows, after.ravel()]), suffixes, kind.cell)
-    begins = tree.table(np.array([0, *first]), suffixes, kind.begins).toarray()
-    return Hankel(
-        prefixes,
-        suffixes,
-        every[: len(rows)],
-        every[len(rows) :],
-        begins[0],
-        begins[1:],
-        at(rows, kind.ends),
-        at(rows, kind.row),
-        at(after, kind.row).T.copy(),
-        at(columns, kind.column),
-        np.append(at(first, AT_START), tree.counts[0, WHOLE] / n),
-        statistic,
-        n,
-    )
 
 
 def shared_cells(table: Hankel) -> NDArray[np.int64]:

@@ -113,9 +113,8 @@ def triples(data: Coded, symbols: int) -> tuple[NDArray[np.int64], Array]:
     stream = data._replace(edges=data.edges[[0, -1]]) if ended else data
     runs = stream.runs(3)
     if not len(runs):
-        raise InputError(
-            "at least one sequence must have three or more symbols to estimate moments; all sequences are shorter"
-        )
+        about = "at least one sequence must have three or more symbols to estimate moments; all sequences are shorter"
+        raise InputError(about)
     codes, counts = np.unique((runs[:, 0] * symbols + runs[:, 1]) * symbols + runs[:, 2], return_counts=True)
     pairs, third = np.divmod(codes, symbols)
     return np.column_stack([*np.divmod(pairs, symbols), third]), counts / counts.sum()
@@ -146,9 +145,8 @@ def anchor_chain(data: Coded, states: int, *, symbols: int) -> HiddenChain:
         sizes = np.linalg.norm(rest, axis=1)
         at = int(sizes.argmax())
         if sizes[at] < FREQUENT * np.linalg.norm(profile[at]) or not sizes[at]:
-            raise InputError(
-                f"only {len(anchors)} symbols have distinct contexts, too few for {states} states; use fewer states"
-            )
+            about = f"only {len(anchors)} symbols have distinct contexts, too few for {states} states"
+            raise InputError(f"{about}; use fewer states")
         anchors.append(at)
         direction = rest[at] / sizes[at]
         rest = rest - np.outer(rest @ direction, direction)
@@ -184,9 +182,8 @@ def pairs(data: Coded, symbols: int) -> csr_array:
     """Count each pair of adjacent symbols."""
     runs = data.runs(2)
     if not len(runs):
-        raise InputError(
-            "at least one sequence must have two or more symbols to count contexts; all sequences are shorter"
-        )
+        about = "at least one sequence must have two or more symbols to count contexts; all sequences are shorter"
+        raise InputError(about)
     return csr_array((np.ones(len(runs)), runs.T), shape=(symbols, symbols))
 
 

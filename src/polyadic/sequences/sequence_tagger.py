@@ -332,11 +332,11 @@ class TagLearner:
     """Online learner of tagger weights on encoded sentences, starting from ``parts``."""
 
     def __init__(self, sentences: CodedSentences, gold: NDArray[np.int32], parts: TagParts, how: TagSteps) -> None:
-        self.sentences, self.gold, self.how = sentences, gold, how
-        self.tables = TagTables.of(parts)
-        self.seen = 0
+        self.sentences, self.gold, self.tables, self.seen = sentences, gold, TagTables.of(parts), 0
         times = np.bincount(sentences.columns, minlength=len(parts.U))
         self._importance = ((len(sentences.edges) - 1) / np.maximum(times, 1)).astype(np.float32)
+        self._how: dict[str, Any] = {"soft": how.loss == "likelihood", "cost": float(how.loss == "hinge")}
+        self._how |= {"learning_rate": how.learning_rate, "ridge": how.l2, "importance": self._importance}
 
     def epoch(self, rng: np.random.Generator) -> float:
         """Train on all sentences in random order and return the mean of the sentence losses before each update."""
@@ -344,18 +344,7 @@ class TagLearner:
         order, total = rng.permutation(n), 0.0
         for at in tracked(range(0, n, BLOCK), "learning tags", total=-(-n // BLOCK)):
             block = order[at : at + BLOCK]
-            total += tag_epoch(
-                self.sentences,
-                self.gold,
-                self.tables,
-                order=block,
-                importance=self._importance,
-                seen=self.seen,
-                soft=self.how.loss == "likelihood",
-                cost=float(self.how.loss == "hinge"),
-                learning_rate=self.how.learning_rate,
-                ridge=self.how.l2,
-            )
+            total += tag_epoch(self.sentences, self.gold, self.tables, order=block, seen=self.seen, **self._how)
             self.seen += len(block)
         return total / n
 

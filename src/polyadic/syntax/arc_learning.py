@@ -114,24 +114,15 @@ class RelationLearner:
     """Online passive-aggressive learner of relation labels, with ``2 ** bits`` hashed weights per relation."""
 
     def __init__(self, relations: int, *, C: float, bits: int) -> None:
-        self.weights = np.zeros((1 << bits, relations), np.float32)
-        self.C = C
-        self.clock = 0
-        self._sums = np.zeros_like(self.weights)
+        self.weights, self._sums = np.zeros((2, 1 << bits, relations), np.float32)
+        self.C, self.clock = C, 0
 
     def learn(self, table: NDArray[np.int32], heads: NDArray[np.int32], labels: NDArray[np.int64]) -> int:
         """Update the weights on a sentence and return the number of wrongly predicted relations."""
         self.clock += 1
-        return step_arc_labels(
-            with_children(table, heads),
-            heads,
-            labels,
-            pairs=RELATION_PAIRS,
-            C=self.C,
-            clock=self.clock,
-            weights=self.weights,
-            sums=self._sums,
-        )
+        how: dict[str, Any] = {"pairs": RELATION_PAIRS, "C": self.C, "clock": self.clock}
+        children = with_children(table, heads)
+        return step_arc_labels(children, heads, labels, weights=self.weights, sums=self._sums, **how)
 
     def mean(self) -> NDArray[np.float32]:
         """Return the weights averaged over the initial values and the values after each sentence."""

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     Coded = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 
-ROOT, END, UNKNOWN = 1, 2, 3
-"""Ids of the root, of the end mark, and of words seen once."""
+ROOT, END, UNKNOWN = 1, 2, 3  # ids of the root, of the end mark, and of words seen once
 
 
 class ArcFactored(Model):

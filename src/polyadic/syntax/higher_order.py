@@ -61,8 +61,7 @@ if TYPE_CHECKING:
     from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs
     from polyadic.syntax.trees import Tree
 
-NOISE, BEAM = 0.3, 1.5
-"""Noise and beam of :class:`~polyadic.syntax.higher_order.TreeSearch`, in units of the cost of a wrong head."""
+NOISE, BEAM = 0.3, 1.5  # noise and beam of TreeSearch, in units of the cost of a wrong head
 LEARNING_RESTARTS = 1  # restarts per training sentence; with 1,000 sentences, 5 and 10 are slower and no better
 
 _ = -1

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MIN_SINGULAR_SHARE = 1e-6  # singular values below this share of the largest are treated as zero
-KAPPA = 5.0
-"""Pseudo-count added to feature counts before features are scaled by their inverse square root, as published."""
+KAPPA = 5.0  # pseudo-count of features before they are scaled by the inverse square root of the count, as published
 
 
 class LatentPCFG(LatentGrammar):

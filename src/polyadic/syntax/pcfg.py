@@ -40,10 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ROOT = "()"
-"""Symbol above each tree; it cannot be a treebank label, so no phrase of the coarse grammar is mistaken for it."""
-SCALE = 13.0
-"""Weight of the best tag of each word in the first pass; it offsets the rule probabilities and keeps sums in range."""
+ROOT = "()"  # symbol above each tree; as it is no treebank label, no phrase of the coarse grammar is mistaken for it
+SCALE = 13.0  # weight of the best tag of a word in the first pass: offsets rule probabilities, keeps sums in range
 
 
 class PCFG(Model):

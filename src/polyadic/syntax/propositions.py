@@ -41,12 +41,9 @@ class Sentence:
 
     tree: Tree
     propositions: tuple[Proposition, ...]
-    annotated: bool = True
-    """Whether the file marks predicates, or their absence."""
-    spare: tuple[str, ...] = ()
-    """Contents of unused columns, ``"_"`` or empty; without annotation, of all columns after the tenth."""
-    tails: tuple[str, ...] = ()
-    """Contents after the tenth column in lines that are not words."""
+    annotated: bool = True  # whether the file marks predicates, or their absence
+    spare: tuple[str, ...] = ()  # unused columns, "_" or empty; without annotation, all columns after the tenth
+    tails: tuple[str, ...] = ()  # contents after the tenth column in lines that are not words
 
     def __len__(self) -> int:
         return len(self.tree)

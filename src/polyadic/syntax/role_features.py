@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(t.FIXED, t.FIXED + 8)
 """Columns of a word's features after those of :func:`~polyadic.syntax.arc_features.token_features`."""
 FIXED = t.FIXED + 8  # number of features of each word before those of its morphology
-ANY_PATH, PATH, PLAIN_PATH, TAG_PATH, LENGTH, SIDE = range(6)
-"""Columns of the features of a path."""
+ANY_PATH, PATH, PLAIN_PATH, TAG_PATH, LENGTH, SIDE = range(6)  # columns of the features of a path
 FUNCTION = ("case", "mark")  # relations of function words that link a phrase to its clause
 CORE = ("nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "obl", "expl", "compound", "aux", "cop", "conj")
 """Relations, without subtypes, that make up the frame of a predicate."""
@@ -161,8 +160,11 @@ def frames_of(
     tree: Tree, predicates: Iterable[int], known: Known, *, near: bool, bits: int
 ) -> Iterator[tuple[list[int], Frame]]:
     """Yield the positions of the candidate arguments (from 1) and the feature ids of each predicate."""
+    places = list(predicates)
+    if odd := [place for place in places if not 1 <= place <= len(tree)]:
+        raise InputError(f"predicates must be word positions from 1 to {len(tree)}; got {odd[0]!r}")
     table = coded(word_features(tree), known.words)
-    for place in predicates:
+    for place in places:
         words = near_words(tree, place) if near else [k for k in range(1, len(tree) + 1) if k != place]
         paths = coded(path_features(tree, place, words), known.paths) if words else np.zeros((0, SIDE + 1), np.int32)
         predicate, others = table[place - 1 : place], table[np.array(words, int) - 1]

@@ -88,18 +88,14 @@ class RoleLabels(Model, ABC):
 
         A word has no role if no score is above 0. ``predicate`` is the number of the predicate's word, from 1.
         """
-        _check_place(tree, predicate)
         words, frame = next(frames_of(tree, [predicate], self.known_, near=self.near, bits=self.bits))
         return words, self._scores(frame)
 
     def arguments(self, tree: Tree, predicates: Iterable[int]) -> list[tuple[Argument, ...]]:
         """Return the arguments of each predicate, given by the number of its word from 1, in the order of the words."""
-        places = list(predicates)
-        for place in places:
-            _check_place(tree, place)
         once = played_once(self.roles_, self.once)
         result = []
-        for words, frame in frames_of(tree, places, self.known_, near=self.near, bits=self.bits):
+        for words, frame in frames_of(tree, predicates, self.known_, near=self.near, bits=self.bits):
             pairs = zip(words, best_roles(self._scores(frame), once=once).tolist(), strict=True)
             result.append(tuple(Argument(word, self.roles_[role]) for word, role in pairs if role >= 0))
         return result
@@ -128,11 +124,6 @@ class RoleLabels(Model, ABC):
     @abstractmethod
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
         """Return the score of each role for each word of a frame, relative to the score of no role."""
-
-
-def _check_place(tree: Tree, predicate: int) -> None:
-    if not 1 <= predicate <= len(tree):
-        raise InputError(f"predicates must be word positions from 1 to {len(tree)}; got {predicate!r}")
 
 
 def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:

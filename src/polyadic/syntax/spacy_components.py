@@ -253,15 +253,7 @@ def make_parser(nlp: Any, name: str, model: str | None) -> ParserComponent:  # n
 with contextlib.suppress(ImportError):  # without spaCy there are no pipelines
     from spacy.language import Language
 
-    Language.factory(
-        "polyadic_tagger",
-        default_config={"model": None},
-        assigns=["token.tag", "token.pos", "token.lemma", "token.morph", "doc.sents"],
-        func=make_tagger,
-    )
-    Language.factory(
-        "polyadic_parser",
-        default_config={"model": None},
-        assigns=["token.head", "token.dep", "doc.sents"],
-        func=make_parser,
-    )
+    tagged = ["token.tag", "token.pos", "token.lemma", "token.morph", "doc.sents"]
+    parsed = ["token.head", "token.dep", "doc.sents"]
+    Language.factory("polyadic_tagger", default_config={"model": None}, assigns=tagged, func=make_tagger)
+    Language.factory("polyadic_parser", default_config={"model": None}, assigns=parsed, func=make_parser)

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 EDGE = "<edge>"
-MAX_PREFIX, MAX_SUFFIX = 4, 5
-"""Maximum length of the prefixes and suffixes used as features."""
+MAX_PREFIX, MAX_SUFFIX = 4, 5  # maximum length of the prefixes and suffixes used as features
 CACHE_SIZE = 100_000  # number of words whose features are cached
 
 
