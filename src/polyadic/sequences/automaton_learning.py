@@ -147,7 +147,7 @@ def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Swe
     passing, ending = prefixes.counts[:, AT_START], prefixes.counts[:, WHOLE]
 
     def expected(start: Array, A: Array, stop: Array) -> Expected:
-        model = {"start": start, "stop": stop, "transitions": listed_transitions(A, above=RARE)}
+        model: Any = {"start": start, "stop": stop, "transitions": listed_transitions(A, above=RARE)}
         return transition_counts(prefixes.parent, prefixes.last, passing, ending=ending, **model)
 
     return maximized(automaton, expected, prefixes.strings)
