@@ -157,10 +157,10 @@ def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
 
 
 def frames_of(
-    tree: Tree, predicates: Iterable[int], known: Known, *, near: bool, bits: int
+    tree: Tree, places: Iterable[int], known: Known, *, near: bool, bits: int
 ) -> Iterator[tuple[list[int], Frame]]:
     """Yield the positions of the candidate arguments (from 1) and the feature ids of each predicate."""
-    places = list(predicates)
+    places = list(places)
     if odd := [place for place in places if not 1 <= place <= len(tree)]:
         raise InputError(f"predicates must be word positions from 1 to {len(tree)}; got {odd[0]!r}")
     table = coded(word_features(tree), known.words)
