@@ -63,11 +63,9 @@ class WeightedAutomaton:
     def __post_init__(self) -> None:
         r = len(self.alpha0)
         if self.A.ndim != 3 or self.A.shape[1:] != (r, r) or self.alpha_inf.shape != (r,) or self.alpha0.ndim != 1:
-            raise InputError(
-                f"alpha0 (r,), A (symbols, r, r) and alpha_inf (r,) must have the same rank r; got shapes"
-                f" {self.alpha0.shape}, {self.A.shape} and {self.alpha_inf.shape}",
-                "alpha_inf",
-            )
+            about = "alpha0 (r,), A (symbols, r, r) and alpha_inf (r,) must have the same rank r; got shapes"
+            got = f"{self.alpha0.shape}, {self.A.shape} and {self.alpha_inf.shape}"
+            raise InputError(f"{about} {got}", "alpha_inf")
         if not all(np.isfinite(part).all() for part in (self.alpha0, self.A, self.alpha_inf)):
             raise InputError("the weights of an automaton must be finite")
 
@@ -112,9 +110,8 @@ class WeightedAutomaton:
     def check_sums(self) -> None:
         """Raise InputError if the sum of the weights of all strings diverges: the largest eigenvalue is not below 1."""
         if (radius := self.radius) >= 1:
-            raise InputError(
-                f"the sum of the weights of all strings diverges: the spectral radius is {radius:.6g}, not below 1"
-            )
+            about = f"the spectral radius is {radius:.6g}, not below 1"
+            raise InputError(f"the sum of the weights of all strings diverges: {about}")
 
     @property
     def radius(self) -> float:
@@ -142,9 +139,7 @@ class WeightedAutomaton:
         return np.asarray(self.alpha0 @ self._inverse)
 
     def states(self, data: Coded) -> Array:
-        """Return the normalized state before each symbol and before the end of each string.
-
-        The shape is (symbols + strings, r).
+        """Return the normalized state before each symbol and before each end, of shape (symbols + strings, r).
 
         After an impossible symbol, the state is the expected state after that symbol alone.
         """
@@ -186,17 +181,13 @@ class WeightedAutomaton:
         return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
     def leading(self, rank: int) -> WeightedAutomaton:
-        """Return the automaton restricted to its first ``rank`` states.
-
-        For an automaton learned by a spectral method, this is the spectral estimate of lower rank.
-        """
+        """Return the automaton of the first ``rank`` states: for a spectral estimate, that of lower rank."""
         return WeightedAutomaton(self.alpha0[:rank], self.A[:, :rank, :rank].copy(), self.alpha_inf[:rank])
 
     def _check(self, symbols: NDArray[np.int64]) -> None:
         if len(symbols) and not 0 <= symbols.min() <= symbols.max() < self.size:
-            raise InputError(
-                f"symbols must be integer ids below {self.size}; got {symbols.min()} to {symbols.max()}", "symbols"
-            )
+            got = f"{symbols.min()} to {symbols.max()}"
+            raise InputError(f"symbols must be integer ids below {self.size}; got {got}", "symbols")
 
 
 def to_text(automaton: WeightedAutomaton) -> str:

@@ -14,7 +14,8 @@ the probability of a string, of strings with a prefix, and the expected number o
 
 References
 ----------
-Balle, Carreras, Luque, Quattoni (2014), Spectral learning of weighted automata, lemma 1.
+Balle, Carreras, Luque, Quattoni (2014), Spectral learning of weighted automata, lemma 1. Schuetzenberger (1961), On the
+definition of a family of automata, for minimization.
 """
 
 from __future__ import annotations
@@ -56,11 +57,7 @@ def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statist
 
 
 def minimised(automaton: WeightedAutomaton, *, tol: float = TOL) -> WeightedAutomaton:
-    """Return an equivalent automaton with the smallest possible number of states.
-
-    Schuetzenberger (1961), On the definition of a family of automata. Lengths below ``tol`` times the largest count as
-    zero.
-    """
+    """Return an equivalent automaton with the fewest states; lengths below ``tol`` times the largest count as zero."""
     even = _balanced(automaton)
     reached = _restricted(even, _span(even.alpha0, even.A, tol))
     turned = _reversed(reached)

@@ -39,7 +39,7 @@ from scipy.optimize import nnls
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.linalg import truncated_svd
+from polyadic.core.linalg.truncated import leading_svd
 from polyadic.core.solvers.run import Sweep
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.kernels.automata import listed_transitions, transition_counts
@@ -68,32 +68,20 @@ class RankWarning(UserWarning):
 
 
 def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[Array, Array, Array]:
-    """Return the leading singular values and rescaled singular vectors of a scaled Hankel matrix.
-
-    Rows and columns are divided by their sums to the power ``scaling``: 0.5 gives independent cells equal noise.
-    """
+    """Return the leading singular values and rescaled singular vectors of a scaled Hankel matrix."""
     check_int("rank", rank, low=1)
     check_number("scaling", scaling)
+    # an exponent of 0.5 gives independent cells equal noise
     left, right = (np.where(sums > 0, sums, np.inf) ** -scaling for sums in (table.rows, table.columns))
     H = (table.H.multiply(left[:, None])).multiply(right).tocsr()
     if not H.nnz:
-        raise InputError(
-            "the Hankel matrix has no positive entries, because no selected prefix is followed by a selected suffix in"
-            " the sequences; increase basis or max_length",
-            "max_length",
-        )
-    if rank < min(H.shape):
-        U, s, V = truncated_svd(H, rank, tol=1e-6, seed=0)
-    else:
-        U, s, Vt = np.linalg.svd(H.toarray(), full_matrices=False)
-        V = Vt.T
+        about = "no selected prefix is followed by a selected suffix in the sequences; increase basis or max_length"
+        raise InputError(f"the Hankel matrix has no positive entries, because {about}", "max_length")
+    U, s, V = leading_svd(H, rank, tol=1e-6)
     present = min(rank, int((s > MIN_SINGULAR_VALUE * s[0]).sum()))
     if present < rank:
-        warnings.warn(
-            f"the Hankel matrix, and therefore the automaton, has rank {present} instead of {rank}",
-            RankWarning,
-            stacklevel=3,
-        )
+        about = f"the Hankel matrix, and therefore the automaton, has rank {present} instead of {rank}"
+        warnings.warn(about, RankWarning, stacklevel=3)
     return s[:present], left[:, None] * U[:, :present], right[:, None] * V[:, :present]
 
 
@@ -109,17 +97,25 @@ def hull_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> Weighte
     """Learn a probabilistic automaton from a Hankel matrix, with prefixes at the corners of a convex hull as states."""
     _, _, V = leading_values(table, rank, scaling=scaling)
     k = len(table.shifted_begins)
-    cells = float(len(table.prefixes)) * k * V.shape[1]
-    resources.check_memory(
-        8 * cells, f"prefixes with each of {k:,} symbols", "lower basis or rank, or rename rare symbols"
-    )
+    size = 8.0 * len(table.prefixes) * k * V.shape[1]
+    resources.check_memory(size, f"prefixes with each of {k:,} symbols", "lower basis or rank, or rename rare symbols")
     rows = np.where(table.rows > 0, table.rows, np.inf)[:, None]
     after = np.stack([table.block(a) @ V / rows for a in range(k)], axis=1)  # (P, k, r)
     points = np.vstack([table.begins @ V, table.H @ V / rows])  # the start comes first
     moves = np.concatenate([[table.shifted_begins @ V], after])
     masses = np.vstack([table.first[:k], table.shifted_rows / rows])
     chosen = _extremes(points, V.shape[1])
-    mixture = _Mixtures(points[chosen])
+    firm = FIRM * float(np.abs(points[chosen]).max())
+    design = np.vstack([points[chosen].T, np.full(len(chosen), firm)])
+
+    def mixture(point: Array, mass: Any) -> Array:
+        """Return non-negative weights of the chosen points, with the sum ``mass``, that express a point."""
+        if mass <= 0:
+            return np.zeros(len(chosen))
+        weights, _ = nnls(design, np.append(point, firm * mass))
+        total = weights.sum()
+        return np.asarray(weights * (mass / total)) if total > 0 else np.full(len(weights), mass / len(weights))
+
     A = np.array([[mixture(moves[u, a], masses[u, a]) for u in chosen] for a in range(k)])
     stop = np.maximum(1 - A.sum(axis=(0, 2)), 0)
     sums = A.sum(axis=(0, 2)) + stop
@@ -142,38 +138,17 @@ def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
     return np.array(chosen)
 
 
-class _Mixtures:
-    """Solver for non-negative weights, with a given sum, that express a point as a combination of given points."""
-
-    def __init__(self, points: Array) -> None:
-        self.firm = FIRM * float(np.abs(points).max())
-        self.design = np.vstack([points.T, np.full(len(points), self.firm)])
-
-    def __call__(self, point: Array, mass: Any) -> Array:
-        if mass <= 0:
-            return np.zeros(self.design.shape[1])
-        weights, _ = nnls(self.design, np.append(point, self.firm * mass))
-        total = weights.sum()
-        return np.asarray(weights * (mass / total)) if total > 0 else np.full(len(weights), mass / len(weights))
-
-
 def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Sweep]:
-    """Run EM on a probabilistic automaton and yield the weights and the loss of each pass over the strings.
-
-    The objective is the mean negative log-likelihood of a string before the pass.
-    """
+    """Run EM on a probabilistic automaton; the objective is the mean negative log-likelihood before each pass."""
     if not prefixes.strings:
         raise InputError("EM requires at least one string")
-    resources.check_memory(
-        16.0 * len(prefixes) * automaton.rank, "states before each prefix", "lower the rank, or take fewer strings"
-    )
+    size = 16.0 * len(prefixes) * automaton.rank
+    resources.check_memory(size, "states before each prefix", "lower the rank, or take fewer strings")
     passing, ending = prefixes.counts[:, AT_START], prefixes.counts[:, WHOLE]
 
     def expected(start: Array, A: Array, stop: Array) -> Expected:
-        lists = listed_transitions(A, above=RARE)
-        return transition_counts(
-            prefixes.parent, prefixes.last, passing, ending=ending, start=start, stop=stop, transitions=lists
-        )
+        model: Any = {"start": start, "stop": stop, "transitions": listed_transitions(A, above=RARE)}
+        return transition_counts(prefixes.parent, prefixes.last, passing, ending=ending, **model)
 
     return maximized(automaton, expected, prefixes.strings)
 
@@ -229,8 +204,13 @@ def blurred(automaton: WeightedAutomaton, share: float, *, seed: int | None = 0)
     noise = np.random.default_rng(seed).random((k, r, r))
     stop = np.full(r, 1 / (k + 1))
     noise *= (1 - stop[:, None]) / noise.sum(axis=(0, 2))[:, None]
+    return mixed(automaton, share * noise, share * stop, share)
+
+
+def mixed(automaton: WeightedAutomaton, A: Array, stop: Any, share: float) -> WeightedAutomaton:
+    """Mix transitions and final weights whose sums are ``share``, and a uniform start, into an automaton."""
     return WeightedAutomaton(
-        (1 - share) * automaton.alpha0 + share / r,
-        (1 - share) * automaton.A + share * noise,
-        (1 - share) * automaton.alpha_inf + share * stop,
+        (1 - share) * automaton.alpha0 + share / automaton.rank,
+        (1 - share) * automaton.A + A,
+        (1 - share) * automaton.alpha_inf + stop,
     )

@@ -32,10 +32,9 @@ NARROW = 1e-6  # ratio of the variance of a state to that of all observations be
 
 
 def read_vectors(sequences: Any, lengths: Sequence[int] | None = None, *, size: int = 0) -> list[Array]:
-    """Return sequences of numbers or vectors as arrays of shape (length, d), where d is ``size`` if that is positive.
+    """Return sequences as arrays of shape (length, d), where d is ``size`` if that is positive.
 
-    An array of one or two dimensions, a series and a flat list of numbers are one sequence, or several of the given
-    ``lengths``.
+    An array, a series and a flat list of numbers are one sequence, or several of the given ``lengths``.
     """
     whole = getattr(sequences, "ndim", 0)
     values: Any = sequences if whole else items("sequences", sequences)
@@ -83,9 +82,8 @@ class Gaussians(NamedTuple):
         try:
             roots = np.linalg.cholesky(self.matrices)
         except np.linalg.LinAlgError:
-            raise InputError(
-                "a covariance is not positive definite; use fewer states, or increase covars_prior", "covars_prior"
-            ) from None
+            about = "a covariance is not positive definite; use fewer states, or increase covars_prior"
+            raise InputError(about, "covars_prior") from None
         logs = np.empty((len(X), len(roots)))
         for s, (mean, root) in enumerate(zip(self.means, roots, strict=True)):
             z = np.linalg.solve(root, (X - mean).T)
@@ -113,10 +111,8 @@ class Gaussians(NamedTuple):
             if "covars" not in fixed:
                 away = X - means[s]
                 weighted = away * shares[:, s, None]
-                added = (
-                    prior * np.eye(X.shape[1]) + weighted.T @ away if full else prior + (weighted * away).sum(axis=0)
-                )
-                covariances[s] = added / counts[s]
+                squares = weighted.T @ away if full else (weighted * away).sum(axis=0)
+                covariances[s] = (prior * (np.eye(X.shape[1]) if full else 1) + squares) / counts[s]
         return Gaussians(means, covariances)
 
     def degenerate(self, X: Array, shares: Array) -> str:

@@ -56,8 +56,7 @@ Statistic = Literal["string", "prefix", "factor"]
 Structure = Literal["constrained", "averaged"]
 RIDGE = 1e-9  # added to the normal equations, as some values may be undetermined
 STEP = 50.0  # step of ADMM relative to the penalty, for probabilities observed as sums
-EXACT, GAP = 1e-8, 1e-4
-"""Residual of singular vectors, and duality gap at which the solver stops."""
+EXACT, GAP = 1e-8, 1e-4  # residual of singular vectors, and duality gap at which the solver stops
 
 
 class Columns(NamedTuple):
@@ -79,11 +78,7 @@ COUNTS: dict[str, Columns] = {
 
 
 class Hankel(NamedTuple):
-    """Estimated Hankel matrix of P prefixes and S suffixes, with a shifted block for each of k symbols.
-
-    Values are means over strings. ``rows``, ``shifted_rows`` and ``columns`` are frequencies of prefixes, of prefixes
-    followed by a symbol, and of suffixes: for whole strings, sums over all suffixes and prefixes.
-    """
+    """Estimated Hankel matrix of P prefixes and S suffixes, with a shifted block for each of k symbols."""
 
     prefixes: list[tuple[int, ...]]
     suffixes: list[tuple[int, ...]]
@@ -92,9 +87,9 @@ class Hankel(NamedTuple):
     begins: Array  # probability that a string begins with a suffix
     shifted_begins: Array  # probability that it begins with a symbol and a suffix, shape (k, S)
     ends: Array  # expected number of strings that end with a prefix
-    rows: Array
-    shifted_rows: Array  # shape (P, k)
-    columns: Array
+    rows: Array  # mean frequency of prefixes; for whole strings, the sum over all suffixes
+    shifted_rows: Array  # the same of prefixes followed by a symbol, shape (P, k)
+    columns: Array  # the same of suffixes
     first: Array  # probability that a string begins with each symbol, and last that it is empty
     statistic: str
     strings: int
@@ -123,16 +118,41 @@ def hankel(
     if basis is not None:
         check_int("basis", basis, low=1)
     max_length = max([max_length, *map(len, prefixes or ()), *map(len, suffixes or ())])
-    deep = 2 * max_length + 1
-    tree = data if isinstance(data, Substrings) else count_substrings(data, size, max_length=deep)
+    tree = data if isinstance(data, Substrings) else count_substrings(data, size, max_length=2 * max_length + 1)
     if not tree.strings:
         raise InputError("a Hankel matrix requires at least one string")
     kind = COUNTS[statistic]
-    chosen = [
+    us, vs = (
         _frequent(tree, kind[side], basis, max_length) if given is None else _given(given, size, name)
         for given, side, name in ((prefixes, 1, "prefixes"), (suffixes, 2, "suffixes"))
-    ]
-    return _counted(tree, chosen[0], chosen[1], statistic)
+    )
+    cells = (tree.size + 1.0) * (len(us) + len(vs))
+    resources.check_memory(24 * cells, "the blocks of all symbols", "lower basis, or merge rare symbols")
+    k = np.arange(tree.size)
+    rows, columns = (np.array([tree.find(string) for string in strings]) for strings in (us, vs))
+    after = np.stack([tree.child(rows, a) for a in k])  # (k, P)
+    first = tree.child(0, k)
+    every = tree.table(np.concatenate([rows, after.ravel()]), vs, kind.cell)
+    begins = tree.table(np.array([0, *first]), vs, kind.begins).toarray()
+
+    def at(nodes: NDArray[np.int64], column: int) -> Array:
+        return np.where(nodes >= 0, tree.counts[nodes, column], 0) / tree.strings
+
+    return Hankel(
+        us,
+        vs,
+        every[: len(rows)],
+        every[len(rows) :],
+        begins[0],
+        begins[1:],
+        at(rows, kind.ends),
+        at(rows, kind.row),
+        at(after, kind.row).T.copy(),
+        at(columns, kind.column),
+        np.append(at(first, AT_START), tree.counts[0, WHOLE] / tree.strings),
+        statistic,
+        tree.strings,
+    )
 
 
 def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int) -> list[tuple[int, ...]]:
@@ -149,37 +169,6 @@ def _given(strings: Sequence[Sequence[int]], size: int, name: str) -> list[tuple
     if any(not 0 <= symbol < size for string in chosen for symbol in string):
         raise InputError(f"{name} must contain only symbols from 0 to {size - 1}")
     return chosen
-
-
-def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statistic: str) -> Hankel:
-    kind, k, n = COUNTS[statistic], np.arange(tree.size), tree.strings
-    cells = (tree.size + 1.0) * (len(prefixes) + len(suffixes))
-    resources.check_memory(24 * cells, "the blocks of all symbols", "lower basis, or merge rare symbols")
-    rows = np.array([tree.find(u) for u in prefixes])
-    after = np.stack([tree.child(rows, a) for a in k])  # (k, P)
-    first = tree.child(0, k)
-
-    def at(nodes: NDArray[np.int64], column: int) -> Array:
-        return np.where(nodes >= 0, tree.counts[nodes, column], 0) / n
-
-    columns = np.array([tree.find(v) for v in suffixes])
-    every = tree.table(np.concatenate([rows, after.ravel()]), suffixes, kind.cell)
-    begins = tree.table(np.array([0, *first]), suffixes, kind.begins).toarray()
-    return Hankel(
-        prefixes,
-        suffixes,
-        every[: len(rows)],
-        every[len(rows) :],
-        begins[0],
-        begins[1:],
-        at(rows, kind.ends),
-        at(rows, kind.row),
-        at(after, kind.row).T.copy(),
-        at(columns, kind.column),
-        np.append(at(first, AT_START), tree.counts[0, WHOLE] / n),
-        statistic,
-        n,
-    )
 
 
 def shared_cells(table: Hankel) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ from polyadic.sequences.hidden_spectral import (
     spectral_chain,
 )
 from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidden_states, viterbi_states
-from polyadic.sequences.symbols import Coded, coded, held_out, known_symbols, listed
+from polyadic.sequences.symbols import Coded, check_fitted, coded, held_out, known_symbols, listed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Lengths = Sequence[int] | None
 
-MIXED = 0.3
-"""Weight of uniform distributions (for symbols: frequencies) in the start, as Baum-Welch cannot change zeros."""
+MIXED = 0.3  # weight of uniform distributions (for symbols: frequencies) in the start, as EM never changes zeros
 SMOOTHINGS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0)
 STATES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)  # candidates for model selection on held-out sequences
 Parameter = Literal["start", "moves", "emissions", "means", "covars"]
@@ -239,8 +238,7 @@ class HiddenMarkov(Model):
     def score(self, sequences: Sequences, lengths: Lengths = None) -> float:
         """Return the total log-probability (or log-density) of the sequences; minus infinity if one is impossible.
 
-        The arguments are those of :meth:`fit`. Symbols not seen in training raise InputError, unless
-        ``unknown="missing"``.
+        Symbols not seen in training raise InputError, unless ``unknown="missing"``.
         """
         return float(np.sum(self.score_sequences(sequences, lengths)))
 
@@ -306,7 +304,7 @@ class HiddenMarkov(Model):
 
         Sequences have at most ``length`` symbols, and end after the symbol ``stop``. The seed may be a generator.
         """
-        self._check_fitted()
+        check_fitted(self, "symbols_")
         check_int("n", n, low=1)
         check_int("length", length, low=1)
         rng, numbers = np.random.default_rng(seed), self.emissions == "gaussian"
@@ -320,7 +318,7 @@ class HiddenMarkov(Model):
         return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
 
     def _sweeps(self, data: Coded, X: Array | None, parts: list[Array]) -> Iterator[Sweep]:
-        """Yield the parameters of the hidden Markov model after each Baum-Welch iteration."""
+        """Yield the parameters after each Baum-Welch iteration."""
         while True:
             objective, following = self._step(data, X, parts)
             yield Sweep(parts, objective)
@@ -406,11 +404,8 @@ class HiddenMarkov(Model):
         """Estimate initial parameters and smooth all probabilities, because EM never changes zeros."""
         k, seed = self.states, 0 if self.seed is None else self.seed
         if k > symbols:
-            raise InputError(
-                f"init={init!r} requires at most as many states as symbols; got {k} states and {symbols} symbols: use"
-                " fewer states or init='random'",
-                "init",
-            )
+            got = f"{k} states and {symbols} symbols: use fewer states or init='random'"
+            raise InputError(f"init={init!r} requires at most as many states as symbols; got {got}", "init")
         if init == "spectral":
             chain = spectral_chain(data, k, symbols=symbols, seed=seed)
         elif init == "anchors":
@@ -421,16 +416,9 @@ class HiddenMarkov(Model):
         means: tuple[Any, ...] = (1 / k, 1 / k, shares[:, None])
         return HiddenChain(*((1 - MIXED) * part + MIXED * mean for part, mean in zip(chain, means, strict=True)))
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "symbols_"):
-            raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
-
     def _read(self, sequences: Sequences, lengths: Lengths) -> tuple[Coded, HiddenChain, Array, Array | None]:
-        """Return encoded sequences, the model, the logarithms by which emissions are scaled, and their log-densities.
-
-        Vectors are encoded by their position, so that the emission probabilities have a row for each.
-        """
-        self._check_fitted()
+        """Return encoded sequences, the model, the logarithms by which emissions are scaled, and log-densities."""
+        check_fitted(self, "symbols_")
         if self.emissions == "gaussian":
             X, data = _joined(read_vectors(sequences, lengths, size=self.means_.shape[1]))
             emit, tops, logs = _densities((self.means_, self.covars_), X)
@@ -445,7 +433,7 @@ class HiddenMarkov(Model):
 
 
 def _joined(tables: list[Array]) -> tuple[Array, Coded]:
-    """Concatenate sequences of vectors, and number the vectors."""
+    """Concatenate sequences of vectors, and encode each vector by its position; so each has a row of emissions."""
     X = np.concatenate(tables) if tables else np.empty((0, 0))
     return X, Coded(np.arange(len(X)), np.cumsum([0, *map(len, tables)], dtype=np.int64))
 

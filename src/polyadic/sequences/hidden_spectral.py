@@ -42,7 +42,7 @@ from scipy.optimize import nnls
 from scipy.sparse import csr_array, diags_array, hstack
 
 from polyadic.core.errors import InputError
-from polyadic.core.linalg.truncated import truncated_svd
+from polyadic.core.linalg.truncated import leading_svd
 from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
 from polyadic.core.solvers.tensor_power import tensor_power
 from polyadic.sequences.kernels.hidden import HiddenChain
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MIN_SINGULAR_VALUE = 1e-9  # singular values of pairs of symbols below this share of the largest are rounding errors
-
-
 FREQUENT = 1e-3  # minimum relative frequency of an anchor: profiles of rare symbols are noisy outliers
 SUMS_TO_ONE = 10.0  # weight of the equation that mixture weights sum to 1
 SPREAD = 0.5  # weight of the uniform distribution in the states of a symbol
@@ -108,18 +106,15 @@ def scales(share: Array) -> Array:
 
 
 def triples(data: Coded, symbols: int) -> tuple[NDArray[np.int64], Array]:
-    """Return the distinct triples of adjacent symbols, and the relative frequency of each.
-
-    If all sequences end with a symbol that occurs nowhere else, they are concatenated.
-    """
+    """Return the distinct triples of adjacent symbols, and the relative frequency of each."""
     last = data.symbols[data.edges[1:] - 1]
+    # sequences that all end with a symbol that occurs nowhere else are concatenated
     ended = (np.diff(data.edges) > 0).all() and (last == last[0]).all() and (data.symbols == last[0]).sum() == len(last)
     stream = data._replace(edges=data.edges[[0, -1]]) if ended else data
     runs = stream.runs(3)
     if not len(runs):
-        raise InputError(
-            "at least one sequence must have three or more symbols to estimate moments; all sequences are shorter"
-        )
+        about = "at least one sequence must have three or more symbols to estimate moments; all sequences are shorter"
+        raise InputError(about)
     codes, counts = np.unique((runs[:, 0] * symbols + runs[:, 1]) * symbols + runs[:, 2], return_counts=True)
     pairs, third = np.divmod(codes, symbols)
     return np.column_stack([*np.divmod(pairs, symbols), third]), counts / counts.sum()
@@ -134,11 +129,7 @@ def distributions(X: Array) -> Array:
 
 def leading(P: Any, rank: int) -> tuple[Array, Array, Array]:
     """Return the leading singular vectors and values, or raise InputError if the rank of the matrix is too low."""
-    if rank < min(P.shape):
-        U, s, V = truncated_svd(P, rank, tol=1e-6, seed=0)
-    else:
-        U, s, Vt = np.linalg.svd(P.toarray(), full_matrices=False)
-        V = Vt.T
+    U, s, V = leading_svd(P, rank, tol=1e-6)
     present = int((s > MIN_SINGULAR_VALUE * s[0]).sum())
     if present < rank:
         raise InputError(f"the matrix of symbol pairs has rank {present}, too low for {rank} states; use fewer states")
@@ -154,9 +145,8 @@ def anchor_chain(data: Coded, states: int, *, symbols: int) -> HiddenChain:
         sizes = np.linalg.norm(rest, axis=1)
         at = int(sizes.argmax())
         if sizes[at] < FREQUENT * np.linalg.norm(profile[at]) or not sizes[at]:
-            raise InputError(
-                f"only {len(anchors)} symbols have distinct contexts, too few for {states} states; use fewer states"
-            )
+            about = f"only {len(anchors)} symbols have distinct contexts, too few for {states} states"
+            raise InputError(f"{about}; use fewer states")
         anchors.append(at)
         direction = rest[at] / sizes[at]
         rest = rest - np.outer(rest @ direction, direction)
@@ -182,8 +172,7 @@ def profiles(data: Coded, rank: int, *, symbols: int, roots: bool = False) -> tu
     company = hstack([J.T, J], format="csr")
     sums = np.maximum(company.sum(axis=1), 1)
     P = diags_array(1 / sums) @ company
-    if roots:
-        P = P.sqrt()
+    P = P.sqrt() if roots else P
     share = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
     V = leading(csr_array(diags_array(np.sqrt(share)) @ P), min(rank, symbols))[2]
     return np.asarray(P @ V), share
@@ -193,9 +182,8 @@ def pairs(data: Coded, symbols: int) -> csr_array:
     """Count each pair of adjacent symbols."""
     runs = data.runs(2)
     if not len(runs):
-        raise InputError(
-            "at least one sequence must have two or more symbols to count contexts; all sequences are shorter"
-        )
+        about = "at least one sequence must have two or more symbols to count contexts; all sequences are shorter"
+        raise InputError(about)
     return csr_array((np.ones(len(runs)), runs.T), shape=(symbols, symbols))
 
 

@@ -40,11 +40,7 @@ def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def contexts(data: Coded, width: int) -> NDArray[np.int64]:
-    """Return the ``width`` symbols before each position, with -1 for positions before the start of the string.
-
-    >>> contexts(Coded(np.array([1, 0]), np.array([0, 2])), 2).tolist()
-    [[-1, -1], [-1, 1], [1, 0]]
-    """
+    """Return the ``width`` symbols before each position, with -1 for positions before the start of the string."""
     lengths = np.diff(data.edges)
     first = np.repeat(data.edges[:-1], lengths + 1)
     place = np.arange(len(first)) - np.repeat(np.arange(len(lengths)), lengths + 1)

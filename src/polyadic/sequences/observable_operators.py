@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import check_int
 from polyadic.core.model import Count, Model, Share
 from polyadic.core.solvers.conditional_gradient import onto_simplex
 from polyadic.sequences.hidden_spectral import leading, scales, triples
-from polyadic.sequences.symbols import coded, known_symbols, listed
+from polyadic.sequences.symbols import check_fitted, coded, known_symbols, listed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -151,8 +151,7 @@ class ObservableOperators(Model):
 
     @property
     def _number(self) -> dict[Any, int]:
-        if not hasattr(self, "symbols_"):
-            raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        check_fitted(self, "symbols_")
         return {symbol: at for at, symbol in enumerate(self.symbols_)}
 
     def _after(self, symbol: int, b: Array, steps: Array) -> Array:

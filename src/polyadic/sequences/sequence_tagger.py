@@ -164,9 +164,8 @@ class SequenceTagger(Model):
         The loss must be ``"likelihood"``; scores of other losses are not log-probabilities.
         """
         if self.loss != "likelihood":
-            raise InputError(
-                f"predict_proba requires the loss 'likelihood'; this tagger was trained with {self.loss!r}"
-            )
+            trained = f"this tagger was trained with {self.loss!r}"
+            raise InputError(f"predict_proba requires the loss 'likelihood'; {trained}")
         sentences = coded(X, self.features_)
         shares = tag_marginals(sentences, self._decoding())
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]
@@ -175,9 +174,7 @@ class SequenceTagger(Model):
         """Return the accuracy of the tags of tokens, given the correct tags ``y``; NaN if there are no tokens."""
         predicted, gold = self.predict(X), list(y)
         check_aligned(gold, list(map(len, predicted)))
-        right = [
-            a == b for tags, others in zip(predicted, gold, strict=True) for a, b in zip(tags, others, strict=True)
-        ]
+        right = [a == b for a, b in zip(chain.from_iterable(predicted), chain.from_iterable(gold), strict=True)]
         return sum(right) / len(right) if right else float("nan")
 
     def top_features(self, n: int = 10) -> dict[str, list[tuple[str, float]]]:
@@ -253,9 +250,8 @@ def _weighted(token: Mapping[str, Any], where: str) -> list[tuple[str, float]]:
         if isinstance(value, str):
             pairs.append((f"{name}={value}", 1.0))
         elif not isinstance(value, Real | np.bool_) or not math.isfinite(value):
-            raise InputError(
-                f"{where}: the value of {name!r} must be text, a finite number or a bool; got {value!r:.60}"
-            )
+            about = f"text, a finite number or a bool; got {value!r:.60}"
+            raise InputError(f"{where}: the value of {name!r} must be {about}")
         elif value:
             pairs.append((name, float(value)))
     return pairs
@@ -292,28 +288,25 @@ def coded_tags(
 def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
     """Raise InputError unless each token has exactly one tag."""
     if len(y) != len(lengths):
-        raise InputError(
-            f"each sentence must have a list of tags; got {len(lengths)} sentences and {len(y)} lists of tags"
-        )
+        got = f"{len(lengths)} sentences and {len(y)} lists of tags"
+        raise InputError(f"each sentence must have a list of tags; got {got}")
     for at, (tags, length) in enumerate(zip(y, lengths, strict=True), 1):
         if isinstance(tags, str):
             raise InputError(f"sentence {at}: tags must be a list of strings; got {tags!r}")
         if len(tags) != length:
-            raise InputError(
-                f"sentence {at}: the number of tags must be the number of tokens, {length}; got {len(tags)}"
-            )
+            about = f"the number of tags must be the number of tokens, {length}; got {len(tags)}"
+            raise InputError(f"sentence {at}: {about}")
 
 
 def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
     """Return transition scores of BIO tags: minus infinity if ``I-X`` does not follow ``B-X`` or ``I-X``, otherwise 0.
 
-    Shape (Y + 1, Y + 1); the last row is the start, the last column the end. Raise InputError if no tag may come first.
+    Raise InputError if no tag may come first.
     """
     if all(tag.startswith("I-") for tag in tags):
-        raise InputError(
-            f"at least one tag must not begin with I-, because no BIO sequence can start with I-; got {', '.join(tags)}"
-        )
-    moves = np.zeros((len(tags) + 1, len(tags) + 1), np.float32)
+        about = "at least one tag must not begin with I-, because no BIO sequence can start with I-"
+        raise InputError(f"{about}; got {', '.join(tags)}")
+    moves = np.zeros((len(tags) + 1, len(tags) + 1), np.float32)  # the last row is the start, the last column the end
     for after, tag in enumerate(tags):
         if tag.startswith("I-"):
             before = {f"B-{tag[2:]}", tag}
@@ -324,6 +317,7 @@ def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
 TagLoss = Literal["perceptron", "hinge", "likelihood"]
 TagInit = Literal["svd", "random"]
 BLOCK = 500  # sentences between checks for Ctrl-C
+RANDOM_SCALE = 0.1  # scale of U relative to V in a random start
 
 
 class TagSteps(NamedTuple):
@@ -338,11 +332,11 @@ class TagLearner:
     """Online learner of tagger weights on encoded sentences, starting from ``parts``."""
 
     def __init__(self, sentences: CodedSentences, gold: NDArray[np.int32], parts: TagParts, how: TagSteps) -> None:
-        self.sentences, self.gold, self.how = sentences, gold, how
-        self.tables = TagTables.of(parts)
-        self.seen = 0
+        self.sentences, self.gold, self.tables, self.seen = sentences, gold, TagTables.of(parts), 0
         times = np.bincount(sentences.columns, minlength=len(parts.U))
         self._importance = ((len(sentences.edges) - 1) / np.maximum(times, 1)).astype(np.float32)
+        self._how: dict[str, Any] = {"soft": how.loss == "likelihood", "cost": float(how.loss == "hinge")}
+        self._how |= {"learning_rate": how.learning_rate, "ridge": how.l2, "importance": self._importance}
 
     def epoch(self, rng: np.random.Generator) -> float:
         """Train on all sentences in random order and return the mean of the sentence losses before each update."""
@@ -350,18 +344,7 @@ class TagLearner:
         order, total = rng.permutation(n), 0.0
         for at in tracked(range(0, n, BLOCK), "learning tags", total=-(-n // BLOCK)):
             block = order[at : at + BLOCK]
-            total += tag_epoch(
-                self.sentences,
-                self.gold,
-                self.tables,
-                order=block,
-                importance=self._importance,
-                seen=self.seen,
-                soft=self.how.loss == "likelihood",
-                cost=float(self.how.loss == "hinge"),
-                learning_rate=self.how.learning_rate,
-                ridge=self.how.l2,
-            )
+            total += tag_epoch(self.sentences, self.gold, self.tables, order=block, seen=self.seen, **self._how)
             self.seen += len(block)
         return total / n
 
@@ -403,9 +386,6 @@ def tag_sweeps(
     while True:
         loss = learner.epoch(rng)
         yield Sweep([*(learner.mean() if averaged else learner.tables.weights())], loss)
-
-
-RANDOM_SCALE = 0.1  # scale of U relative to V in a random start
 
 
 def of_rank(parts: TagParts, rank: int) -> TagParts:

@@ -27,7 +27,7 @@ from polyadic.sequences.automaton_learning import RankWarning, blurred, hull_aut
 from polyadic.sequences.hankel import Hankel, Statistic, hankel
 from polyadic.sequences.ngrams import NGrams, blocks, next_symbols, string_logs, tuned_ngrams
 from polyadic.sequences.substrings import Substrings, count_substrings
-from polyadic.sequences.symbols import Coded, coded, known_symbols, listed, split
+from polyadic.sequences.symbols import Coded, check_fitted, coded, known_symbols, listed, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -181,23 +181,17 @@ class SpectralAutomaton(Model):
         if self.held_out == 1:
             raise InputError(f"held_out must be below 1; got {self.held_out}", "held_out")
         if not self._ranks or (max(len(self._ranks), self.starts) > 1 and not self.held_out):
-            raise InputError(
-                "several ranks or starts require held_out above 0; set held_out, or use one rank and one start",
-                "held_out",
-            )
+            about = "several ranks or starts require held_out above 0; set held_out, or use one rank and one start"
+            raise InputError(about, "held_out")
         if self.alphabet is not None:
-            cells = 10.0 * len(self.alphabet) * (self._ranks[-1] ** 2 + NAMES)
-            resources.check_memory(
-                8 * cells, f"an alphabet of {len(self.alphabet):,} symbols", "lower the rank, or merge rare symbols"
-            )
+            k = len(self.alphabet)
+            size = 80.0 * k * (self._ranks[-1] ** 2 + NAMES)
+            resources.check_memory(size, f"an alphabet of {k:,} symbols", "lower the rank, or merge rare symbols")
             if not 0 < len(set(self.alphabet)) == len(self.alphabet):
                 raise InputError("alphabet must be a non-empty list of distinct symbols", "alphabet")
 
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
-        """Return the natural logarithm of the probability of each sequence.
-
-        Unknown symbols raise an error, or are read as ``unknown``.
-        """
+        """Return the log-probability of each sequence; unknown symbols raise an error, or are read as ``unknown``."""
         return self._model.logs(self._coded(X))
 
     def score(self, X: Strings) -> float:
@@ -233,8 +227,7 @@ class SpectralAutomaton(Model):
 
     @property
     def _model(self) -> SmoothedAutomaton:
-        if not hasattr(self, "model_"):
-            raise InputError("this SpectralAutomaton is not fitted yet; call fit first")
+        check_fitted(self, "model_")
         return self.model_
 
     def _coded(self, X: Strings) -> Coded:
@@ -260,8 +253,7 @@ class SmoothedAutomaton:
 
     def parts(self, data: Coded) -> tuple[Array, Array]:
         """Return the next-symbol probabilities of the automaton and of the n-gram model."""
-        p = self.automaton.next_probabilities(self.automaton.states(data))
-        return p, self.ngrams.along(data)
+        return self.automaton.next_probabilities(self.automaton.states(data)), self.ngrams.along(data)
 
     def after(self, data: Coded) -> Array:
         """Return the next-symbol probabilities after each string, with the end last, of shape (strings, k + 1)."""
@@ -341,10 +333,7 @@ class AutomatonLearner:
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of increasing rank until the held-out likelihood stops rising, and return all candidates.
-
-        Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried.
-        """
+        """Learn automata of increasing rank until the held-out likelihood stops rising, and return all candidates."""
         s, tried = self.settings, list[Tried]()
         if held_out is None:
             ngrams = NGrams(s.order).fit(self.data, self.size)
@@ -357,6 +346,7 @@ class AutomatonLearner:
                     tried.append(self._mixed(automaton, start, held_out, ngrams))
                     if (result := tried[-1].result) is not None and result.interrupted:
                         return tried, True
+                # Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried.
                 if self.passes and max(t.held_out for t in tried) <= before:
                     break
         except KeyboardInterrupt:

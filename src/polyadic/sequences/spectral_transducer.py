@@ -30,7 +30,7 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Natural, Positive, Share
 from polyadic.core.solvers.run import run
 from polyadic.sequences.automata import WeightedAutomaton
-from polyadic.sequences.automaton_learning import RARE, hull_automaton, maximized, svd_automaton
+from polyadic.sequences.automaton_learning import RARE, hull_automaton, maximized, mixed, svd_automaton
 from polyadic.sequences.hankel import (
     GAP,
     STEP,
@@ -43,7 +43,7 @@ from polyadic.sequences.hankel import (
     with_values,
 )
 from polyadic.sequences.kernels.pairs import pair_counts
-from polyadic.sequences.symbols import Coded, coded, known_symbols, listed
+from polyadic.sequences.symbols import Coded, check_fitted, coded, known_symbols, listed
 from polyadic.sequences.transducers import WeightedTransducer
 
 if TYPE_CHECKING:
@@ -141,12 +141,7 @@ class SpectralTransducer(Model):
     callback: Callback = None
 
     def fit(self, X: Strings, y: Strings) -> Self:
-        """Fit the model to pairs of sequences.
-
-        Parameters
-        ----------
-        X, y : iterables of sequences of symbols
-            Inputs and their outputs; strings are sequences of letters. None is a gap if ``aligned``.
+        """Fit the model to pairs of an input and an output; strings are sequences of letters, None is a gap (aligned).
 
         Raises
         ------
@@ -159,13 +154,10 @@ class SpectralTransducer(Model):
         if len(inputs) != len(outputs):
             raise InputError(f"each input must have an output; got {len(inputs)} inputs and {len(outputs)} outputs")
         if self.aligned and self.method == "completion":
-            raise InputError(
-                "method='completion' is for pairs that are not aligned; set aligned=False", "method", "aligned"
-            )
-        read, written = (
-            [[a for a in s if a is not None or not self.aligned] for s in side] for side in (inputs, outputs)
-        )
-        read, written = listed(read), listed(written)
+            about = "method='completion' is for pairs that are not aligned; set aligned=False"
+            raise InputError(about, "method", "aligned")
+        sides = ([[a for a in s if a is not None or not self.aligned] for s in side] for side in (inputs, outputs))
+        read, written = map(listed, sides)
         self.inputs_, self.outputs_ = known_symbols(read), known_symbols(written)
         pairs = self._coded(read, written)
         ids: Ids = np.arange((len(self.inputs_) + 1) * (len(self.outputs_) + 1)).reshape(len(self.inputs_) + 1, -1)
@@ -202,10 +194,15 @@ class SpectralTransducer(Model):
         automaton = hull_automaton(table, self.rank, scaling=self.scaling)
         shares = np.append(np.bincount(data.symbols, minlength=size) + 1.0, len(data.edges) - 1)
         shares /= shares.sum()
+
+        def blurred(automaton: WeightedAutomaton, share: float) -> WeightedAutomaton:
+            """Mix single symbols, with any next state, and the end into the moves of each state."""
+            return mixed(automaton, share * shares[:-1, None, None] / automaton.rank, share * shares[-1], share)
+
         if self.passes:
-            result = _improved(_mixed(automaton, shares, BLUR), x, y, ids, self.passes, self.callback)
+            result = _improved(blurred(automaton, BLUR), x, y, ids, self.passes, self.callback)
             automaton = WeightedAutomaton(*self._keep(result))
-        return _mixed(automaton, shares, self.smoothing)
+        return blurred(automaton, self.smoothing)
 
     def log_likelihoods(self, X: Strings, y: Strings, *, given_input: bool = False) -> Array:
         """Return the natural logarithm of the probability of each pair, or minus infinity if it is not positive.
@@ -240,8 +237,7 @@ class SpectralTransducer(Model):
         return found
 
     def _coded(self, inputs: list[Any], outputs: list[Any]) -> tuple[Coded, Coded]:
-        if not hasattr(self, "outputs_"):
-            raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        check_fitted(self, "outputs_")
         strings = (inputs, self.inputs_), (outputs, self.outputs_)
         x, y = (coded(each, {a: at for at, a in enumerate(symbols)}) for each, symbols in strings)
         return x, y
@@ -257,16 +253,6 @@ def _improved(
         return fit, taken[A > RARE], *ends
 
     return run(maximized(automaton, expected, len(x.edges) - 1), max_iter=passes, callback=callback)
-
-
-def _mixed(automaton: WeightedAutomaton, shares: Array, share: float) -> WeightedAutomaton:
-    """Mix single symbols, and the end, with given probabilities and any next state into the moves of each state."""
-    r = automaton.rank
-    return WeightedAutomaton(
-        (1 - share) * automaton.alpha0 + share / r,
-        (1 - share) * automaton.A + share * shares[:-1, None, None] / r,
-        (1 - share) * automaton.alpha_inf + share * shares[-1],
-    )
 
 
 def _edited(x: Coded, y: Coded, ids: Ids) -> list[list[int]]:
@@ -301,10 +287,7 @@ def _edits(s: Ids, t: Ids, costs: Array, ids: Ids) -> list[int]:
 def completed_pairs(
     x: Coded, y: Coded, ids: Ids, max_length: int, penalty: float, callback: Callback = None
 ) -> tuple[Hankel, Result]:
-    """Return the Hankel matrix of aligned strings with small trace norm and the frequencies of unaligned pairs.
-
-    Its rows and columns are all strings of at most ``max_length`` pairs of symbols.
-    """
+    """Complete the Hankel matrix of all aligned strings of at most ``max_length`` pairs of symbols by trace norm."""
     k = ids.size - 1
     size = 64 * (k + 1.0) * float(k) ** (2 * max_length)
     resources.check_memory(size, "the Hankel matrix of all alignments", "lower max_length, or use method='hull'")

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from polyadic.sequences.symbols import Coded
 
-ANYWHERE, AT_START, AT_END, WHOLE = range(4)
-"""Columns of counts: anywhere, as a prefix, as a suffix, and as a whole string."""
+ANYWHERE, AT_START, AT_END, WHOLE = range(4)  # columns of counts: anywhere, as prefix, suffix and whole string
 BYTES = 60  # bytes per node, or per position of a string, while counting
 
 

@@ -1,6 +1,7 @@
 """Encoding of symbol sequences as concatenated ids, and readers of sequence files.
 
-A file has one string per line with spaces between symbols, or the format of the PAutomaC competition.
+A file has one string per line with spaces between symbols, or the format of the PAutomaC competition (Verwer, Eyraud,
+de la Higuera 2014, PAutomaC: a probabilistic automata and hidden Markov models learning competition).
 """
 
 from __future__ import annotations
@@ -59,12 +60,8 @@ class Coded(NamedTuple):
 def listed(sequences: Sequences, lengths: Sequence[int] | None = None, *, gaps: bool = False) -> list[Any]:
     """Return sequences of symbols as a list of strings, tuples and lists.
 
-    A flat list, one-dimensional array, series or string is one sequence, or several of the given ``lengths``.
-
-    Raises
-    ------
-    InputError
-        If the order of the symbols is not clear, or a symbol is missing (unless ``gaps``) or not hashable.
+    A flat list, one-dimensional array, series or string is one sequence, or several of the given ``lengths``. Raise
+    InputError if the order of symbols is not clear, or one is missing (unless ``gaps``) or not hashable.
     """
     values = [sequences] if isinstance(sequences, str) else items("sequences", sequences)
     if lengths is not None:
@@ -102,9 +99,8 @@ def stacked(values: Any, lengths: Sequence[int]) -> list[Any]:
     """Split one list or array of observations into sequences of the given lengths."""
     ends = np.cumsum([0, *(check_int("lengths", length, low=0) for length in lengths)]).tolist()
     if ends[-1] != len(values):
-        raise InputError(
-            f"lengths must sum to the number of observations, {len(values):,}; got {ends[-1]:,}", "lengths"
-        )
+        about = f"the number of observations, {len(values):,}; got {ends[-1]:,}"
+        raise InputError(f"lengths must sum to {about}", "lengths")
     return [values[low:high] for low, high in pairwise(ends)]
 
 
@@ -146,12 +142,9 @@ def known_symbols(strings: Sequence[Any]) -> list[Any]:
         raise InputError("the training sequences must contain at least one symbol")
     n = sum(map(len, strings))
     if 2 * len(different) > n and any(isinstance(symbol, float) and symbol % 1 for symbol in different):
-        warnings.warn(
-            f"the {n:,} observations are numbers with {len(different):,} different values, each taken as a symbol;"
-            " round the numbers, or use HiddenMarkov(emissions='gaussian')",
-            InputWarning,
-            stacklevel=3,
-        )
+        about = f"the {n:,} observations are numbers with {len(different):,} different values, each taken as a symbol"
+        advice = "round the numbers, or use HiddenMarkov(emissions='gaussian')"
+        warnings.warn(f"{about}; {advice}", InputWarning, stacklevel=3)
     plain = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in different]
     return sorted(plain) if len({type(symbol) for symbol in plain}) == 1 else plain
 
@@ -168,6 +161,12 @@ def coded(strings: Sequence[Any], number: dict[Any, int], *, unknown: bool = Fal
     return data
 
 
+def check_fitted(model: object, name: str) -> None:
+    """Raise InputError if a model does not have a fitted attribute."""
+    if not hasattr(model, name):
+        raise InputError(f"this {type(model).__name__} is not fitted yet; call fit first")
+
+
 class NumberStrings(NamedTuple):
     """Strings of integer symbols, with the size of the alphabet."""
 
@@ -177,7 +176,7 @@ class NumberStrings(NamedTuple):
 
 def read_strings(path: Path) -> list[tuple[str, ...]]:
     """Read one string per line with spaces between its symbols; an empty line is the empty string."""
-    strings = [tuple(line.split()) for line in _lines(os.fspath(path))]
+    strings = [tuple(line.split()) for _, line in _lines(path)]
     if not strings:
         raise InputError(f"{name_of(os.fspath(path))} must contain at least one string, one per line")
     return strings
@@ -185,21 +184,20 @@ def read_strings(path: Path) -> list[tuple[str, ...]]:
 
 def read_numbers(path: Path) -> list[NDArray[np.float64]]:
     """Read sequences of vectors: one vector of numbers per line, empty lines between sequences, an optional heading."""
-    name, rows, sequences = name_of(os.fspath(path)), list[list[float]](), list[Any]()
-    for at, line in enumerate(chain(_lines(os.fspath(path)), [""]), 1):
+    rows, sequences = list[list[float]](), list[Any]()
+    for at, (where, line) in enumerate(chain(_lines(path), [("", "")])):
         cells = re.split(r"\s*[,;\t]\s*|\s+", line.strip().lstrip("\ufeff"))
         try:
             numbers = list(map(float, cells)) if line.strip() else []
         except ValueError:
-            if at == 1 and not any(cell[:1].isdigit() for cell in cells):
+            if at == 0 and not any(cell[:1].isdigit() for cell in cells):
                 continue  # a heading
-            raise InputError(
-                f"{name}, line {at} must contain numbers separated by spaces or commas; got {line[:80]!r}"
-            ) from None
+            got = repr(line[:80])
+            raise InputError(f"{where} must contain numbers separated by spaces or commas; got {got}") from None
         if rows and numbers and len(numbers) != len(rows[0]):
-            raise InputError(f"{name}, line {at} must have {len(rows[0])} numbers; got {len(numbers)}")
+            raise InputError(f"{where} must have {len(rows[0])} numbers; got {len(numbers)}")
         if not all(map(math.isfinite, numbers)):
-            raise InputError(f"{name}, line {at} has a number that is missing or not finite; got {line[:80]!r}")
+            raise InputError(f"{where} has a number that is missing or not finite; got {line[:80]!r}")
         if numbers:
             rows.append(numbers)
         elif rows:
@@ -209,13 +207,8 @@ def read_numbers(path: Path) -> list[NDArray[np.float64]]:
 
 
 def read_pautomac(path: Path) -> NumberStrings:
-    """Read strings of PAutomaC: ``number size`` in the first line, then ``length symbol symbol ...`` for each string.
-
-    See Verwer, Eyraud, de la Higuera (2014), PAutomaC: a probabilistic automata and hidden Markov models learning
-    competition.
-    """
-    name = name_of(os.fspath(path))
-    rows = ((f"{name}, line {number}", line) for number, line in enumerate(_lines(os.fspath(path)), 1))
+    """Read strings of PAutomaC: ``number size`` in the first line, then ``length symbol symbol ...`` per string."""
+    name, rows = name_of(os.fspath(path)), _lines(path)
     where, line = next(rows, (f"{name}, line 1", ""))
     header = _numbers(where, line)
     if len(header) != 2 or header[0] < 1 or header[1] < 1:
@@ -232,9 +225,8 @@ def read_pautomac(path: Path) -> NumberStrings:
             claim = f"{length}" if length >= 0 else "an empty line"
             raise InputError(f"{where}: the line must begin with the number of its symbols, {len(string)}; got {claim}")
         if string and max(string) >= size:
-            raise InputError(
-                f"{where}: symbols must be below {size}, the alphabet size in the first line; got {max(string)}"
-            )
+            limit = f"{size}, the alphabet size in the first line"
+            raise InputError(f"{where}: symbols must be below {limit}; got {max(string)}")
         strings.append(tuple(string))
     if len(strings) < many:
         raise InputError(f"{name}: the first line declares {many:,} strings, but there are {len(strings):,}")
@@ -243,8 +235,7 @@ def read_pautomac(path: Path) -> NumberStrings:
 
 def read_probabilities(path: Path) -> list[float]:
     """Read a solution file of PAutomaC: the number of probabilities, then one probability per line."""
-    name = name_of(os.fspath(path))
-    rows = ((f"{name}, line {number}", line.strip()) for number, line in enumerate(_lines(os.fspath(path)), 1))
+    name, rows = name_of(os.fspath(path)), ((where, line.strip()) for where, line in _lines(path))
     where, line = next(rows, (f"{name}, line 1", ""))
     many = _numbers(where, line)
     if len(many) != 1:
@@ -252,12 +243,11 @@ def read_probabilities(path: Path) -> list[float]:
     values = []
     for where, line in rows:
         try:
-            value = float(line)
+            values.append(float(line))
         except ValueError:
-            value = -1.0
-        if not 0 <= value <= 1:
+            values.append(-1.0)
+        if not 0 <= values[-1] <= 1:
             raise InputError(f"{where}: expected a probability from 0 to 1; got {line[:80]!r}")
-        values.append(value)
     if len(values) != many[0]:
         raise InputError(f"{name}: the first line declares {many[0]:,} probabilities, but there are {len(values):,}")
     return values
@@ -270,6 +260,9 @@ def _numbers(where: str, line: str) -> list[int]:
     return list(map(int, parts))
 
 
-def _lines(path: str) -> Iterator[str]:
-    with open_bytes(path) as stream:
-        yield from lines(text_blocks(stream, path))
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name and number of each line of a file, and its text."""
+    name = os.fspath(path)
+    with open_bytes(name) as stream:
+        for number, line in enumerate(lines(text_blocks(stream, name)), 1):
+            yield f"{name_of(name)}, line {number}", line

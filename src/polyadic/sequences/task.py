@@ -86,9 +86,8 @@ def train(
             raise InputError("ends requires emissions='symbols'", "ends", "emissions")
         data: list[Any] = read_numbers(sequences) if numbers else read_strings(sequences)
         if ends and any(END in sequence for sequence in data):
-            raise InputError(
-                f"{sequences} must not contain the end symbol {END}; remove the symbol, or do not set ends", "ends"
-            )
+            about = f"must not contain the end symbol {END}; remove the symbol, or do not set ends"
+            raise InputError(f"{sequences} {about}", "ends")
         found["data"] = data = [(*sequence, END) for sequence in data] if ends else data
         return data
 
@@ -140,10 +139,8 @@ def score(model: HiddenMarkov, sequences: Sequences, *, each: bool = False, miss
     many, known = sum(map(len, data)), set(model.symbols_)
     seen = sum(symbol in known for sequence in data for symbol in sequence) if known else many
     if not seen:
-        raise InputError(
-            f"{sequences} has no symbol that occurs in the training sequences; it has {many:,} symbols in"
-            f" {len(data):,} sequences"
-        )
+        got = f"it has {many:,} symbols in {len(data):,} sequences"
+        raise InputError(f"{sequences} has no symbol that occurs in the training sequences; {got}")
     logs = model.score_sequences(data)
     if each:
         return {"log_probabilities": logs.tolist()}
@@ -200,19 +197,17 @@ def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
         best = np.argsort(-probabilities, kind="stable")[:number].tolist()
         return ((at, round(float(probabilities[at]), 6)) for at in best if probabilities[at] > 0)
 
-    def emitted(state: int) -> dict[str, Any]:
-        if not model.symbols_:
-            covars = model.covars_[state]
-            deviations = np.sqrt(np.diagonal(covars) if covars.ndim == 2 else covars)
-            return {"mean": model.means_[state].tolist(), "standard_deviation": deviations.tolist()}
-        best = largest(model.emissions_[state], top)
-        return {"symbols": [{"symbol": str(model.symbols_[x]), "probability": p} for x, p in best]}
+    def described(state: int) -> dict[str, Any]:
+        onward = [{"state": t, "probability": p} for t, p in largest(model.moves_[state], 3)]
+        if model.symbols_:
+            best = largest(model.emissions_[state], top)
+            symbols = [{"symbol": str(model.symbols_[x]), "probability": p} for x, p in best]
+            return {"state": state, "symbols": symbols, "next": onward}
+        covars = model.covars_[state]
+        deviations = np.sqrt(np.diagonal(covars) if covars.ndim == 2 else covars).tolist()
+        return {"state": state, "mean": model.means_[state].tolist(), "standard_deviation": deviations, "next": onward}
 
-    def next_states(state: int) -> list[dict[str, Any]]:
-        return [{"state": t, "probability": p} for t, p in largest(model.moves_[state], 3)]
-
-    every = range(len(model.start_))
-    return {"states": [{"state": s, **emitted(s), "next": next_states(s)} for s in every]}
+    return {"states": list(map(described, range(len(model.start_))))}
 
 
 @HMM.verb(example="polyadic hmm sample hmm --number 5", json=False)
@@ -331,10 +326,8 @@ def score_strings(
     if solution is not None:
         truth = read_probabilities(solution)
         if len(truth) != len(data):
-            raise InputError(
-                f"{solution} must contain one probability for each string; got {len(truth):,} probabilities for"
-                f" {len(data):,} strings in {strings}"
-            )
+            got = f"{len(truth):,} probabilities for {len(data):,} strings in {strings}"
+            raise InputError(f"{solution} must contain one probability for each string; got {got}")
         result["perplexity"] = string_perplexity(truth, logs)
     return result
 

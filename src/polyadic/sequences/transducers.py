@@ -92,13 +92,6 @@ class WeightedTransducer:
         After each input symbol, the ``beam`` output prefixes with the largest weights of all their continuations are
         kept; each weight sums over alignments. Prefixes with less than ``MIN_SHARE`` of the largest weight, and more
         than ``MAX_INSERTED`` outputs between two input symbols, are ignored.
-
-        Parameters
-        ----------
-        x : ndarray of int64
-            Input symbols.
-        k, beam : int
-            Numbers of outputs and of prefixes.
         """
         G, ahead = self._written, [self.automaton.alpha_inf]  # weights of the rest of the input
         for a in x[::-1]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.syntax.kernels.arc_tensor import FeaturePairs
-from polyadic.syntax.trees import first_lost
+from polyadic.syntax.trees import check_heads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,10 +30,7 @@ FIXED = 21  # number of features of each word before those of its morphology
 
 
 def token_features(tree: Tree) -> list[list[str]]:
-    """Return the features of Lei et al. (2014), table 1, of the root and each word, "" if missing, morphology last.
-
-    A tag ``"_"`` is replaced by the universal one.
-    """
+    """Return the features of Lei et al. (2014), table 1, of the root and each word, "" if missing, morphology last."""
     columns = [[x and f"{kind}={x}" for x in column] if kind else column for kind, column in _columns(tree)]
     rows = [list(row) for row in zip(*columns, strict=True)]
     for row, morphology in zip(rows[1:], _present(tree.features, len(tree)), strict=True):
@@ -76,6 +73,7 @@ def _columns(tree: Tree) -> list[tuple[str, list[str]]]:
     """Return the name prefix and the values of each token feature, with the empty string for a missing value."""
     n = len(tree)
     p = [ROOT if tree.upos else "", *_present(tree.upos, n)]
+    # a missing tag is replaced by the universal one
     t = [ROOT, *(tag if tag != "_" or not x else x for tag, x in zip(tree.xpos, p[1:], strict=True))]
     w, s = [ROOT, *tree.forms], ["", *_present(tree.lemmas, n)]
     before, after = _before(t), _after(t)
@@ -165,13 +163,9 @@ def check_trees(trees: Sequence[Tree]) -> None:
         if not len(tree):
             raise InputError(f"sentence {at} has no words")
         if len(tree.heads) != len(tree) or not 0 <= tree.heads.min() <= tree.heads.max() <= len(tree):
-            raise InputError(
-                f"sentence {at}: each word must have a head from 0 to {len(tree)}; got {tree.heads.tolist()}"
-            )
-        if lost := first_lost(tree.heads):
-            raise InputError(
-                f"sentence {at}: heads must form a tree; the heads above word {lost} do not lead to the root"
-            )
+            got = tree.heads.tolist()
+            raise InputError(f"sentence {at}: each word must have a head from 0 to {len(tree)}; got {got}")
+        check_heads(tree.heads, f"sentence {at}")
 
 
 class SeveralRootsWarning(InputWarning):
@@ -187,14 +181,9 @@ def check_tagged(trees: Sequence[Tree]) -> None:
 def warn_several_roots(trees: Sequence[Tree]) -> None:
     """Warn if training sentences have several roots."""
     if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
-        warnings.warn(
-            SeveralRootsWarning(
-                f"sentences with several roots: {several:,} of {len(trees):,}; predicted trees have one root unless"
-                " one_root=False",
-                "one_root",
-            ),
-            stacklevel=3,
-        )
+        about = f"sentences with several roots: {several:,} of {len(trees):,}"
+        advice = "predicted trees have one root unless one_root=False"
+        warnings.warn(SeveralRootsWarning(f"{about}; {advice}", "one_root"), stacklevel=3)
 
 
 def known_features(trees: Iterable[Tree], *, min_count: int) -> dict[str, int]:

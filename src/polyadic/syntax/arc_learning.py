@@ -78,12 +78,11 @@ class ArcLearner:
             return predicted, 0.0
         loss = wrong + self._excess(table, scored.scores, heads, predicted)
         if loss > 0:
-            how: dict[str, Any] = {"gamma": self.gamma, "C": self.C, "clock": self.clock}
-            how |= {"sums": self._sums, "scratch": self._scratch, "dense": dense}
-            how["moves"] = _TURNS[self._steps % 3] if self.updates == "cyclic" else MovedFactors()
+            moves = _TURNS[self._steps % 3] if self.updates == "cyclic" else MovedFactors()
             self._steps += 1
-            how |= {"scored": scored, "heads": heads, "predicted": predicted, "loss": loss}
-            self._step(table, how)
+            how: dict[str, Any] = {"gamma": self.gamma, "C": self.C, "clock": self.clock, "moves": moves}
+            how |= {"sums": self._sums, "scratch": self._scratch, "dense": dense}
+            self._step(table, how | {"scored": scored, "heads": heads, "predicted": predicted, "loss": loss})
         return predicted, max(loss, 0.0)
 
     def _best(self, _: NDArray[np.int32], scores: NDArray[np.float64], __: NDArray[Any]) -> NDArray[np.int32]:
@@ -115,24 +114,15 @@ class RelationLearner:
     """Online passive-aggressive learner of relation labels, with ``2 ** bits`` hashed weights per relation."""
 
     def __init__(self, relations: int, *, C: float, bits: int) -> None:
-        self.weights = np.zeros((1 << bits, relations), np.float32)
-        self.C = C
-        self.clock = 0
-        self._sums = np.zeros_like(self.weights)
+        self.weights, self._sums = np.zeros((2, 1 << bits, relations), np.float32)
+        self.C, self.clock = C, 0
 
     def learn(self, table: NDArray[np.int32], heads: NDArray[np.int32], labels: NDArray[np.int64]) -> int:
         """Update the weights on a sentence and return the number of wrongly predicted relations."""
         self.clock += 1
-        return step_arc_labels(
-            with_children(table, heads),
-            heads,
-            labels,
-            pairs=RELATION_PAIRS,
-            C=self.C,
-            clock=self.clock,
-            weights=self.weights,
-            sums=self._sums,
-        )
+        how: dict[str, Any] = {"pairs": RELATION_PAIRS, "C": self.C, "clock": self.clock}
+        children = with_children(table, heads)
+        return step_arc_labels(children, heads, labels, weights=self.weights, sums=self._sums, **how)
 
     def mean(self) -> NDArray[np.float32]:
         """Return the weights averaged over the initial values and the values after each sentence."""

@@ -71,23 +71,22 @@ class Phrase(NamedTuple):
     def spans(self) -> list[tuple[str, int, int]]:
         """Return the label, start and exclusive end of each phrase in post-order."""
         triples: list[tuple[str, int, int]] = []
-        _spanned(self, 0, triples)
+
+        def visit(phrase: Phrase, start: int) -> int:
+            if phrase.word is not None:
+                return start + 1
+            end = start
+            for child in phrase.below:
+                end = visit(child, end)
+            triples.append((phrase.label, start, end))
+            return end
+
+        visit(self, 0)
         return triples
 
     def __str__(self) -> str:
         """Format the tree in bracket notation on one line."""
         return f"({self.label} {self.word or ' '.join(map(str, self.below))})"
-
-
-def _spanned(phrase: Phrase, start: int, triples: list[tuple[str, int, int]]) -> int:
-    """Append the span of each phrase in a subtree that begins at ``start`` and return the end of the subtree."""
-    if phrase.word is not None:
-        return start + 1
-    end = start
-    for child in phrase.below:
-        end = _spanned(child, end, triples)
-    triples.append((phrase.label, start, end))
-    return end
 
 
 def bracketing(tree: Phrase) -> Bracketing:

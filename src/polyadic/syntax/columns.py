@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-
 _BLANKS = re.compile(r"[ \t]+")
 BOUNDARY = "-DOCSTART-"  # first column of the line before a document in CoNLL-2003
 FIRST = 1000  # sentences that determine the number of columns and the tags of a file
@@ -68,8 +67,7 @@ def headed_columns(
     columns = columns or next((size for size, _ in Counter(map(len, rows)).most_common(1)), 1)
     tags = {row[-1] for row in rows}
     for first, lines in chain(begun, stream):
-        split = [_split(line) for line in lines]
-        at = 0
+        split, at = list(map(_split, lines)), 0
         for row in split:
             token = columns == 1 == len(row) or (len(row) == columns and row[-1] in tags)
             if not _before_words(row) or (row[0] != BOUNDARY and token):
@@ -77,9 +75,8 @@ def headed_columns(
             at += 1
         for number, row in enumerate(split[at:], first + at):
             if len(row) != columns:
-                raise InputError(
-                    f"{name}, line {number} must have {columns} columns separated by spaces or tabs; got {len(row)}"
-                )
+                about = f"{columns} columns separated by spaces or tabs; got {len(row)}"
+                raise InputError(f"{name}, line {number} must have {about}")
         tags.update(row[-1] for row in split[at:])
         yield lines[:at], tuple(map(tuple, zip(*split[at:], strict=True)))
 

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     Coded = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 
-ROOT, END, UNKNOWN = 1, 2, 3
-"""Ids of the root, of the end mark, and of words seen once."""
+ROOT, END, UNKNOWN = 1, 2, 3  # ids of the root, of the end mark, and of words seen once
 
 
 class ArcFactored(Model):
@@ -90,9 +89,8 @@ class ArcFactored(Model):
         often = [word for word, count in Counter(word for tree in treebank for word in tree.forms).items() if count > 1]
         tags = dict.fromkeys(tag for tree in treebank for tag in tree.xpos)
         if set(tags) == {"_"}:
-            raise InputError(
-                "the training sentences must have tags in column 5 (xpos); if only column 4 has tags, copy them"
-            )
+            about = "the training sentences must have tags in column 5 (xpos); if only column 4 has tags, copy them"
+            raise InputError(about)
         known = [{name: at for at, name in enumerate(names, UNKNOWN + 1)} for names in (often, tags)]
         sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in treebank]
         [weights] = self._keep(run(self._epochs(sentences), max_iter=self.max_iter, callback=self.callback))
@@ -119,10 +117,7 @@ class ArcFactored(Model):
             yield Sweep([(weights - sums / (time + 1)).astype(np.float32)], wrong / total)
 
     def scores(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.float64]:
-        """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns.
-
-        The arguments and errors are those of :meth:`k_best`.
-        """
+        """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns."""
         check_words(words, tags)
         return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)
 
@@ -146,10 +141,7 @@ class ArcFactored(Model):
         return self.k_best(tree.forms, tree.xpos, k=k)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
-        """Return the head of each word in the highest-scoring projective tree, counted from 1, with 0 for the root.
-
-        The arguments are those of :meth:`k_best`.
-        """
+        """Return the head of each word in the best projective tree, from 1 (0 is the root); see :meth:`k_best`."""
         return best_projective_tree(self.scores(words, tags))[0]
 
 

@@ -61,10 +61,8 @@ if TYPE_CHECKING:
     from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs
     from polyadic.syntax.trees import Tree
 
-NOISE, BEAM = 0.3, 1.5
-"""Noise and beam of :class:`~polyadic.syntax.higher_order.TreeSearch`, in units of the cost of a wrong head."""
+NOISE, BEAM = 0.3, 1.5  # noise and beam of TreeSearch, in units of the cost of a wrong head
 LEARNING_RESTARTS = 1  # restarts per training sentence; with 1,000 sentences, 5 and 10 are slower and no better
-
 
 _ = -1
 _THIRD_ORDER = (  # x is the grandparent, or the dependent before s
@@ -152,14 +150,7 @@ class HigherOrderParser(LowRankParser):
         """Return the heads, of shape (trees, n), and scores of up to ``k`` good trees, in decreasing order of score.
 
         They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
-        the tree of :meth:`parse` or one with a higher score.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
+        the tree of :meth:`parse` or one with a higher score. The heads of ``tree`` are ignored.
         """
         _check_length(tree.forms)
         table = self._coder(tree)
@@ -213,11 +204,8 @@ def _check_length(forms: Sequence[str]) -> None:
         raise InputError(f"a higher-order parser accepts at most {MAX_WORDS:,} words per sentence; got {len(forms):,}")
 
 
-MAX_HEADS = 50
-"""Maximum number of heads considered per word; with 30 and with all, long sentences are parsed equally well."""
-
-CELLS = 1 << 16
-"""Number of perturbed scores drawn at a time, unless one table has more; enough for all starts of 56 words."""
+MAX_HEADS = 50  # heads considered per word; with 30 and with all, long sentences are parsed equally well
+CELLS = 1 << 16  # perturbed scores drawn at a time, unless one table has more; enough for all starts of 56 words
 
 
 class Climbed(NamedTuple):

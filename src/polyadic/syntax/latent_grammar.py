@@ -90,19 +90,16 @@ class LatentGrammar(Model, ABC):
         """Estimate the rule tensors from training trees, each a list of nodes that ends with the root."""
 
     def log_probability(self, tree: Phrase) -> float:
-        """Return the log-probability of a tree and its words, or minus infinity if the estimate is not positive.
-
-        The tree is as in the treebank, neither annotated nor binarised.
-        """
+        """Return the log-probability of a treebank tree, or minus infinity if its estimate is not positive."""
         rules, unseen, first = self.tensors_
         values: list[NDArray[np.float64]] = []
         log = 0.0
         for node in nodes_of(self.plain_.prepared(tree), self.known_):
             tensor = rules.get(node.rule)
+            if tensor is None and not node.below:
+                tensor = unseen.get(node.label)
             if tensor is None:
-                if node.below or node.label not in unseen:
-                    return -np.inf
-                tensor = unseen[node.label]
+                return -np.inf
             for child in reversed(node.below):
                 tensor = tensor @ values[child]
             size = float(np.abs(tensor).max())
@@ -114,23 +111,15 @@ class LatentGrammar(Model, ABC):
         return log + float(np.log(whole)) if whole > 0 else -np.inf
 
     def rerank(self, parses: Iterable[Parse]) -> list[Parse]:
-        """Return the parses of a sentence, rescored and sorted by their log-probability under the grammar.
+        """Return the parses of a sentence, by any parser, rescored and sorted by their log-probability.
 
         Trees whose estimate is not positive come last, in their previous order.
-
-        Parameters
-        ----------
-        parses : iterable of Parse
-            Trees of the same words, by any parser.
         """
         rescored = [Parse(parse.tree, self.log_probability(parse.tree)) for parse in parses]
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Rerank the ``candidates`` best trees of the plain grammar and return the most probable.
-
-        The arguments and errors are those of :meth:`polyadic.syntax.pcfg.PCFG.k_best`.
-        """
+        """Return the most probable of the ``candidates`` trees of :meth:`polyadic.syntax.pcfg.PCFG.k_best`."""
         return self.rerank(self.plain_.k_best(words, k=self.candidates, tags=tags))[0].tree
 
 

@@ -109,10 +109,7 @@ class MarginalParser(Model):
         return self
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the tree with the largest sum of phrase marginals, or the grammar's own parse if there is none.
-
-        The arguments and errors are those of :meth:`polyadic.syntax.pcfg.PCFG.k_best`.
-        """
+        """Return the tree with the largest sum of phrase marginals, or the grammar's own parse if there is none."""
         sentence = self._sentence(words, tags)
         sums = None if sentence is None else self._sums(sentence)
         if sentence is None or sums is None or sums.total == 0 or not np.isfinite(sums.total):

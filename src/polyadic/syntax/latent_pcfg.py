@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.core.linalg.truncated import truncated_svd
+from polyadic.core.linalg.truncated import leading_svd
 from polyadic.core.linalg.whitening import third_moments
 from polyadic.core.model import Amount, Count
 from polyadic.syntax.latent_grammar import UNSEEN, LatentGrammar, Node, RuleTensors
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MIN_SINGULAR_SHARE = 1e-6  # singular values below this share of the largest are treated as zero
-KAPPA = 5.0
-"""Pseudo-count added to feature counts before features are scaled by their inverse square root, as published."""
+KAPPA = 5.0  # pseudo-count of features before they are scaled by the inverse square root of the count, as published
 
 
 class LatentPCFG(LatentGrammar):
@@ -113,11 +112,7 @@ def _coordinates(inner: list[list[str]], outer: list[list[str]], states: int) ->
     """Project the inside and outside features of nodes with the same label onto singular vectors."""
     phi, psi = _table(inner), _table(outer)
     cross = csr_array(phi.T @ psi) / len(inner)
-    if states < min(cross.shape):
-        U, s, V = truncated_svd(cross, states, seed=0)
-    else:
-        U, s, Vt = np.linalg.svd(cross.toarray(), full_matrices=False)
-        U, s, V = U[:, :states], s[:states], Vt[:states].T
+    U, s, V = leading_svd(cross, states)
     kept = s > MIN_SINGULAR_SHARE * s[0]
     Y, Z = np.zeros((2, len(inner), states))
     Y[:, : kept.sum()], Z[:, : kept.sum()] = phi @ U[:, kept], psi @ V[:, kept] / s[kept]

@@ -52,16 +52,13 @@ if TYPE_CHECKING:
 
 Decoding = Literal["projective", "any"]
 RELATION_BITS = 18
-"""Maximum base-2 logarithm of the number of relation weights.
-
-One more doubles the largest part of the memory and raises LAS only from .8627 to .8631 (English Web Treebank,
-development part).
+"""Maximum base-2 logarithm of the number of relation weights. One more doubles the largest part of the memory and
+raises LAS only from .8627 to .8631 (English Web Treebank, development part).
 """
 BUFFER_SIZE = 1 << 22
-"""Number of feature pairs collected before duplicates are removed.
-
-One preallocated buffer avoids the memory fragmentation of one array per sentence, a tenth of the memory used in
-learning. """
+"""Number of feature pairs collected before duplicates are removed. One preallocated buffer avoids the memory
+fragmentation of one array per sentence, a tenth of the memory used in learning.
+"""
 
 
 class UnknownTagsWarning(UserWarning):
@@ -247,10 +244,7 @@ class LowRankParser(Model):
         lemmas: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
-        """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns.
-
-        The arguments and errors are those of :meth:`parse`.
-        """
+        """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns."""
         return self._scores(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
@@ -266,17 +260,13 @@ class LowRankParser(Model):
             words, unknown = words + len(tree), unknown + int((table[1:, TAG] < 0).sum())
             yield tree.with_heads(*self._parsed(tree.forms, table))
         if 2 * unknown > words:
-            warnings.warn(
-                f"{unknown:,} of {words:,} words have parts of speech that are unknown to the parser; use the tag set"
-                " of the training data",
-                UnknownTagsWarning,
-                stacklevel=2,
-            )
+            about = f"{unknown:,} of {words:,} words have parts of speech that are unknown to the parser"
+            warnings.warn(f"{about}; use the tag set of the training data", UnknownTagsWarning, stacklevel=2)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order.
 
-        The heads of ``tree`` are ignored. The arrays are of shape (trees, n) and (trees,).
+        The heads of ``tree`` are ignored.
         """
         scores = self._scores(tree.forms, self._coder(tree))
         return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)
@@ -340,9 +330,8 @@ def _sentence(forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str
         raise InputError("words and tags must be lists of strings; got a single string")
     lengths = {len(column) for column in given}
     if len(lengths) > 1 or 0 in lengths:
-        raise InputError(
-            f"words, tags and other columns must be non-empty and of equal length; got lengths {sorted(lengths)}"
-        )
+        got = f"got lengths {sorted(lengths)}"
+        raise InputError(f"words, tags and other columns must be non-empty and of equal length; {got}")
     pos, lemmas, features = (tuple(columns[name] or ()) for name in ("pos", "lemmas", "features"))
     return replace(untagged(forms), xpos=tuple(tags), upos=pos, lemmas=lemmas, features=features)
 

@@ -127,9 +127,8 @@ def _checked(
     indices: NDArray[Any], values: NDArray[np.float64], shape: Sequence[int]
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     if indices.ndim != 2 or indices.shape[1] != len(shape) or not len(shape) or values.shape != indices.shape[:1]:
-        raise InputError(
-            f"indices and values must have shapes (n, {len(shape)}) and (n,); got {indices.shape} and {values.shape}"
-        )
+        got = f"{indices.shape} and {values.shape}"
+        raise InputError(f"indices and values must have shapes (n, {len(shape)}) and (n,); got {got}")
     if indices.dtype.kind not in "iu":
         raise InputError(f"indices must be integers; got {indices.dtype}", "indices")
     if len(indices) and ((indices < 0).any() or (indices >= np.array(shape)).any()):

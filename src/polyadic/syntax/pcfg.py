@@ -40,10 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ROOT = "()"
-"""Symbol above each tree; it cannot be a treebank label, so no phrase of the coarse grammar is mistaken for it."""
-SCALE = 13.0
-"""Weight of the best tag of each word in the first pass; it offsets the rule probabilities and keeps sums in range."""
+ROOT = "()"  # symbol above each tree; as it is no treebank label, no phrase of the coarse grammar is mistaken for it
+SCALE = 13.0  # weight of the best tag of a word in the first pass: offsets rule probabilities, keeps sums in range
 
 
 class PCFG(Model):
@@ -88,12 +86,7 @@ class PCFG(Model):
     threshold: Amount = 1e-5
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Estimate rules and lexicon from a treebank.
-
-        Parameters
-        ----------
-        trees : iterable of Phrase
-            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
+        """Estimate rules and lexicon from trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
 
         Raises
         ------
@@ -158,7 +151,7 @@ class PCFG(Model):
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
-        """Return the log-score of each candidate tag of each word; the arguments are those of :meth:`k_best`."""
+        """Return the log-score of each candidate tag of each word; see :meth:`k_best`."""
         check_words(words, tags)
         given: Sequence[str | None] = tags or [None] * len(words)
         pairs = enumerate(zip(words, given, strict=True))

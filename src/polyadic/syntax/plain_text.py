@@ -31,11 +31,9 @@ PREFIXES = (
     " bi tri self cyber psycho socio"
 )
 ENDINGS = "s m re ve ll d"
-NEGATED = "do does did is are was were have has had would could should wo ca ai"
-"""Verbs before *nt* without an apostrophe."""
+NEGATED = "do does did is are was were have has had would could should wo ca ai"  # verbs before *nt*, no apostrophe
 UNITS = "am pm k m b bn mm ft lb lbs oz kg km cm min hr hrs"  # units that are separated from a preceding number
-WORDS = {"cannot": 3, "gonna": 3, "gotta": 3, "wanna": 3, "dunno": 2}
-"""Words that are split in two, with the position of the split."""
+WORDS = {"cannot": 3, "gonna": 3, "gotta": 3, "wanna": 3, "dunno": 2}  # words that are split, with the position
 
 _APOSTROPHE = "['’`]"
 _LETTER = r"[^\W\d_]"
@@ -96,7 +94,8 @@ def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSenten
         tokens: list[re.Match[str]] = []
         ended = False  # whether the last token, quotes aside, ends a sentence
         for token in _TOKEN.finditer(block):
-            if ended and _begins(token, tokens[-1]):
+            # a sentence begins after a space, and not in lower case
+            if ended and not (tokens[-1].end() == token.start() or token[0][0].islower() or token[0] in _CLOSING):
                 yield _sentence(block, tokens)
                 tokens, ended = [], False
             if token[0] not in _QUOTES:
@@ -115,11 +114,6 @@ def plain_trees(texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree
 def read_paragraphs(path: Path) -> Iterator[str]:
     """Yield the paragraphs of a text file, separated by empty lines."""
     return ("\n".join(lines) for _, lines in numbered_sentences(path))
-
-
-def _begins(token: re.Match[str], before: re.Match[str]) -> bool:
-    """Return whether a token may begin a sentence: it follows a space and is not in lower case."""
-    return before.end() != token.start() and not token[0][0].islower() and token[0] not in _CLOSING
 
 
 def _sentence(block: str, tokens: list[re.Match[str]]) -> PlainSentence:

@@ -41,12 +41,9 @@ class Sentence:
 
     tree: Tree
     propositions: tuple[Proposition, ...]
-    annotated: bool = True
-    """Whether the file marks predicates, or their absence."""
-    spare: tuple[str, ...] = ()
-    """Contents of unused columns, ``"_"`` or empty; without annotation, of all columns after the tenth."""
-    tails: tuple[str, ...] = ()
-    """Contents after the tenth column in lines that are not words."""
+    annotated: bool = True  # whether the file marks predicates, or their absence
+    spare: tuple[str, ...] = ()  # unused columns, "_" or empty; without annotation, all columns after the tenth
+    tails: tuple[str, ...] = ()  # contents after the tenth column in lines that are not words
 
     def __len__(self) -> int:
         return len(self.tree)
@@ -120,9 +117,7 @@ def read_propositions(path: Path, *, heads: bool = True) -> Iterator[Sentence]:
     for start, lines in numbered_sentences(path):
         comments = sum(line.startswith("#") for line in lines)
         rows = [line.split("\t") for line in lines]
-        cut = [
-            line if line.startswith("#") else "\t".join(row[:COLUMNS]) for line, row in zip(lines, rows, strict=True)
-        ]
+        cut = [line if line[0] == "#" else "\t".join(row[:COLUMNS]) for line, row in zip(lines, rows, strict=True)]
         tree = tree_of(cut, start, name, heads=heads)
         if tree is not None:
             yield _sentence(tree, rows[comments:], start + comments, name)
@@ -133,10 +128,8 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
     width = len(next(row for row in rows if row[0].isdecimal()))
     for at, row in enumerate(rows, start):
         if row[0].isdecimal() and len(row) != width:
-            raise InputError(
-                f"{path}, line {at}: all words of a sentence must have the same number of columns; got {len(row)}"
-                f" instead of {width}"
-            )
+            about = f"all words of a sentence must have the same number of columns; got {len(row)} instead of {width}"
+            raise InputError(f"{path}, line {at}: {about}")
     words = [(at, row[COLUMNS:]) for at, row in enumerate(rows, start) if row[0].isdecimal()]
     tails = tuple("".join(f"\t{cell}" for cell in row[COLUMNS:]) for row in rows if not row[0].isdecimal())
     if not any(cell for _, cells in words for cell in cells):  # all columns are empty
@@ -144,30 +137,20 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
     predicates = [(place, cells[0]) for place, (_, cells) in enumerate(words, 1) if cells[0] not in NONE]
     columns = width - COLUMNS - 1
     if columns < len(predicates):
-        raise InputError(
-            f"{path}, sentence from line {start}: the number of role columns must be at least {len(predicates)}, the"
-            f" number of predicates; got {columns}"
-        )
-    _check_cells(words, len(predicates), path)
+        about = f"the number of role columns must be at least {len(predicates)}, the number of predicates"
+        raise InputError(f"{path}, sentence from line {start}: {about}; got {columns}")
+    filled = len(predicates) + 1
+    spare = words[0][1][filled:]
+    for at, cells in words:
+        if "" in cells[:filled]:
+            column = COLUMNS + 1 + cells.index("")
+            raise InputError(f"{path}, line {at}: column {column} must not be empty; write _ for a missing value")
+        if cells[filled:] != spare or any(cell not in NONE for cell in spare):
+            about = f"at most {len(predicates)} of the role columns may be filled, one for each predicate in"
+            raise InputError(f"{path}, line {at}: {about} column {COLUMNS + 1}")
     propositions = []
     for column, (place, sense) in enumerate(predicates, 1):
         labelled = [Argument(at, cells[column]) for at, (_, cells) in enumerate(words, 1) if cells[column] not in NONE]
         marks = tuple(at for at, role in labelled if role == PREDICATE)
         propositions.append(Proposition(place, sense, tuple(a for a in labelled if a.role != PREDICATE), marks))
-    return Sentence(tree, tuple(propositions), spare=tuple(words[0][1][len(predicates) + 1 :]), tails=tails)
-
-
-def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path) -> None:
-    """Raise InputError if a role has no predicate or a required cell is empty."""
-    spare = words[0][1][predicates + 1 :]
-    for at, cells in words:
-        if "" in cells[: predicates + 1]:
-            raise InputError(
-                f"{path}, line {at}: column {COLUMNS + 1 + cells.index('')} must not be empty; write _ for a missing"
-                " value"
-            )
-        if cells[predicates + 1 :] != spare or any(cell not in NONE for cell in spare):
-            raise InputError(
-                f"{path}, line {at}: at most {predicates} of the role columns may be filled, one for each predicate in"
-                f" column {COLUMNS + 1}"
-            )
+    return Sentence(tree, tuple(propositions), spare=tuple(spare), tails=tails)

@@ -1,4 +1,8 @@
-"""Features for semantic role labelling: predicates, candidate arguments and the dependency paths between them."""
+"""Features for semantic role labelling: predicates, candidate arguments and the dependency paths between them.
+
+Candidate arguments are those of Xue, Palmer (2004), Calibrating features for semantic role labeling, and Zhao et al.
+(2009), Multilingual dependency learning, section 3.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,7 @@ if TYPE_CHECKING:
 RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(t.FIXED, t.FIXED + 8)
 """Columns of a word's features after those of :func:`~polyadic.syntax.arc_features.token_features`."""
 FIXED = t.FIXED + 8  # number of features of each word before those of its morphology
-ANY_PATH, PATH, PLAIN_PATH, TAG_PATH, LENGTH, SIDE = range(6)
-"""Columns of the features of a path."""
+ANY_PATH, PATH, PLAIN_PATH, TAG_PATH, LENGTH, SIDE = range(6)  # columns of the features of a path
 FUNCTION = ("case", "mark")  # relations of function words that link a phrase to its clause
 CORE = ("nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "obl", "expl", "compound", "aux", "cop", "conj")
 """Relations, without subtypes, that make up the frame of a predicate."""
@@ -72,25 +75,14 @@ def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list
         relations = [f"^{tree.relations[k - 1]}" for k in ups] + [f"!{tree.relations[k - 1]}" for k in downs]
         tags = [tree.upos[k - 1] for k in (*ups, *([above[up]] if above[up] else []), *downs)]
         side = "before" if word < predicate else "after"
-        rows.append(
-            [
-                "*path",
-                f"h={' '.join(relations)}",
-                f"hp={' '.join(map(_plain, relations))}",
-                f"hu={up} {' '.join(tags)}",
-                f"n={up} {len(downs)} {side}",
-                f"s={side} {min(abs(word - predicate), 4)}",
-            ]
-        )
+        row = ["*path", f"h={' '.join(relations)}", f"hp={' '.join(map(_plain, relations))}"]
+        row += [f"hu={up} {' '.join(tags)}", f"n={up} {len(downs)} {side}"]
+        rows.append([*row, f"s={side} {min(abs(word - predicate), 4)}"])
     return rows
 
 
 def near_words(tree: Tree, predicate: int) -> list[int]:
-    """Return the candidate arguments of a predicate: its ancestors, and the children of the predicate and ancestors.
-
-    Xue, Palmer (2004), Calibrating features for semantic role labeling. Zhao et al. (2009), Multilingual dependency
-    learning, section 3.
-    """
+    """Return the candidate arguments of a predicate: its ancestors, and the children of the predicate and ancestors."""
     above = [word for word in _above(tree, predicate) if word]
     children = tree.children()
     return sorted({*above, *(child + 1 for word in above for child in children[word - 1])} - {predicate})
@@ -159,18 +151,20 @@ def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
             paths.update(feature for row in path_features(sentence.tree, proposition.place, places) for feature in row)
     known = Known(numbered(words, min_count=min_count), numbered(paths, min_count=min_count))
     if not all(known):
-        raise InputError(
-            f"no word feature or no path feature occurs at least {min_count} times; lower min_count", "min_count"
-        )
+        about = f"no word feature or no path feature occurs at least {min_count} times; lower min_count"
+        raise InputError(about, "min_count")
     return known
 
 
 def frames_of(
-    tree: Tree, predicates: Iterable[int], known: Known, *, near: bool, bits: int
+    tree: Tree, places: Iterable[int], known: Known, *, near: bool, bits: int
 ) -> Iterator[tuple[list[int], Frame]]:
     """Yield the positions of the candidate arguments (from 1) and the feature ids of each predicate."""
+    places = list(places)
+    if odd := [place for place in places if not 1 <= place <= len(tree)]:
+        raise InputError(f"predicates must be word positions from 1 to {len(tree)}; got {odd[0]!r}")
     table = coded(word_features(tree), known.words)
-    for place in predicates:
+    for place in places:
         words = near_words(tree, place) if near else [k for k in range(1, len(tree) + 1) if k != place]
         paths = coded(path_features(tree, place, words), known.paths) if words else np.zeros((0, SIDE + 1), np.int32)
         predicate, others = table[place - 1 : place], table[np.array(words, int) - 1]

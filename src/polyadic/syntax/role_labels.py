@@ -63,12 +63,7 @@ class RoleLabels(Model, ABC):
     bits: Bits
 
     def fit(self, sentences: Iterable[Sentence]) -> Self:
-        """Fit the labeller to sentences with roles.
-
-        Parameters
-        ----------
-        sentences : iterable of Sentence
-            Training sentences with trees, predicates and arguments.
+        """Fit the labeller to sentences with trees, predicates and arguments.
 
         Raises
         ------
@@ -92,27 +87,15 @@ class RoleLabels(Model, ABC):
         """Return the candidate arguments of a predicate and their role scores, of shape (candidates, roles).
 
         A word has no role if no score is above 0. ``predicate`` is the number of the predicate's word, from 1.
-
-        Raises
-        ------
-        InputError
-            If there is no such word.
         """
-        _check_place(tree, predicate)
         words, frame = next(frames_of(tree, [predicate], self.known_, near=self.near, bits=self.bits))
         return words, self._scores(frame)
 
     def arguments(self, tree: Tree, predicates: Iterable[int]) -> list[tuple[Argument, ...]]:
-        """Return the arguments of each predicate, given by the number of its word from 1, in the order of the words.
-
-        For the parameters, see :meth:`scores`.
-        """
-        places = list(predicates)
-        for place in places:
-            _check_place(tree, place)
+        """Return the arguments of each predicate, given by the number of its word from 1, in the order of the words."""
         once = played_once(self.roles_, self.once)
         result = []
-        for words, frame in frames_of(tree, places, self.known_, near=self.near, bits=self.bits):
+        for words, frame in frames_of(tree, predicates, self.known_, near=self.near, bits=self.bits):
             pairs = zip(words, best_roles(self._scores(frame), once=once).tolist(), strict=True)
             result.append(tuple(Argument(word, self.roles_[role]) for word, role in pairs if role >= 0))
         return result
@@ -120,23 +103,16 @@ class RoleLabels(Model, ABC):
     def annotate(self, sentences: Iterable[Sentence], *, find: bool = False) -> Iterator[Sentence]:
         """Yield each sentence with predicted semantic roles in place of the given roles.
 
-        Parameters
-        ----------
-        sentences : iterable of Sentence
-            Sentences with trees.
-        find : bool
-            Whether to predict predicates and senses as well. If not, those of the sentence are used, and a sentence
-            without annotated predicates is returned unchanged.
+        With ``find`` predicates and senses are predicted too. Otherwise those of the sentence are used, and a sentence
+        without annotated predicates is returned unchanged.
         """
         for sentence in sentences:
             if not find and not sentence.annotated:
                 yield sentence
                 continue
-            given = sentence.propositions
+            given: Sequence[Proposition] = sentence.propositions
             if find:
-                given = tuple(
-                    Proposition(place, sense, (), (place,)) for place, sense in self.predicates_.find(sentence.tree)
-                )
+                given = [Proposition(at, sense, (), (at,)) for at, sense in self.predicates_.find(sentence.tree)]
             labelled = self.arguments(sentence.tree, [proposition.place for proposition in given])
             replaced = []
             for proposition, arguments in zip(given, labelled, strict=True):
@@ -148,11 +124,6 @@ class RoleLabels(Model, ABC):
     @abstractmethod
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
         """Return the score of each role for each word of a frame, relative to the score of no role."""
-
-
-def _check_place(tree: Tree, predicate: int) -> None:
-    if not 1 <= predicate <= len(tree):
-        raise InputError(f"predicates must be word positions from 1 to {len(tree)}; got {predicate!r}")
 
 
 def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:

@@ -80,7 +80,8 @@ def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
     if gamma > 0:
         scores += gamma * score_cells(frame.cells, parts.theta, roles=roles)
     tables = zip((frame.predicate, frame.words, frame.paths), (parts.P, parts.Q, parts.R), strict=True)
-    p, q, r = (_row_sums(table, factor) for table, factor in tables)
+    rows = (np.where(table[:, :, None] >= 0, factor[table], 0) for table, factor in tables)  # of features not missing
+    p, q, r = (row.sum(axis=1, dtype=np.float32) for row in rows)
     if gamma < 1:
         scores += (1 - gamma) * ((p * q * r) @ (parts.S[0] + parts.S[1:]).T)
     return RoleScores(scores, (p, q, r))
@@ -158,13 +159,10 @@ def role_gradient(
     gamma: float,
 ) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
     """Return the rows and gradients of parameters for the score difference of two assignments, -1 for no role."""
-    sides = [
-        (np.flatnonzero((side != other) & (side >= 0)), side)
-        for side, other in ((roles, predicted), (predicted, roles))
-    ]
-    words = np.concatenate([at for at, _ in sides])
-    which = np.concatenate([side[at] for at, side in sides]) + 1
-    sign = np.repeat([1.0, -1.0], [len(at) for at, _ in sides]).astype(np.float32)
+    changed = [np.flatnonzero((roles != predicted) & (side >= 0)) for side in (roles, predicted)]
+    words = np.concatenate(changed)
+    which = np.concatenate([roles[changed[0]], predicted[changed[1]]]) + 1
+    sign = np.repeat([1.0, -1.0], list(map(len, changed))).astype(np.float32)
     cells = np.concatenate([frame.cells[words], frame.cells[words] + which[:, None]])
     cells[np.concatenate([frame.cells[words]] * 2) < 0] = -1
     at, signs = _gathered(cells, np.tile(sign, 2)[:, None])
@@ -185,11 +183,6 @@ def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64
     keep = np.flatnonzero(flat >= 0)
     at, place = np.unique(flat[keep], return_inverse=True)
     return at, summed_rows(place, rows[keep // table.shape[1]], len(at))
-
-
-def _row_sums(table: NDArray[np.int32], factor: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Sum the factor rows for each row of feature ids, ignoring ids of -1."""
-    return np.asarray(np.where(table[:, :, None] >= 0, factor[table], 0).sum(axis=1, dtype=np.float32))
 
 
 POWER_ITERATIONS = 10  # iterations of the power method per component: as good a start as fifty

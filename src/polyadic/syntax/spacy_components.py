@@ -78,17 +78,15 @@ def _loaded(name: str) -> Language:
     try:
         return spacy.load(name)
     except OSError:
-        raise InputError(
-            f"cannot load the spaCy pipeline {name!r}; install it with python -m spacy download {name}"
-        ) from None
+        advice = f"install it with python -m spacy download {name}"
+        raise InputError(f"cannot load the spaCy pipeline {name!r}; {advice}") from None
 
 
 class PipelineComponent(ABC):
     """Base class for spaCy pipeline components that apply a saved model.
 
     ``model`` is the folder of a model, read on first use, and ``language`` that of the sentence splitter, used if
-    sentence boundaries are not set. Without a model, or with one of the wrong type, processing a text raises
-    InputError.
+    sentence boundaries are not set. Without a suitable model, processing a text raises InputError.
     """
 
     def __init__(self, model: str | None, *, language: str) -> None:
@@ -112,9 +110,8 @@ class PipelineComponent(ABC):
         """Return the model, loading it on first use."""
         if self._model is None:
             if self.path is None:
-                raise InputError(
-                    'no model is set; pass the folder of a model: add_pipe(..., config={"model": "folder"})'
-                )
+                about = 'no model is set; pass the folder of a model: add_pipe(..., config={"model": "folder"})'
+                raise InputError(about)
             self.from_disk(self.path)
         return self._model
 
@@ -184,9 +181,8 @@ class TaggerComponent(PipelineComponent):
             yield from model.annotate(trees)
             return
         if need_tags(model.features_):
-            raise InputError(
-                "the tagger was trained with parts of speech as input; use a tagger trained on words alone"
-            )
+            about = "the tagger was trained with parts of speech as input; use a tagger trained on words alone"
+            raise InputError(about)
         for tree in trees:
             [tags] = model.predict([tag_features(tree.forms)])
             yield replace(tree, xpos=tuple(tags))
@@ -257,15 +253,7 @@ def make_parser(nlp: Any, name: str, model: str | None) -> ParserComponent:  # n
 with contextlib.suppress(ImportError):  # without spaCy there are no pipelines
     from spacy.language import Language
 
-    Language.factory(
-        "polyadic_tagger",
-        default_config={"model": None},
-        assigns=["token.tag", "token.pos", "token.lemma", "token.morph", "doc.sents"],
-        func=make_tagger,
-    )
-    Language.factory(
-        "polyadic_parser",
-        default_config={"model": None},
-        assigns=["token.head", "token.dep", "doc.sents"],
-        func=make_parser,
-    )
+    tagged = ["token.tag", "token.pos", "token.lemma", "token.morph", "doc.sents"]
+    parsed = ["token.head", "token.dep", "doc.sents"]
+    Language.factory("polyadic_tagger", default_config={"model": None}, assigns=tagged, func=make_tagger)
+    Language.factory("polyadic_parser", default_config={"model": None}, assigns=parsed, func=make_parser)

@@ -33,7 +33,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Callback, Count, Model, Natural, Positive
 from polyadic.core.solvers.run import run
 from polyadic.sequences.hankel import GAP, STEP, least_trace_norm
-from polyadic.sequences.symbols import coded, known_symbols, listed
+from polyadic.sequences.symbols import check_fitted, coded, known_symbols, listed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -159,9 +159,9 @@ class SpectralGrammar(Model):
     callback: Callback = None
 
     def fit(self, X: Strings) -> Self:
-        """Learn a grammar from sequences of symbols; empty and longer sequences only count as sequences.
+        """Learn a grammar from sequences of symbols; strings are sequences of letters.
 
-        Strings are sequences of letters.
+        Empty sequences, and those that are too long, only count as sequences.
 
         Raises
         ------
@@ -175,9 +175,8 @@ class SpectralGrammar(Model):
         entries = 3.0 * (self.context + 1) * float(k) ** (self.context + 2 * self.max_length)
         many = entries + sum(math.comb(2 * n - 2, n - 1) / n * float(k) ** n for n in range(1, deep + 1))
         if many > TREES:
-            raise InputError(
-                f"{k} symbols have too many trees of up to {deep} symbols; merge symbols, or lower context", "context"
-            )
+            about = f"{k} symbols have too many trees of up to {deep} symbols; merge symbols, or lower context"
+            raise InputError(about, "context")
         data = coded(strings, {a: at for at, a in enumerate(self.symbols_)})
         counts: dict[Any, float] = {}
         for s in data.split(data.symbols):
@@ -201,8 +200,7 @@ class SpectralGrammar(Model):
         return [self.grammar_.brackets(s) for s in self._coded(X)]
 
     def _coded(self, X: Strings) -> list[Any]:
-        if not hasattr(self, "grammar_"):
-            raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        check_fitted(self, "grammar_")
         data = coded(listed(X), {a: at for at, a in enumerate(self.symbols_)})
         return data.split(data.symbols)
 
@@ -238,9 +236,7 @@ def inside_outside(k: int, context: int, max_length: int) -> InsideOutside:
         if o not in rows or not all(part in columns for part in parts):
             return []
         at, (y, *rest) = rows[o], [columns[part] for part in parts]
-        if not rest:
-            return [at * n + y]
-        return [(m + at * n + y) * n + rest[0], (m + m * n + at * n + rest[0]) * n + y]
+        return [at * n + y] if not rest else [(m + at * n + y) * n + rest[0], (m + m * n + at * n + rest[0]) * n + y]
 
     strings = [s for length in range(1, context + 3) for s in product(range(k), repeat=length)]
     variables = [

@@ -121,10 +121,7 @@ def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
 
 
 NOISE = 0.01  # maximum relative noise when a state is split, as published
-
-
-BYTES_PER_NUMBER = 88.0
-"""Measured bytes per tensor entry during an update: its indices, its count and the arrays they are summed in."""
+BYTES_PER_NUMBER = 88.0  # measured bytes per tensor entry in an update: indices, count, and arrays they are summed in
 
 
 class TreeArrays(NamedTuple):

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 EDGE = "<edge>"
-MAX_PREFIX, MAX_SUFFIX = 4, 5
-"""Maximum length of the prefixes and suffixes used as features."""
+MAX_PREFIX, MAX_SUFFIX = 4, 5  # maximum length of the prefixes and suffixes used as features
 CACHE_SIZE = 100_000  # number of words whose features are cached
 
 
@@ -26,11 +25,6 @@ def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> lis
     tags : sequence of str, optional
         Known parts of speech, as input to a tagger of something else. They add the tags of two words on each side, and
         tag bigrams and trigrams.
-
-    Returns
-    -------
-    list of list of str
-        Names of the features of each word.
 
     Raises
     ------
@@ -52,9 +46,8 @@ def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> lis
     if tags is None:
         return rows
     if len(tags) != len(forms):
-        raise InputError(
-            f"the number of words must equal the number of parts of speech; got {len(forms)} and {len(tags)}"
-        )
+        got = f"{len(forms)} and {len(tags)}"
+        raise InputError(f"the number of words must equal the number of parts of speech; got {got}")
     t = [EDGE, EDGE, *tags, EDGE, EDGE]
     for row, p, q, r, s, u in zip(rows, t, t[1:], t[2:], t[3:], t[4:], strict=False):
         row += [f"t-2={p}", f"t-1={q}", f"t+0={r}", f"t+1={s}", f"t+2={u}"]

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from polyadic.syntax.trees import Tree
 
-
 SETTINGS: dict[str, dict[str, Any]] = {
     "upos": {"loss": "likelihood"},
     "xpos": {"loss": "likelihood"},

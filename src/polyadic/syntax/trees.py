@@ -131,9 +131,7 @@ def check_words(words: Sequence[str], tags: Sequence[str] | None) -> None:
 
 
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
-    r"""Read the sentences of a file in CoNLL-U or the older CoNLL-X.
-
-    A sentence may have several roots.
+    r"""Read the sentences of a file in CoNLL-U or the older CoNLL-X; a sentence may have several roots.
 
     Parameters
     ----------
@@ -183,11 +181,8 @@ def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") ->
         if tree is not None:
             yield tree
     if faults:
-        warnings.warn(
-            f"number of skipped sentences whose heads do not form a tree: {len(faults):,}; first error: {faults[0]}",
-            InvalidTreesWarning,
-            stacklevel=2,
-        )
+        about = f"number of skipped sentences whose heads do not form a tree: {len(faults):,}"
+        warnings.warn(f"{about}; first error: {faults[0]}", InvalidTreesWarning, stacklevel=2)
 
 
 def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = True) -> Tree | None:
@@ -235,14 +230,14 @@ def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
     if odd is not None:
         raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd[:20]!r}")
     heads = np.array([int(h) for h in above], np.int32)
-    if lost := first_lost(heads):
-        raise NoTreeError(f"{where}: heads must form a tree; the heads above word {lost} do not lead to the root")
+    check_heads(heads, where)
     return heads
 
 
-def first_lost(heads: NDArray[np.int32]) -> int:
-    """Return the position of the first word that is not connected to the root, or 0 if the heads form a tree."""
+def check_heads(heads: NDArray[np.int32], where: str) -> None:
+    """Raise NoTreeError if a word is not connected to the root."""
     reached = np.concatenate([np.zeros(1, np.int32), heads])
     for _ in range(len(heads).bit_length()):  # doubles the distance each time
         reached = reached[reached]
-    return int(np.argmax(reached > 0))
+    if lost := int(np.argmax(reached > 0)):
+        raise NoTreeError(f"{where}: heads must form a tree; the heads above word {lost} do not lead to the root")

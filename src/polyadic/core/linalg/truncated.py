@@ -199,6 +199,14 @@ def truncated_svd(
     return U * signs, s, V * signs
 
 
+def leading_svd(A: Any, rank: int, *, tol: float = 1e-2) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Compute the ``rank`` largest singular values and vectors of a sparse matrix, or all if there are not more."""
+    if rank < min(A.shape):
+        return truncated_svd(A, rank, tol=tol, seed=0)
+    U, s, Vt = np.linalg.svd(A.toarray(), full_matrices=False)
+    return U, s, Vt.T
+
+
 class Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
     """Gram matrix ``A.T @ A`` of a matrix or linear operator, as a linear operator."""
 

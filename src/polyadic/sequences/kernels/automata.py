@@ -34,15 +34,12 @@ def follow_automaton(
 ) -> Array:
     """Return the normalized state before each symbol and the end of each string, of shape (symbols + strings, r).
 
-    ``total`` is the weight of all continuations of each state. After a symbol whose mass is at most ``floor``, the
-    state is ``again[symbol]``.
+    ``total`` is the weight of all continuations of each state; states of a mass up to ``floor`` become ``again``.
     """
     symbols, edges, A = _checked(symbols, edges, start, A)
     if again.shape != A.shape[:2] or total.shape != start.shape:
-        raise ValueError(
-            f"the arrays again and total must have shapes {A.shape[:2]} and {start.shape}; got {again.shape} and"
-            f" {total.shape}"
-        )
+        about = f"{A.shape[:2]} and {start.shape}; got {again.shape} and {total.shape}"
+        raise ValueError(f"the arrays again and total must have shapes {about}")
     states = np.empty((len(symbols) + len(edges) - 1, len(start)))
     first = (frozen(array, float) for array in (total, again))
     _follow_automaton(symbols, edges, frozen(start, float), A, *first, floor, states)
@@ -52,7 +49,7 @@ def follow_automaton(
 class Transitions(NamedTuple):
     """Sparse transitions of an automaton, sorted by symbol and source state."""
 
-    bounds: NDArray[np.int64]
+    bounds: NDArray[np.int64]  # those of symbol a from state i are between bounds[a, i] and bounds[a, i + 1]
     to: NDArray[np.int64]
     weights: Array
 
@@ -168,10 +165,7 @@ def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
 
 @njit(cache=True, nogil=True)
 def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, weights, floor, taken, stopped, began):
-    """Add the expected transition counts for strings in a prefix tree and return the log-likelihood.
-
-    Transitions of symbol ``a`` from state ``i`` are between ``bounds[a, i]`` and ``bounds[a, i + 1]``.
-    """
+    """Add the expected transition counts for strings in a prefix tree and return the log-likelihood."""
     nodes, size = len(parent), len(start)
     ahead = np.empty((nodes, size))
     mass = np.empty(nodes)

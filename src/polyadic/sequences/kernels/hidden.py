@@ -51,8 +51,7 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenCha
         logs += log
         for k, more in enumerate(counts):
             sums[k] += more
-    starts, moves, emits = sums
-    return Expected(starts, moves, emits, logs)
+    return Expected(sums[0], sums[1], sums[2], logs)
 
 
 def hidden_states(
@@ -74,17 +73,14 @@ def _checked(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Array]]:
     size = len(chain.start)
     if chain.move.shape != (size, size) or chain.emit.ndim != 2 or chain.emit.shape[1] != size:
-        raise ValueError(
-            f"the arrays move and emit must have {size} columns; got shapes {chain.move.shape} and {chain.emit.shape}"
-        )
+        got = f"{chain.move.shape} and {chain.emit.shape}"
+        raise ValueError(f"the arrays move and emit must have {size} columns; got shapes {got}")
     ends = frozen(edges, np.int64)
     if not len(ends) or ends[0] != 0 or ends[-1] != len(symbols) or (np.diff(ends) < 0).any():
         raise ValueError(f"edges must increase from 0 to {len(symbols)}")
     if len(symbols) and not 0 <= symbols.min() <= symbols.max() < len(chain.emit):
-        raise ValueError(
-            f"symbols must be ids below {len(chain.emit)}, the number of rows of emit; got {symbols.min()} to"
-            f" {symbols.max()}"
-        )
+        about = f"{len(chain.emit)}, the number of rows of emit; got {symbols.min()} to {symbols.max()}"
+        raise ValueError(f"symbols must be ids below {about}")
     return frozen(symbols, np.int64), ends, [frozen(part, np.float64) for part in chain]
 
 

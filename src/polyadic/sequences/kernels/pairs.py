@@ -51,10 +51,7 @@ def _summed(x: Coded, y: Coded, ids: NDArray[Any], *weights: Array, count: bool)
 
 @njit(cache=True, nogil=True)
 def _sum_alignments(x, x_edges, y, y_edges, ids, start, A, stop, values, logs, taken, stopped, began):
-    """Sum over alignments by rows of the input, scaling each row; count transitions if ``taken`` has any.
-
-    Step 0 reads and writes a symbol, step 1 reads one, and step 2 writes one.
-    """
+    """Sum over alignments by rows of the input, scaling each row; count transitions if ``taken`` has any."""
     r, gap_in, gap_out = len(start), ids.shape[0] - 1, ids.shape[1] - 1
     for p in range(len(x_edges) - 1):
         s, t = x[x_edges[p] : x_edges[p + 1]], y[y_edges[p] : y_edges[p + 1]]
@@ -65,7 +62,7 @@ def _sum_alignments(x, x_edges, y, y_edges, ids, start, A, stop, values, logs, t
         for i in range(n + 1):
             largest = 0.0
             for j in range(m + 1):
-                for step in range(3):
+                for step in range(3):  # read and write a symbol, read one, or write one
                     u, v = i - (step < 2), j - (step != 1)
                     if u < 0 or v < 0:
                         continue

@@ -296,10 +296,7 @@ def _tag_gradient(scores, gold, T, soft, cost, D, G):
 
 @njit(cache=True, nogil=True)
 def _step(row, gradient, value, decay, learning_rate, clock):
-    """Update a row of weights by AdaGrad with L2 penalty ``decay``, and update the sums for averaging.
-
-    The gradient is multiplied by ``value``.
-    """
+    """Update a row of weights by AdaGrad with ``value`` times the gradient and L2 penalty ``decay``."""
     weight, square, total = row[0], row[1], row[2]
     for k in range(len(gradient)):
         g = value * gradient[k] + decay * weight[k]

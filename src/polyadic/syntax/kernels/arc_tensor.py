@@ -16,8 +16,7 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DISTANCES = 15
-"""Number of distance bins: 0 for any distance, then 1 to 5, 6 to 10 and more, to the left and to the right."""
+DISTANCES = 15  # number of distance bins: any distance; then 1 to 5, 6 to 10 and more, to the left and to the right
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -171,20 +170,11 @@ def _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW):
 
 
 @njit(cache=True, nogil=True)
-def _moves(row):
-    """Return whether a row has a nonzero entry."""
-    for value in row:  # noqa: SIM110  compiled loops have no generators
-        if value != 0:
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True)
 def _rows_of_features(table, dP, place, features, rows):
     """Write the ids and gradients of the factor rows that change; return their count and squared norm."""
     count, squares = 0, 0.0
     for i in range(table.shape[0]):
-        if not _moves(dP[i]):
+        if not dP[i].any():
             continue
         for k in range(table.shape[1]):
             f = table[i, k]
@@ -205,31 +195,23 @@ def _rows_of_features(table, dP, place, features, rows):
 
 
 @njit(cache=True, nogil=True)
-def _rows_of_values(dense, dP, rows):
-    """Write the gradients of the factor rows of real-valued features and return the squared norm."""
-    rows[:] = 0
-    squares = 0.0
-    for i in range(dense.shape[0]):
-        if _moves(dP[i]):
-            for k in range(dense.shape[1]):
-                if dense[i, k] != 0:
-                    for r in range(rows.shape[1]):
-                        rows[k, r] += dense[i, k] * dP[i, r]
-    for k in range(rows.shape[0]):
-        for r in range(rows.shape[1]):
-            squares += rows[k, r] * rows[k, r]
-    return squares
-
-
-@njit(cache=True, nogil=True)
 def _gradient_of_factor(table, dense, dP, place, features, rows):
     """Write the gradients of all rows of ``U`` or ``V`` that change and return their count and squared norm."""
     count, squares = _rows_of_features(table, dP, place, features, rows)
-    first, more = len(place) - dense.shape[1], dense.shape[1]
-    squares += _rows_of_values(dense, dP, rows[count : count + more])
+    more, total = dense.shape[1], 0.0
+    own = rows[count : count + more]  # of real-valued features
+    own[:] = 0
+    for i in range(dense.shape[0]):
+        if dP[i].any():
+            for k in range(more):
+                if dense[i, k] != 0:
+                    for r in range(own.shape[1]):
+                        own[k, r] += dense[i, k] * dP[i, r]
     for k in range(more):
-        features[count + k] = first + k
-    return count + more, squares
+        features[count + k] = len(place) - more + k
+        for r in range(own.shape[1]):
+            total += own[k, r] * own[k, r]
+    return count + more, squares + total
 
 
 @njit(cache=True, nogil=True)
@@ -381,9 +363,8 @@ def score_tensor_arcs(
     ``dense`` of shape (n + 1, values) real-valued features, which multiply the last rows of U and V.
     """
     values = _check(table, parts, pairs, dense)
-    size, rank = len(table), parts.W.shape[1]
-    scores = np.zeros((size, size))
-    P, Q = np.zeros((size, rank), np.float32), np.zeros((size, rank), np.float32)
+    scores = np.zeros((len(table), len(table)))
+    P, Q = np.zeros((2, len(table), parts.W.shape[1]), np.float32)
     if gamma < 1:
         _feature_sums(table, parts.U, P)
         _feature_sums(table, parts.V, Q)
@@ -429,8 +410,7 @@ def step_tensor_arcs(
     trees = (frozen(heads, np.int64), frozen(predicted, np.int64))
     how = (float(gamma), float(C), float(clock), float(more))
     what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, tuple(map(bool, moves)))
-    arrays = (tuple(parts), tuple(sums), (scored.P, scored.Q), tuple(scratch))
-    return float(_tensor_arc_step(*what, *arrays))
+    return float(_tensor_arc_step(*what, tuple(parts), tuple(sums), (scored.P, scored.Q), tuple(scratch)))
 
 
 def tensor_cells(
@@ -447,9 +427,8 @@ def tensor_cells(
 def hashed_cells(triples: NDArray[np.int64], *, bits: int) -> NDArray[np.int64]:
     """Hash each triple of head feature, dependent feature and distance bin to an index below ``2 ** bits``."""
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int64:
-        raise ValueError(
-            f"triples must be an int64 array of shape (n, 3); got {triples.dtype} of shape {triples.shape}"
-        )
+        got = f"{triples.dtype} of shape {triples.shape}"
+        raise ValueError(f"triples must be an int64 array of shape (n, 3); got {got}")
     cells = np.empty(len(triples), np.int64)
     _hashed_cells(triples, np.uint64((1 << bits) - 1), cells)
     return cells
@@ -467,15 +446,12 @@ def _check(
     theta, U, V, W = parts
     values = np.zeros((len(table), 0), np.float32) if dense is None else dense
     if values.ndim != 2 or len(values) != len(table) or values.dtype != np.float32 or values.shape[1] > len(U):
-        raise ValueError(
-            f"the array dense must have type float32 and {len(table)} rows; got {values.dtype} of shape {values.shape}"
-        )
+        got = f"{values.dtype} of shape {values.shape}"
+        raise ValueError(f"the array dense must have type float32 and {len(table)} rows; got {got}")
     features = len(U) - values.shape[1]
     if table.ndim != 2 or len(table) < 2 or table.dtype != np.int32:
-        raise ValueError(
-            f"table must be an int32 array with a row for the root and for each word; got {table.dtype} of shape"
-            f" {table.shape}"
-        )
+        got = f"{table.dtype} of shape {table.shape}"
+        raise ValueError(f"table must be an int32 array with a row for the root and for each word; got {got}")
     if not -1 <= table.min() <= table.max() < features:
         raise ValueError(f"feature ids must be from -1 to {features - 1}; got {table.min()} to {table.max()}")
     if not len(theta) >= 16 or len(theta) & (len(theta) - 1):
@@ -484,9 +460,8 @@ def _check(
         raise ValueError(f"the shapes of U, V and W do not match; got {U.shape}, {V.shape} and {W.shape}")
     columns = pairs.columns
     if columns.ndim != 2 or columns.shape[1] != 2 or not 0 <= columns.min() <= columns.max() < table.shape[1]:
-        raise ValueError(
-            f"feature pairs must be pairs of column indices below {table.shape[1]}; got {columns.tolist()}"
-        )
+        got = columns.tolist()
+        raise ValueError(f"feature pairs must be pairs of column indices below {table.shape[1]}; got {got}")
     if not 0 <= pairs.tag < table.shape[1]:
         raise ValueError(f"the column of the tag must be from 0 to {table.shape[1] - 1}; got {pairs.tag}")
     return np.ascontiguousarray(values)

@@ -42,23 +42,17 @@ def step_arcs(
     """Add ``step`` to the weight of each feature of a tree in place, and update the running sums for averaging."""
     _check_sentence(words, tags, weights)
     if len(heads) != len(words) - 2 or sums.shape != weights.shape:
-        raise ValueError(
-            f"heads must have length {len(words) - 2} and sums must have shape {weights.shape}; got length {len(heads)}"
-            f" and shape {sums.shape}"
-        )
+        about = f"heads must have length {len(words) - 2} and sums must have shape {weights.shape}"
+        raise ValueError(f"{about}; got length {len(heads)} and shape {sums.shape}")
     if len(heads) and not 0 <= heads.min() <= heads.max() <= len(heads):
         raise ValueError(f"heads must be from 0 to {len(heads)}; got {heads.min()} to {heads.max()}")
-    _arc_step(
-        frozen(words, np.int64), frozen(tags, np.int64), frozen(heads, np.int64), float(step), int(time), weights, sums
-    )
+    _arc_step(*(frozen(part, np.int64) for part in (words, tags, heads)), float(step), int(time), weights, sums)
 
 
 def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[Any]) -> None:
     if words.shape != tags.shape or words.ndim != 1 or len(words) < 3:
-        raise ValueError(
-            f"words and tags must be arrays of the same length, at least 3, including the root and the end; got shapes"
-            f" {words.shape} and {tags.shape}"
-        )
+        about = "words and tags must be arrays of the same length, at least 3, including the root and the end"
+        raise ValueError(f"{about}; got shapes {words.shape} and {tags.shape}")
     if weights.ndim != 1 or not len(weights) or len(weights) & (len(weights) - 1):
         raise ValueError(f"weights must be an array whose length is a power of two; got shape {weights.shape}")
 
@@ -98,9 +92,8 @@ def step_arc_labels(
         raise ValueError(f"each word must have a relation id from 0 to {weights.shape[1] - 1}")
     if sums.shape != weights.shape:
         raise ValueError(f"sums must have the same shape as weights; got shapes {weights.shape} and {sums.shape}")
-    right = frozen(labels, np.int64)
-    above = frozen(heads, np.int64)
-    return int(_arc_label_steps(table, pairs, above, right, float(C), float(clock), weights, sums))
+    trees = frozen(heads, np.int64), frozen(labels, np.int64)
+    return int(_arc_label_steps(table, pairs, *trees, float(C), float(clock), weights, sums))
 
 
 def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any], pairs: NDArray[Any]) -> None:

@@ -87,9 +87,8 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
     """Validate a batch of score matrices and return a copy with zeros on the diagonal and in column 0."""
     tables = np.array(scores, np.float64)
     if tables.ndim != 3 or tables.shape[1] != tables.shape[2] or tables.shape[1] < 2:
-        raise ValueError(
-            f"scores must be a square matrix for the root and at least one word; got shape {tables.shape[1:]}"
-        )
+        got = tables.shape[1:]
+        raise ValueError(f"scores must be a square matrix for the root and at least one word; got shape {got}")
     words = np.arange(tables.shape[1])
     tables[:, words, words] = tables[:, :, 0] = 0.0
     if not (tables < np.inf).all():  # also catches NaN
@@ -118,11 +117,9 @@ def best_arcs(
     return heads, values
 
 
+# Kinds of spans: incomplete (without the score of its arc), complete under the left end, and under the right end. They
+# are numpy integers, because numba compiles a kernel anew for each literal argument.
 ARC, RIGHT, LEFT = np.arange(3)
-"""Kinds of spans: incomplete (without the score of its arc), complete under the left end, and under the right end.
-
-They are numpy integers, because numba compiles a kernel anew for each literal argument.
-"""
 
 
 @njit(cache=True, nogil=True, forceinline=True)

@@ -39,8 +39,8 @@ class ChartRules(NamedTuple):
     unary: NDArray[np.int32]  # parent and child
     binary_weights: NDArray[np.float64]
     unary_weights: NDArray[np.float64]
-    by_child: tuple[Any, Any]
-    by_parent: tuple[Any, Any]
+    by_child: tuple[Any, Any]  # binary (starts by left child, right, parent, weight), unary (starts, parent, weight)
+    by_parent: tuple[Any, Any]  # binary (starts, rules, left, right, weight) and unary (starts, rules, child, weight)
     by_block: tuple[Any, ...]
     by_pair: tuple[Any, ...]
     block: NDArray[np.int32]
@@ -72,9 +72,8 @@ def chart_rules(
     for given, weight, width in ((binary, weights[0], 3), (unary, weights[1], 2)):
         rules, values = np.asarray(given, np.int32).reshape(-1, width), np.asarray(weight, float)
         if values.shape != (len(rules),):
-            raise ValueError(
-                f"each rule must have a weight; got {len(rules)} rules and weights of shape {values.shape}"
-            )
+            got = f"{len(rules)} rules and weights of shape {values.shape}"
+            raise ValueError(f"each rule must have a weight; got {got}")
         if len(rules) and not 0 <= rules.min() <= rules.max() < size:
             raise ValueError(f"symbols of rules must be below {size}; got {rules.min()} to {rules.max()}")
         order = np.argsort(rules[:, 1], kind="stable")
@@ -138,8 +137,7 @@ def inside(
     ends = np.cumsum(sizes).reshape(sizes.shape)
     base = np.where(allowed, ends - sizes, -1)
     filled = np.full(int(ends[-1, -1, -1]), 0.0 if summed else -np.inf)
-    u = rules.by_child[1]
-    how = rules.by_block, u, rules.block, rules.first, base
+    how = rules.by_block, rules.by_child[1], rules.block, rules.first, base
     _chart_inside(n, np.searchsorted(at, np.arange(n + 1)), kinds, weights, *how, filled, summed)
     return Chart(n, base, filled)
 
@@ -152,9 +150,8 @@ def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: Arra
     if not n or at[0] != 0 or not np.isin(np.diff(at), (0, 1)).all():
         raise ValueError("word positions must start at 0 and increase by at most 1 between successive entries")
     if not at.shape == kinds.shape == weights.shape or not 0 <= kinds.min() <= kinds.max() < len(rules.block):
-        raise ValueError(
-            f"symbols must be ids from 0 to {len(rules.block) - 1}, with one word position and one weight for each"
-        )
+        last = len(rules.block) - 1
+        raise ValueError(f"symbols must be ids from 0 to {last}, with one word position and one weight for each")
     return n, at, kinds, weights
 
 
@@ -169,8 +166,8 @@ def span_shares(
     """
     n, *given = _words(rules, words, symbols, values)
     size = len(rules.block)
-    needed = 64.0 * n * (n + 1) * size  # eight numbers per symbol, layer and cell
-    check_memory(needed, f"a chart of {n:,} words", "split the sentence")
+    # eight numbers per symbol, layer and cell
+    check_memory(64.0 * n * (n + 1) * size, f"a chart of {n:,} words", "split the sentence")
     children, starts, parent, weight = rules.by_pair
     unary = rules.unary[:, 1].copy(), rules.unary[:, 0].copy(), rules.unary_weights
     how = (children, starts), parent, weight, unary
@@ -214,11 +211,9 @@ def value_of(rules: ChartRules, filled: Chart, root: int) -> float:
 class Derivations(NamedTuple):
     """The k best derivations of a sentence in a table with shared subderivations."""
 
+    # rule (binary ones first, then unary ones), SAME or WORD; symbol; rows of both parts: -1 if there is none, and the
+    # position of the word for WORD
     table: NDArray[np.int32]
-    """Rule (binary ones first, then unary ones), :data:`SAME` or :data:`WORD`; symbol; rows of both parts.
-
-    A part is -1 if there is none, and the position of the word for :data:`WORD`.
-    """
     values: NDArray[np.float64]  # sum of the weights of each derivation
     best: NDArray[np.int32]  # rows of the derivations of the whole sentence, best first
 
@@ -234,8 +229,7 @@ def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivation
     )
 
 
-WORD, SAME = -1, -2
-"""Values in place of a rule: a word, and a symbol of the upper layer that is the same in the lower one."""
+WORD, SAME = -1, -2  # in place of a rule: a word, and a symbol of the upper layer that is the same in the lower one
 SYMBOL, LEFT_EDGE, RIGHT_EDGE, LAYER, FIRST, PENDING, COUNT, DONE = range(8)
 RULE, SPLIT, LEFT_RANK, RIGHT_RANK, NEXT = range(5)
 PLACE, BEGIN, END, ROOM = range(4)
@@ -395,10 +389,9 @@ def _ends(n, first, base, values, left, right):
 def _chart_outside(n, root, binary, unary, block, first, base, values, threshold, left_ends, right_ends, outside):
     """Fill the zero array ``outside`` with the outside value of each chart slot in derivations from ``root``.
 
-    ``values`` are the inside sums; ``binary`` is (starts by parent, rules by parent, left, right, weight) and ``unary``
-    (starts by child, parent, weight). The ends are those of :func:`_ends`, filled here. A rule is applied where its
-    parent is reached by derivations whose sum is positive and at least ``threshold``, at split points where both
-    children may occur.
+    ``values`` are the inside sums, ``binary`` are rules by parent, ``unary`` rules by child; the ends are filled by
+    :func:`_ends`. A rule is applied where its parent is reached by derivations whose sum is positive and at least
+    ``threshold``, at split points where both children may occur.
     """
     b_start, b_rule, b_left, b_right, b_weight = binary
     u_start, u_parent, u_weight = unary
@@ -568,11 +561,7 @@ def _take(item, pool, scores, taken):
 
 @njit(cache=True, nogil=True)
 def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
-    """Return the table, values and best rows of the ``k`` best derivations of the sentence from the symbol ``root``.
-
-    ``values`` are the maxima of the chart; ``binary`` is (starts by parent, rules by parent, left, right, weight),
-    ``unary`` (starts by parent, rules by parent, child, weight).
-    """
+    """Return the table, values and best rows of the ``k`` best derivations from ``root``, given rules by parent."""
     item_of = np.full(len(values), -1, np.int32)
     items, lists, in_items = np.empty((256, 8), np.int32), np.empty((256, k), np.int32), 0
     table, sums, in_table = np.empty((1024, 4), np.int32), np.empty(1024), 0

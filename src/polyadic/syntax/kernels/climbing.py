@@ -26,17 +26,14 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (inner neighbour of s, h, s, m). They
+# and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
 GRAND, SIBLING, GRAND_SIBLING, THREE = np.arange(4)
-"""Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (inner neighbour of s, h, s, m).
-
-They and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
-"""
 ROOT = np.int64(0)
 MAX_WORDS = 4094  # maximum number of words of a sentence: the positions of a part are digits of one number
 SLACK = 1e-6  # minimum gain of a step, so that rounding errors do not prolong the climb
 CACHE_SIZE = 1 << 16  # maximum number of cached part scores per sentence
-MAX_PASSES = 1000
-"""Maximum number of passes over the words; a few suffice unless scores are so large that rounding exceeds the slack."""
+MAX_PASSES = 1000  # passes over the words; a few suffice unless scores are so large that rounding exceeds the slack
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -376,54 +373,22 @@ def _tree_score(model, order, scores, heads):
     return _score(model, order, _linked_tree(heads), scores, np.empty((4 * 3 * len(scores), 5), np.int64))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
-def _first_like(trees, k):
-    """Return the index of the first tree that is equal to tree ``k``."""
-    for twin in range(k):
-        m = 0
-        while m < trees.shape[1] and trees[twin, m] == trees[k, m]:
-            m += 1
-        if m == trees.shape[1]:
-            return twin
-    return k
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _mark_all(settled):
-    """Mark all words as unsettled, to be examined again."""
-    for m in range(len(settled)):
-        settled[m] = False
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _copy_heads(heads, tree):
-    """Copy the head of each word from ``tree`` to ``heads``."""
-    for m in range(len(heads)):
-        heads[m] = tree[m]
-
-
 @njit(cache=True, nogil=True)
 def _climb(model, how, scores, allowed, trees, values):
     """Improve each tree in place by hill climbing until no change of a single head raises the score.
 
-    ``how`` is (order, projective, one_root), and ``allowed[h, m]`` marks the arcs that may be made. Duplicate trees are
-    climbed once. ``gains[h, m]`` caches :func:`_attachment_gain` until h or m changes, also across climbs.
+    ``how`` is (order, projective, one_root), and ``allowed[h, m]`` marks the arcs that may be made. ``gains[h, m]``
+    caches :func:`_attachment_gain` until h or m changes, also across climbs.
     """
     size = len(scores)
     tree, gains, covered = _detached_tree(size), np.full((size, size), np.nan), np.zeros(size, np.int64)
     parts = np.empty((4 * 3 * size, 5), np.int64)
-    starts, settled = trees.copy(), np.zeros(size, np.bool_)
-    words = np.empty(size - 1, np.int64)
+    words, settled = np.empty(size - 1, np.int64), np.zeros(size, np.bool_)
     for k in range(len(trees)):
-        twin = _first_like(starts, k)
-        if twin < k:
-            _copy_heads(trees[k], trees[twin])
-            values[k] = values[twin]
-            continue
         for m in range(1, size):
-            if tree[0][m] != starts[k, m - 1]:
-                _move(tree, gains, m, starts[k, m - 1])
-                _mark_all(settled)
+            if tree[0][m] != trees[k, m - 1]:
+                _move(tree, gains, m, trees[k, m - 1])
+                settled[:] = False
         values[k] = _score(model, how[0], tree, scores, parts)
         for _ in range(MAX_PASSES):
             gained = 0.0
@@ -433,13 +398,13 @@ def _climb(model, how, scores, allowed, trees, values):
                     gain = _best_head(model, how, tree, scores, allowed, gains, covered, m)
                     if gain > 0:
                         gained += gain
-                        _mark_all(settled)
+                        settled[:] = False
                     else:
                         settled[m] = True
             values[k] += gained
             if gained <= 0:
                 break
-        _copy_heads(trees[k], tree[0][1:])
+        trees[k] = tree[0][1:]
 
 
 @njit(cache=True, nogil=True)
@@ -473,9 +438,7 @@ class TreeParts(NamedTuple):
     """Parameters of the higher-order parts of dependency trees."""
 
     order: int  # maximum number of arcs in a part: 1, 2 or 3
-    templates: NDArray[
-        np.int64
-    ]  # kind of the part, ascending, and joined columns of x, h, s and m, or -1; (templates, 5)
+    templates: NDArray[np.int64]  # kind of the part, ascending, and joined columns of x, h, s, m, or -1; (n, 5)
     weights: NDArray[np.float32]  # hashed; their number is a power of two
     gamma: float  # factor of the sums of weights
 
@@ -520,16 +483,17 @@ def climb_trees(
     """
     model, trees = _checked(table, scores, trees, parts)
     if allowed.shape != scores.shape or allowed.dtype != np.bool_:
-        raise ValueError(
-            f"the mask allowed must be boolean and have the same shape as scores; got {allowed.dtype} of shape"
-            f" {allowed.shape}"
-        )
+        got = f"{allowed.dtype} of shape {allowed.shape}"
+        raise ValueError(f"the mask allowed must be boolean and have the same shape as scores; got {got}")
     if single_root and not ((trees == 0).sum(axis=1) == 1).all():
         raise ValueError("each tree must have exactly one root")
-    values = np.zeros(len(trees))
+    _, first, twins = np.unique(trees, axis=0, return_index=True, return_inverse=True)
+    starts = np.sort(first)  # duplicate trees are climbed once
+    found, values = trees[starts], np.zeros(len(starts))
     how = (parts.order, bool(projective), bool(single_root))
-    _climb(model, how, frozen(scores, np.float64), frozen(allowed), trees, values)
-    return trees.astype(np.int32), values
+    _climb(model, how, frozen(scores, np.float64), frozen(allowed), found, values)
+    reached = np.searchsorted(starts, first[twins.ravel()])
+    return found[reached].astype(np.int32), values[reached]
 
 
 def difference_of_trees(
@@ -567,15 +531,11 @@ def _checked(
     """Validate the inputs and return the model parameters for the kernels and a copy of the trees."""
     size, trees = len(table), trees.astype(np.int64)
     if table.ndim != 2 or not 2 <= size <= MAX_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
-        raise ValueError(
-            f"table must be an int32 matrix of feature ids from -1, with 2 to {MAX_WORDS + 1} rows; got {table.dtype}"
-            f" of shape {table.shape}"
-        )
+        about = f"table must be an int32 matrix of feature ids from -1, with 2 to {MAX_WORDS + 1} rows"
+        raise ValueError(f"{about}; got {table.dtype} of shape {table.shape}")
     if scores.shape != (size, size) or trees.ndim != 2 or trees.shape[1] != size - 1:
-        raise ValueError(
-            f"scores must have shape ({size}, {size}) and trees must have {size - 1} columns; got shapes {scores.shape}"
-            f" and {trees.shape}"
-        )
+        about = f"scores must have shape ({size}, {size}) and trees must have {size - 1} columns"
+        raise ValueError(f"{about}; got shapes {scores.shape} and {trees.shape}")
     if not _are_trees(trees):
         raise ValueError(f"heads must be from 0 to {size - 1} and form trees")
     order, templates, weights, gamma = parts
@@ -583,16 +543,13 @@ def _checked(
         raise ValueError(f"order must be 1, 2 or 3; got {order}")
     width = table.shape[1]
     if templates.ndim != 2 or templates.shape[1] != 5 or not -1 <= templates.min() <= templates[:, 1:].max() < width:
-        raise ValueError(
-            f"templates must have shape (n, 5) and column indices from -1 to {width - 1}; got {templates.tolist()}"
-        )
+        about = f"templates must have shape (n, 5) and column indices from -1 to {width - 1}"
+        raise ValueError(f"{about}; got {templates.tolist()}")
     if (np.diff(templates[:, 0]) < 0).any() or not 0 <= templates[0, 0] <= templates[-1, 0] <= THREE:
         raise ValueError("the first column of templates must contain kinds from 0 to 3 in ascending order")
     if weights.dtype != np.float32 or not len(weights) or len(weights) & (len(weights) - 1):
-        raise ValueError(
-            f"weights must be a float32 array whose length is a power of two; got {weights.dtype} of length"
-            f" {len(weights)}"
-        )
+        got = f"{weights.dtype} of length {len(weights)}"
+        raise ValueError(f"weights must be a float32 array whose length is a power of two; got {got}")
     shifted = np.full((size + 3, width), 1, np.int32)  # 1 is the end mark on both sides
     shifted[1:-2] = np.where(table >= 0, table + 3, 0)
     shifted[-1] = 2  # no dependent

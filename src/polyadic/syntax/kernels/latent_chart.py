@@ -57,10 +57,8 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
     """Build the parse forest of the derivations of a chart that use only the slots marked in ``kept``."""
     n, base, values = filled
     if kept.shape != values.shape or base.shape[2] != len(rules.first) - 1:
-        raise ValueError(
-            f"the mask kept must have shape ({len(values)},), and the chart must have the symbols of the rules; got"
-            f" shape {kept.shape}"
-        )
+        about = f"the mask kept must have shape ({len(values)},), and the chart must have the symbols of the rules"
+        raise ValueError(f"{about}; got shape {kept.shape}")
     slots = np.flatnonzero(kept)
     entries = np.flatnonzero(base >= 0)
     starts = base.ravel()[entries]
@@ -72,8 +70,7 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
     of_cells = np.searchsorted(layers * base.shape[1] + cells, np.arange(2 * base.shape[1] + 1))
     # per layer, with the end of its last cell
     ends = np.stack([of_cells[: base.shape[1] + 1], of_cells[base.shape[1] :]])
-    (b_start, b_right, b_parent, _), (u_start, u_parent, _) = rules.by_child
-    binary, unary = (b_start, b_right, b_parent), (u_start, u_parent)
+    binary, unary = (each[:-1] for each in rules.by_child)  # without weights
     how = base, rules.block, rules.first, numbers, symbols, ends, binary, unary
     edges = np.zeros((16 * len(slots), 4), np.int32)
     if (count := _forest_edges(n, *how, edges)) > len(edges):
@@ -84,9 +81,8 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
 
 def in_a_row(tensors: Sequence[NDArray[np.float64]]) -> Tensors:
     """Concatenate the tensors of grammar rules into one flat array, in the order of the rules."""
-    sizes = [tensor.size for tensor in tensors]
     numbers = np.concatenate([np.zeros(0), *(np.ravel(tensor) for tensor in tensors)])
-    return Tensors(numbers, np.cumsum([0, *sizes])[:-1])
+    return Tensors(numbers, np.cumsum([0, *(tensor.size for tensor in tensors)])[:-1])
 
 
 def latent_sums(
@@ -105,10 +101,8 @@ def latent_sums(
     """
     states = _checked(edges, tensors, sizes)
     if words.shape != (len(sizes), states.max(initial=0)) or first.shape != (states[root],):
-        raise ValueError(
-            f"the arrays words and first must have shapes ({len(sizes)}, {states.max(initial=0)}) and"
-            f" ({states[root]},); got {words.shape} and {first.shape}"
-        )
+        shapes = f"({len(sizes)}, {states.max(initial=0)}) and ({states[root]},); got {words.shape} and {first.shape}"
+        raise ValueError(f"the arrays words and first must have shapes {shapes}")
     values, around, through = np.array(words, np.float64), np.zeros(words.shape), np.zeros(len(edges))
     _latent_inside(edges, *tensors, states, values)
     around[root, : len(first)] = first
@@ -126,10 +120,8 @@ def tree_sums(
     """
     states = _checked(edges, tensors, sizes)
     if len(edges) != len(sizes) or (states[roots] != 1).any():
-        raise ValueError(
-            f"each node must have one edge, and each root must have one state; got {len(edges)} edges for"
-            f" {len(sizes)} nodes"
-        )
+        got = f"{len(edges)} edges for {len(sizes)} nodes"
+        raise ValueError(f"each node must have one edge, and each root must have one state; got {got}")
     inner, outer = np.zeros((2, len(sizes), states.max(initial=0)))
     outer[roots, 0] = 1
     counts = np.zeros(len(tensors.numbers))
@@ -166,9 +158,8 @@ def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integ
         children = np.where(rules[:, 2:] < 0, 1, states[rules[:, 2:]]).prod(axis=1)
         room = np.diff(tensors.starts, append=len(tensors.numbers))
         if (states[rules[:, 1]] * children != room[rules[:, 0]]).any():
-            raise ValueError(
-                "the size of each rule tensor must be the product of the state counts of parent and children"
-            )
+            about = "the size of each rule tensor must be the product of the state counts of parent and children"
+            raise ValueError(about)
     same = edges[edges[:, 0] < 0]
     if (states[same[:, 1]] != states[same[:, 2]]).any():
         raise ValueError("both layers of a symbol must have the same number of states")
@@ -195,8 +186,7 @@ def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary,
     """Write the edges of a parse forest and return their number, which may exceed the length of ``edges``.
 
     ``numbers`` holds the node of each slot, or -1; ``symbols`` the symbol of each node; the nodes of a layer of a cell
-    are ``cells[layer, cell]`` to ``cells[layer, cell + 1] - 1``. ``binary`` is (starts, right, parent) by left child,
-    ``unary`` (starts, parent) by child.
+    are ``cells[layer, cell]`` to ``cells[layer, cell + 1] - 1``. The rules are those by child, without weights.
     """
     b_start, b_right, b_parent = binary
     u_start, u_parent = unary

@@ -193,9 +193,6 @@ def _split(pair: str, where: str) -> tuple[str, str]:
     """Split a pair such as ``dog/NN`` into the word and the tag."""
     word, slash, tag = pair.rpartition("/")
     if not (word and slash and tag):
-        raise InputError(
-            f"{where}: each word must be followed by a slash and a tag, as in dog/NN, because tagged is set; got"
-            f" {pair[:60]!r}",
-            "tagged",
-        )
+        about = "each word must be followed by a slash and a tag, as in dog/NN, because tagged is set"
+        raise InputError(f"{where}: {about}; got {pair[:60]!r}", "tagged")
     return word, tag

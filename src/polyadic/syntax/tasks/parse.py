@@ -100,13 +100,8 @@ def train(
         return sentences
 
     def summary(model: LowRankParser) -> dict[str, Any]:
-        result: dict[str, Any] = {
-            "sentences": len(sentences),
-            "words": sum(map(len, sentences)),
-            "features": len(model.features_),
-            "relations": len(model.relations_),
-            "epochs": model.n_iter_,
-        }
+        result: dict[str, Any] = {"sentences": len(sentences), "words": sum(map(len, sentences))}
+        result |= {"features": len(model.features_), "relations": len(model.relations_), "epochs": model.n_iter_}
         if held_out:
             result |= {"best_epoch": model.result_.best, "validation_error": round(min(model.result_.measured), 4)}
         return result | {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
@@ -219,13 +214,10 @@ def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) ->
 
     if by_line and not text:
         raise InputError("by_line is used only with text; set text, or leave out by_line", "by_line", "text")
+    if text and tagger is None:
+        about = "text requires tagger; set tagger to the folder of a model trained by `polyadic tag train`"
+        raise InputError(about, "text", "tagger")
     if tagger is None:
-        if text:
-            raise InputError(
-                "text requires tagger; set tagger to the folder of a model trained by `polyadic tag train`",
-                "text",
-                "tagger",
-            )
         return read_trees(path, heads=False)
     tags = _tagger(tagger)
     if text:

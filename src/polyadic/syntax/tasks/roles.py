@@ -64,15 +64,10 @@ def train(
 
     def summary(model: SemanticRoles) -> dict[str, Any]:
         propositions = [each for sentence in corpus for each in sentence.propositions]
-        return {
-            "sentences": len(corpus),
-            "predicates": len(propositions),
-            "arguments": sum(len(each.arguments) for each in propositions),
-            "roles": len(model.roles_),
-            "epochs": model.n_iter_,
-            "loss": round(model.history_[-1], 4),
-            "seconds": round(model.result_.seconds[-1], 2),
-        }
+        arguments, loss = sum(len(each.arguments) for each in propositions), round(model.history_[-1], 4)
+        sizes = {"sentences": len(corpus), "predicates": len(propositions), "arguments": arguments}
+        spent = {"epochs": model.n_iter_, "loss": loss, "seconds": round(model.result_.seconds[-1], 2)}
+        return {**sizes, "roles": len(model.roles_), **spent}
 
     saved = run(model, read, out, force=force, summary=summary)
     saved.next = "roles", "apply", out, "SENTENCES"

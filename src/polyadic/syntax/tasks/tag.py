@@ -137,7 +137,6 @@ def _print_scores(result: dict[str, Any]) -> None:
 
 def _print_weights(result: dict[str, Any]) -> None:
     """Print the features of each tag on one line, and the transitions."""
-    from polyadic.interface import output
 
     def line(pairs: list[dict[str, Any]]) -> str:
         return " ".join(f"{pair['feature']}:{pair['weight']:.2f}" for pair in pairs)
@@ -175,10 +174,8 @@ def evaluate(model: Tagger, sentences: Sentences, *, tables: bool = False) -> di
             kinds = c.by_kind(gold, tags) if tables else []
     if not figures[0].used:
         raise InputError(f"{sentences} has no words")
-    return {
-        "figures": [figure.as_dict() for figure in figures],
-        "kinds": counts_in_json(kinds, "precision", "recall", "F1"),
-    }
+    counts = counts_in_json(kinds, "precision", "recall", "F1")
+    return {"figures": [figure.as_dict() for figure in figures], "kinds": counts}
 
 
 @TASK.verb(example="polyadic tag top tagger --top 3", show=_print_weights)
@@ -224,10 +221,8 @@ def _features_and_tags(
     if sentences and len(sentences[0]) < 2:
         raise InputError(f"{path} must have at least two columns, one of words and one of tags")
     if sentences and len(sentences[0]) < 3 and tagger is not None and need_tags(tagger.features_):
-        raise InputError(
-            f"{path} must have a column of parts of speech between the columns of words and tags, because the tagger"
-            " was trained with parts of speech"
-        )
+        about = "a column of parts of speech between the columns of words and tags"
+        raise InputError(f"{path} must have {about}, because the tagger was trained with parts of speech")
     X = [tag_features(columns[0], columns[1] if len(columns) > 2 else None) for columns in sentences]
     return X, [columns[-1] for columns in sentences]
 
@@ -244,9 +239,7 @@ def _tagged_columns(tagger: SequenceTagger, path: Path) -> Iterator[str]:
             yield "\n"
             continue
         if tags and len(columns) < 2:
-            raise InputError(
-                f"{path} must have a column of parts of speech after the column of words, because the tagger was"
-                " trained with parts of speech"
-            )
+            about = "a column of parts of speech after the column of words"
+            raise InputError(f"{path} must have {about}, because the tagger was trained with parts of speech")
         [predicted] = tagger.predict([tag_features(columns[0], columns[1] if tags else None)])
         yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, predicted, strict=True)) + "\n"
