@@ -188,15 +188,7 @@ class Entries:
     def find(self, tuples: ArrayLike) -> NDArray[np.int64]:
         """Return the position of each index tuple among the entries, or -1 for tuples that are not observed.
 
-        Parameters
-        ----------
-        tuples : array of shape (m, order)
-            Tuples of indices, in any order.
-
-        Raises
-        ------
-        InputError
-            If the entries are not symmetric, or the tuples do not have the order of the entries or are not integers.
+        The entries must be symmetric, and ``tuples`` integers of shape (m, order), each in any order.
 
         Examples
         --------
@@ -236,15 +228,7 @@ class Entries:
     def holding(self, pairs: ArrayLike) -> Entries:
         """Return the entries whose indices include both members of at least one of the given pairs.
 
-        Parameters
-        ----------
-        pairs : array of int of shape (m, 2)
-            Pairs of indices, in any order.
-
-        Raises
-        ------
-        InputError
-            If the entries are not symmetric.
+        The entries must be symmetric, and ``pairs`` integers of shape (m, 2), each in any order.
 
         Examples
         --------
@@ -292,11 +276,6 @@ class Entries:
         rng : numpy.random.Generator
             Random number generator.
 
-        Returns
-        -------
-        known, held : Entries
-            Training and test entries.
-
         Raises
         ------
         InputError
@@ -328,12 +307,9 @@ class Entries:
         """Expand symmetric entries to all permutations of their indices; return other entries unchanged."""
         if not self.symmetric:
             return self
-        rows, parts = [], []
-        for axes in permutations(range(self.order)):
-            rows.append(self.indices[:, axes])
-            parts.append(np.arange(len(self)))
-        indices, first = np.unique(np.concatenate(rows), axis=0, return_index=True)
-        return self._only(np.concatenate(parts)[first], indices=np.asfortranarray(indices), symmetric=False)
+        rows = np.concatenate([self.indices[:, axes] for axes in permutations(range(self.order))])
+        indices, first = np.unique(rows, axis=0, return_index=True)
+        return self._only(first % max(len(self), 1), indices=np.asfortranarray(indices), symmetric=False)
 
     def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
         """Return the entries at the given positions, with the attributes in ``changes`` replaced."""
@@ -351,15 +327,7 @@ class Entries:
         return blocks(len(self))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Save the entries atomically to a folder that :meth:`load` can open.
-
-        Parameters
-        ----------
-        path : path
-            Folder to create.
-        overwrite : bool
-            Whether to replace an existing folder of entries.
-        """
+        """Save the entries atomically to a folder that :meth:`load` can open; ``overwrite`` replaces entries there."""
         with whole_folder(path, kind="entries", overwrite=overwrite) as draft:
             self.write_into(draft)
             write_meta(draft, "entries", VERSION, **self.description())
@@ -384,15 +352,7 @@ class Entries:
     def load(cls, path: str | os.PathLike[str]) -> Entries:
         """Load entries saved by :meth:`save`, with memory-mapped arrays.
 
-        Parameters
-        ----------
-        path : path
-            Folder to open.
-
-        Raises
-        ------
-        InputError
-            If the folder is of another kind or version, or is damaged.
+        A folder of another kind or version, or a damaged one, raises InputError.
         """
         meta = read_meta(path, "entries", VERSION)
         with checked_in_background(Path(path)):

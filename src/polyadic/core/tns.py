@@ -60,11 +60,6 @@ def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = 
 def read_tns(path: str | os.PathLike[str]) -> Entries:
     r"""Read a text file in the FROSTT format as :class:`Entries`.
 
-    Parameters
-    ----------
-    path : path
-        File to read.
-
     Raises
     ------
     InputError

@@ -87,16 +87,9 @@ class TableAnalysis(TableTransformer):
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
-        """Return the row or column coordinates as an :class:`~polyadic.embedding.Embedding`.
+        """Return the coordinates of a side of the table as an :class:`~polyadic.embedding.Embedding`.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Label of each row or column.
-        side : {"rows", "columns"}
-            Side of the table.
-        counts : array of int, optional
-            Frequency of each word.
+        ``words`` are the labels of its rows or columns, and ``counts`` their frequencies.
         """
         return Embedding(words, self.coordinates(side), counts=counts)
 
