@@ -111,9 +111,6 @@ def entries_of(
     Zeros of an array, and elements that a sparse array does not list, are zeros, unless elements are missing: then the
     result lists all others, with ``unobserved="missing"``. This is so for every container if they are ``observed``.
     If there is a ``remedy``, missing elements are refused with it.
-
-    >>> entries_of([[0, 2], [3, 0]]).indices.tolist(), len(entries_of([[0, 2], [None, 0]]))
-    ([[0, 1], [1, 0]], 3)
     """
     if isinstance(X, Entries):
         if symmetric and not X.symmetric:

@@ -117,19 +117,10 @@ class Entries:
     def collect(
         cls, indices: ArrayLike, values: ArrayLike, size: int | Sequence[int], *, unobserved: Unobserved = "zero"
     ) -> Entries:
-        """Build entries from index tuples in any order, summing the values of duplicate tuples.
+        """Build entries from index tuples (n, order) and values (n,) in any order, adding those of duplicate tuples.
 
-        Parameters
-        ----------
-        indices : array of shape (n, order)
-            Tuples of indices.
-        values : array of shape (n,)
-            Value of each tuple.
-        size : int or tuple of int
-            Length of every mode of symmetric entries, where the order of the indices in a tuple does not matter; or the
-            shape of entries that are not symmetric.
-        unobserved : {"zero", "missing"}
-            Whether entries that are not listed are zero or missing.
+        ``size`` is the length of every mode of symmetric entries, where the order of the indices in a tuple does not
+        matter; or the shape of entries that are not symmetric.
 
         Examples
         --------
