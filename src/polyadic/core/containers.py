@@ -48,14 +48,6 @@ def numbers_of(X: Any, name: str = "X", kind: str = "matrix") -> Numbers:
     """Convert a container to real numbers; refuse infinite values and everything that is no number by position.
 
     ``kind`` describes it in messages; a ``"matrix"`` must have two dimensions.
-
-    >>> numbers_of([[1, None], [2.5, 3]]).values.tolist()
-    [[1.0, nan], [2.5, 3.0]]
-    >>> numbers_of(np.ma.masked_equal([[1, 2], [3, 999]], 999)).values.tolist()
-    [[1.0, 2.0], [3.0, nan]]
-    >>> numbers_of([[1, 2], [3, "x"]])
-    Traceback (most recent call last):
-    polyadic.core.containers.NotNumericError: X must be a numeric matrix; row 1, column 1 contains 'x'
     """
     given = elements_of(X, name)
     values = _real(given, f"{name} must be a numeric {kind}")
@@ -119,9 +111,6 @@ def entries_of(
     Zeros of an array, and elements that a sparse array does not list, are zeros, unless elements are missing: then the
     result lists all others, with ``unobserved="missing"``. This is so for every container if they are ``observed``.
     If there is a ``remedy``, missing elements are refused with it.
-
-    >>> entries_of([[0, 2], [3, 0]]).indices.tolist(), len(entries_of([[0, 2], [None, 0]]))
-    ([[0, 1], [1, 0]], 3)
     """
     if isinstance(X, Entries):
         if symmetric and not X.symmetric:

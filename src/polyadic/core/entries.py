@@ -117,19 +117,10 @@ class Entries:
     def collect(
         cls, indices: ArrayLike, values: ArrayLike, size: int | Sequence[int], *, unobserved: Unobserved = "zero"
     ) -> Entries:
-        """Build entries from index tuples in any order, summing the values of duplicate tuples.
+        """Build entries from index tuples (n, order) and values (n,) in any order, adding those of duplicate tuples.
 
-        Parameters
-        ----------
-        indices : array of shape (n, order)
-            Tuples of indices.
-        values : array of shape (n,)
-            Value of each tuple.
-        size : int or tuple of int
-            Length of every mode of symmetric entries, where the order of the indices in a tuple does not matter; or the
-            shape of entries that are not symmetric.
-        unobserved : {"zero", "missing"}
-            Whether entries that are not listed are zero or missing.
+        ``size`` is the length of every mode of symmetric entries, where the order of the indices in a tuple does not
+        matter; or the shape of entries that are not symmetric.
 
         Examples
         --------
@@ -188,15 +179,7 @@ class Entries:
     def find(self, tuples: ArrayLike) -> NDArray[np.int64]:
         """Return the position of each index tuple among the entries, or -1 for tuples that are not observed.
 
-        Parameters
-        ----------
-        tuples : array of shape (m, order)
-            Tuples of indices, in any order.
-
-        Raises
-        ------
-        InputError
-            If the entries are not symmetric, or the tuples do not have the order of the entries or are not integers.
+        The entries must be symmetric, and ``tuples`` integers of shape (m, order), each in any order.
 
         Examples
         --------
@@ -236,15 +219,7 @@ class Entries:
     def holding(self, pairs: ArrayLike) -> Entries:
         """Return the entries whose indices include both members of at least one of the given pairs.
 
-        Parameters
-        ----------
-        pairs : array of int of shape (m, 2)
-            Pairs of indices, in any order.
-
-        Raises
-        ------
-        InputError
-            If the entries are not symmetric.
+        The entries must be symmetric, and ``pairs`` integers of shape (m, 2), each in any order.
 
         Examples
         --------
@@ -292,11 +267,6 @@ class Entries:
         rng : numpy.random.Generator
             Random number generator.
 
-        Returns
-        -------
-        known, held : Entries
-            Training and test entries.
-
         Raises
         ------
         InputError
@@ -328,12 +298,9 @@ class Entries:
         """Expand symmetric entries to all permutations of their indices; return other entries unchanged."""
         if not self.symmetric:
             return self
-        rows, parts = [], []
-        for axes in permutations(range(self.order)):
-            rows.append(self.indices[:, axes])
-            parts.append(np.arange(len(self)))
-        indices, first = np.unique(np.concatenate(rows), axis=0, return_index=True)
-        return self._only(np.concatenate(parts)[first], indices=np.asfortranarray(indices), symmetric=False)
+        rows = np.concatenate([self.indices[:, axes] for axes in permutations(range(self.order))])
+        indices, first = np.unique(rows, axis=0, return_index=True)
+        return self._only(first % max(len(self), 1), indices=np.asfortranarray(indices), symmetric=False)
 
     def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
         """Return the entries at the given positions, with the attributes in ``changes`` replaced."""
@@ -351,15 +318,7 @@ class Entries:
         return blocks(len(self))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Save the entries atomically to a folder that :meth:`load` can open.
-
-        Parameters
-        ----------
-        path : path
-            Folder to create.
-        overwrite : bool
-            Whether to replace an existing folder of entries.
-        """
+        """Save the entries atomically to a folder that :meth:`load` can open; ``overwrite`` replaces entries there."""
         with whole_folder(path, kind="entries", overwrite=overwrite) as draft:
             self.write_into(draft)
             write_meta(draft, "entries", VERSION, **self.description())
@@ -384,15 +343,7 @@ class Entries:
     def load(cls, path: str | os.PathLike[str]) -> Entries:
         """Load entries saved by :meth:`save`, with memory-mapped arrays.
 
-        Parameters
-        ----------
-        path : path
-            Folder to open.
-
-        Raises
-        ------
-        InputError
-            If the folder is of another kind or version, or is damaged.
+        A folder of another kind or version, or a damaged one, raises InputError.
         """
         meta = read_meta(path, "entries", VERSION)
         with checked_in_background(Path(path)):

@@ -38,12 +38,7 @@ class CP:
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
         """Return the predictions, of shape (n,), and a function from derivatives of that shape to factor gradients.
 
-        Parameters
-        ----------
-        factors : list of ndarray
-            One factor of shape (length of the mode, R) per mode.
-        indices : ndarray of shape (n, order)
-            Positions of the entries.
+        There is one factor of shape (length, R) for each mode; ``indices`` have shape (n, order).
         """
         rows = [u[i] for u, i in zip(factors, indices.T, strict=True)]
 
@@ -64,13 +59,7 @@ class CP:
         .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n}^2 = 1^\top (G_1 * \dots * G_n)\, 1, \qquad G_d = U_d^\top U_d
 
         Also returns a function from a number to its products with the gradients, :math:`2 U_d (G_1 * \dots)_{\ne d}`.
-
-        Parameters
-        ----------
-        factors : list of ndarray
-            One factor per mode.
-        grams : dict, optional
-            Cache of Gram matrices by the ``id`` of their factor; missing ones are added.
+        ``grams`` is a cache of Gram matrices by the ``id`` of their factor; missing ones are added.
         """
         grams = {} if grams is None else grams
         for u in factors:

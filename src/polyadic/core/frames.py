@@ -28,10 +28,6 @@ def frame(answer: Any) -> Any:
     answer : object
         Result to convert; see :func:`~polyadic.core.frames.records` for the kinds and their columns.
 
-    Returns
-    -------
-    pandas.DataFrame
-
     Raises
     ------
     InputError

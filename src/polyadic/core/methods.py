@@ -14,17 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """Estimator class with some settings fixed and others renamed to names shared by several methods.
-
-    Attributes
-    ----------
-    estimator : type
-        Class of the estimator, a dataclass.
-    fixed : dict
-        Settings that make it this method.
-    renamed : dict of str to str
-        Name of the estimator's setting, by the name that it has in the table of methods.
-    """
+    """Estimator class, with settings that make it this method, and names of settings by those shared by methods."""
 
     estimator: type[Any]
     fixed: Mapping[str, Any] = field(default_factory=dict)

@@ -108,13 +108,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         cls.__doc__ = inherited(cls, [each.name for each in fields(cls) if each.init])
 
     def check(self) -> None:
-        """Validate the settings and raise InputError if one is out of range.
-
-        Raises
-        ------
-        InputError
-            If a setting is out of range; the message names it, the allowed values and the value given.
-        """
+        """Raise InputError if a setting is out of range; it names the setting, the allowed values and the value."""
         check_settings(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

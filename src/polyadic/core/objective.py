@@ -168,10 +168,7 @@ class Objective:
         self._within = within
 
     def seconds(self, factors: Factors) -> float:
-        """Measure the time of an evaluation in seconds.
-
-        A short evaluation is repeated, because the first may include compilation.
-        """
+        """Measure the time of an evaluation in seconds; a short one is repeated, as the first may compile kernels."""
         for _ in range(2):
             start = time.perf_counter()
             self.value_and_gradient(factors)

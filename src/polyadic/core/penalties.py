@@ -38,12 +38,7 @@ class Penalty(Protocol):
 
 @dataclass(frozen=True)
 class L2:
-    r"""Ridge penalty :math:`\tfrac{\lambda}{2}\|U\|_F^2`.
-
-    Parameters
-    ----------
-    strength : float
-        Strength :math:`\lambda` of the penalty.
+    r"""Ridge penalty :math:`\tfrac{\lambda}{2}\|U\|_F^2`; :math:`\lambda` is the ``strength``.
 
     Examples
     --------
@@ -76,12 +71,7 @@ class L2:
 
 @dataclass(frozen=True)
 class L1:
-    r"""Lasso penalty :math:`\lambda\|U\|_1`, which sets elements exactly to zero.
-
-    Parameters
-    ----------
-    strength : float
-        Strength :math:`\lambda` of the penalty.
+    r"""Lasso penalty :math:`\lambda\|U\|_1`, which sets elements exactly to zero; :math:`\lambda` is the ``strength``.
 
     Examples
     --------
@@ -119,12 +109,7 @@ class L1:
 
 @dataclass(frozen=True)
 class NonNegative:
-    r"""Constraint :math:`U \ge 0`, with a lasso penalty :math:`\lambda \sum U` for sparsity.
-
-    Parameters
-    ----------
-    l1 : float
-        Strength :math:`\lambda` of the lasso penalty.
+    r"""Constraint :math:`U \ge 0`, with a lasso penalty :math:`\lambda \sum U` for sparsity; :math:`\lambda` is ``l1``.
 
     Examples
     --------

@@ -70,21 +70,9 @@ class QueryGroups:
 
     @classmethod
     def of(cls, features: Any, *, costs: ArrayLike, group: ArrayLike) -> QueryGroups:
-        """Build groups from one group label per candidate; the candidates of a group must be consecutive.
+        """Build groups from features, costs and the ``group`` label of each candidate.
 
-        Parameters
-        ----------
-        features : array or sparse matrix of shape (candidates, features)
-            Features of each candidate.
-        costs : array of shape (candidates,)
-            Non-negative cost of selecting each candidate.
-        group : array of shape (candidates,)
-            Group label of each candidate.
-
-        Raises
-        ------
-        InputError
-            If the candidates of a group are not consecutive, or as for the class.
+        The features may be in any array or sparse matrix; the candidates of a group must be consecutive.
         """
         X, names = csr_array(complete(numbers_of(features, "features"), "features").values), np.asarray(group)
         if names.shape != (X.shape[0],):
@@ -105,13 +93,7 @@ class QueryGroups:
         return (len(self),)
 
     def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> QueryGroups:
-        """Return the groups selected by a slice, an array of indices or a boolean mask; see :meth:`only`.
-
-        Raises
-        ------
-        InputError
-            If a slice is empty or has a step, or an index is out of range.
-        """
+        """Return the groups selected by a slice without step, an array of indices or a boolean mask."""
         if isinstance(which, tuple) and len(which) == 2 and which[1] is Ellipsis:
             which = which[0]  # scikit-learn indexes arrays along their first axis
         if not isinstance(which, slice):
@@ -128,13 +110,7 @@ class QueryGroups:
         return self._of(rows, self.starts[first : last + 1] - rows.start)
 
     def only(self, groups: ArrayLike) -> QueryGroups:
-        """Return the groups with the given indices, in the given order.
-
-        Raises
-        ------
-        InputError
-            If an index is out of range.
-        """
+        """Return the groups with the given indices, in the given order."""
         at = np.asarray(groups, np.int64)
         if len(at) and not 0 <= at.min() <= at.max() < len(self):
             raise InputError(
@@ -155,13 +131,7 @@ class QueryGroups:
         return self.choice(-self.costs)
 
     def choice(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Return the index of the highest-scoring candidate in each group; the first in case of ties.
-
-        Raises
-        ------
-        InputError
-            If there is not one finite score for each candidate.
-        """
+        """Return the candidate with the highest of finite scores in each group, by index; the first in case of ties."""
         s = np.asarray(scores, float)
         if s.shape != self.costs.shape or not np.isfinite(s).all():
             raise InputError(f"there must be one finite score for each of {len(self.costs):,} candidates")

@@ -193,6 +193,7 @@ class _Trials:
 
     def walk(self) -> tuple[bool, bool]:
         """Run the coordinate search; return whether it finished, and whether Ctrl-C stopped it."""
+        complete = interrupted = False
         with bar("selecting settings", unit="fits") as self.advance:
             try:
                 at, before = tuple(row.index(getattr(self.model, name)) for name, row in self.values.items()), None
@@ -201,14 +202,13 @@ class _Trials:
                     before = at
                     for axis in range(len(at)):
                         at = self.along(at, axis)
+                complete = True
             except _TimeUp:
-                complete, interrupted = False, False
+                pass
             except KeyboardInterrupt:
                 if not self.fitted:
                     raise
-                complete, interrupted = False, True
-            else:
-                complete, interrupted = True, False
+                interrupted = True
         self.check()
         return complete, interrupted
 

@@ -164,20 +164,12 @@ def _is_collection(origin: Any) -> bool:
     return isinstance(origin, type) and origin.__name__ != "ndarray" and issubclass(origin, Collection)
 
 
-def _is_int(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Integral)
-
-
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
-
-
 _PLAIN: dict[Any, Any] = {
     Any: lambda _: True,
     object: lambda _: True,
     bool: lambda value: type(value).__name__ in ("bool", "bool_"),  # also numpy's
-    int: _is_int,
-    float: _is_number,
+    int: lambda value: not isinstance(value, bool) and isinstance(value, Integral),
+    float: lambda value: not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value),
     str: lambda value: isinstance(value, str),
 }
 

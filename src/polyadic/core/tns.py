@@ -27,16 +27,9 @@ MAX_INDEX = 1 << 53  # largest index: lines are held as floats
 
 
 def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = False) -> None:
-    """Write entries to a text file in the FROSTT format.
+    """Write entries atomically to a text file in the FROSTT format, without their weights.
 
-    Parameters
-    ----------
-    entries : Entries
-        Entries to write; weights are not written.
-    path : path
-        File to write, atomically.
-    expand : bool
-        Whether to write all permutations of symmetric entries, for programs that do not know symmetry.
+    With ``expand``, all permutations of symmetric entries are written, for programs that do not know symmetry.
 
     Examples
     --------
@@ -59,11 +52,6 @@ def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = 
 
 def read_tns(path: str | os.PathLike[str]) -> Entries:
     r"""Read a text file in the FROSTT format as :class:`Entries`.
-
-    Parameters
-    ----------
-    path : path
-        File to read.
 
     Raises
     ------

@@ -1,6 +1,9 @@
-"""Loaders for published test sets in the folder ``POLYADIC_DATA``, and readers for files in the same formats.
+"""Loaders for published test sets, and readers for files in the same formats.
 
-The published sets are checked against their published sizes; nothing is downloaded.
+Loaders read the folder ``root``, by default the one that the environment variable ``POLYADIC_DATA`` names (see
+:func:`folder`), and compare sizes with the published ones; nothing is downloaded. A file that cannot be read, is
+malformed, or has another size raises :class:`~polyadic.InputError`; the message names the file, and the line or
+instance.
 """
 
 from polyadic.core.lazy import attach

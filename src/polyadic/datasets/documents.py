@@ -1,7 +1,7 @@
 """Document data sets with topic or sentiment labels.
 
-BBC news articles in five categories, bags of words of posts of the KOS blog, and film reviews (the polarity data set of
-Pang and Lee).
+BBC news articles in five categories (``topics/bbc`` in the folder of test sets), bags of words of posts of the KOS blog
+(``topics/docword.kos.txt.gz``), and film reviews, the polarity data set of Pang and Lee (``sentences/polarity-v2``).
 """
 
 from __future__ import annotations
@@ -41,16 +41,6 @@ def bbc(root: Root = None) -> list[Article]:
 
     All files but one are UTF-8; that one is Latin-1.
 
-    Parameters
-    ----------
-    root : path, optional
-        Folder of test sets, see :func:`~polyadic.datasets.folder`; the files are in ``topics/bbc``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or a folder does not have its published number of articles.
-
     References
     ----------
     Greene, Cunningham (2006), Practical solutions to the problem of diagonal dominance in kernel document clustering.
@@ -66,16 +56,6 @@ def bbc(root: Root = None) -> list[Article]:
 
 def kos(root: Root = None) -> csr_array:
     """Load the KOS data set as a sparse table: counts of 6,906 words in 3,430 blog posts, without the words themselves.
-
-    Parameters
-    ----------
-    root : path, optional
-        Folder of test sets, see :func:`~polyadic.datasets.folder`; the file is ``topics/docword.kos.txt.gz``.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or does not have the published size.
 
     References
     ----------
@@ -102,16 +82,6 @@ def polarity(root: Root = None) -> list[Review]:
     A review has one sentence per line, in lower case, with tokens separated by white space. The text is ASCII, except
     for some control characters in place of typographic marks, which are kept. The name of a review is that of its file
     without suffix, such as ``cv000_29590``; the first of its three digits is the fold.
-
-    Parameters
-    ----------
-    root : path, optional
-        Folder of test sets, see :func:`~polyadic.datasets.folder`; the files are in ``sentences/polarity-v2``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read or is empty, or one of the two folders does not have 1,000 reviews.
 
     References
     ----------

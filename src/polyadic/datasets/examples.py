@@ -124,7 +124,8 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
     rng = np.random.default_rng(1892)
     with whole_folder(folder, kind=KIND, overwrite=overwrite) as draft:
         stories = dict(holmes())
-        texts = {f"groups/{name}.txt": _group(*words) for name, words in GROUPS.items()}
+        groups = {name: [*words.split(), "", *others.split(), ""] for name, (words, others) in GROUPS.items()}
+        texts = {f"groups/{name}.txt": "\n".join(lines) for name, lines in groups.items()}
         for number, (title, story) in enumerate(stories.items(), 1):
             texts[f"holmes/{number:02} {title}.txt"] = story
         words = re.findall("[a-z]+", " ".join(stories.values()).lower())
@@ -180,11 +181,6 @@ def holmes() -> Iterator[tuple[str, str]]:
 
 def _carried(name: str) -> Traversable:
     return files(__package__) / "files" / name
-
-
-def _group(together: str, others: str) -> str:
-    """Return an outlier group as text: related words, an empty line, and unrelated words, one word per line."""
-    return "\n".join([*together.split(), "", *others.split(), ""])
 
 
 def _paragraphs(stories: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 def folder(path: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder of test sets, by default the value of the environment variable ``POLYADIC_DATA``.
 
-    Parameters
-    ----------
-    path : path, optional
-        Folder of test sets.
-
-    Raises
-    ------
-    InputError
-        If neither is given, or the folder does not exist.
+    If neither is given, or the folder does not exist, InputError is raised.
     """
     named = path if path is not None else os.environ.get("POLYADIC_DATA")
     if not named:

@@ -46,16 +46,6 @@ def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
 
     An instance has one to three senses of WordNet 3.1 with weights from 1 to 4.
 
-    Parameters
-    ----------
-    root : path, optional
-        Folder of test sets; see :func:`folder`.
-
-    Raises
-    ------
-    InputError
-        If a file is malformed, or instances or lemmas are missing.
-
     References
     ----------
     Jurgens and Klapaftis (2013), SemEval-2013 task 13: word sense induction for graded and non-graded senses.
@@ -71,16 +61,6 @@ def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
 
 def senseval(root: str | os.PathLike[str] | None = None) -> dict[str, SenseSet]:
     """Load the four Senseval data sets for the words line, hard, serve and interest, with one sense per instance.
-
-    Parameters
-    ----------
-    root : path, optional
-        Folder of test sets; see :func:`folder`.
-
-    Raises
-    ------
-    InputError
-        If a file is malformed, or does not have the published number of instances.
 
     References
     ----------
@@ -102,12 +82,6 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
     The element ``instance`` contains the text; its attributes ``tokenStart`` and ``tokenEnd`` are the start and end of
     the target in characters, and ``token`` is its form. White space is normalized.
 
-    Raises
-    ------
-    InputError
-        If the file is not valid XML, an attribute is missing, or the target is not at the given position; the message
-        names file and line, or file and instance.
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -125,20 +99,10 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
 
 
 def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    r"""Read a sense key file with lemma, instance and senses (``sense/weight`` or ``sense``) on each line.
+    r"""Read the weighted senses of each instance from a key file: lemma, instance, ``sense/weight`` or ``sense``.
 
     A sense without a weight gets the largest weight of its line, or 1 if there is none. If a sense has several weights
     (as in 17 instances of the published key), the largest is used. A field that begins with ``!!`` begins a comment.
-
-    Returns
-    -------
-    dict of str to dict of str to float
-        Weights of the senses of each instance, as in the file.
-
-    Raises
-    ------
-    InputError
-        If a line is malformed; the message names file and line.
 
     Examples
     --------
@@ -168,15 +132,8 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
 def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
     """Read instances and gold senses from an XML file of a Senseval-2 lemma in NLTK's format.
 
-    Tokens are joined by spaces. Besides tokens in ``wf``, a few words of the text are between elements;
-    marks ``FRASL``, which replace a lost slash, are dropped. An instance with several answers has each of them with
-    weight 1.
-
-    Raises
-    ------
-    InputError
-        If the file is not valid XML, or an instance has no identifier, no answer, or not exactly one target; the
-        message names file and line, or file and instance.
+    Tokens are joined by spaces. Besides tokens in ``wf``, a few words of the text are between elements; marks
+    ``FRASL``, which replace a lost slash, are dropped. An instance with several answers has each of them with weight 1.
     """
     file = Path(path)
     instances: list[Instance] = []

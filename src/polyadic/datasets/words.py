@@ -12,6 +12,7 @@ characteristic of its article, and those of others. ``names.tsv``: the words of 
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,21 +56,8 @@ SCORES = ("score", "similarity", "rating", "simlex999", "human (mean)", "mean") 
 def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, list[Pair]]:
     """Load ten word similarity data sets as a dictionary by name.
 
-    Parameters
-    ----------
-    root : path, optional
-        Folder of test sets; see :func:`folder`.
-
-    Returns
-    -------
-    dict of str to list of (str, str, float)
-        ``ws353``, ``ws353-similarity``, ``ws353-relatedness``, ``men``, ``mturk-287``, ``mturk-771``, ``rare-words``,
-        ``simlex-999``, ``simverb-3500``, ``rg-65``.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or malformed, or does not have the published number of pairs.
+    They are ``ws353``, ``ws353-similarity``, ``ws353-relatedness``, ``men``, ``mturk-287``, ``mturk-771``,
+    ``rare-words``, ``simlex-999``, ``simverb-3500`` and ``rg-65``.
     """
     where = folder(root) / "words" / "similarity"
     sets = {}
@@ -86,13 +74,6 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
     ----------
     name : {"wikisem500", "8-8-8"}
         Name of the set: the English WikiSem500 (500 groups, 2,812 cases), or 8-8-8 (8 groups, 64 cases).
-    root : path, optional
-        Folder of test sets; see :func:`folder`.
-
-    Raises
-    ------
-    InputError
-        If a file is malformed, or the number of groups or cases differs from the published one.
     """
     check_choice("name", name, OUTLIERS)
     place, groups, cases = OUTLIERS[name]
@@ -110,13 +91,6 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
     ----------
     name : {"google", "msr"}
         Name of the set: Google's 19,544 questions in 14 sections, or the 8,000 of MSR.
-    root : path, optional
-        Folder of test sets; see :func:`folder`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or malformed, or does not have the published number of questions.
     """
     check_choice("name", name, ANALOGIES)
     file, number = ANALOGIES[name]
@@ -133,8 +107,6 @@ def gensim_file(name: str) -> Path:
     ------
     MissingExtraError
         If gensim is not installed.
-    InputError
-        If gensim has no such file.
     """
     with needing("gensim", "gensim", f"the test file {name}"):
         from gensim.test.utils import datapath
@@ -157,11 +129,6 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     score : int or str, optional
         Column of the scores, as a number from 0 or a header. By default the column whose header denotes a score, else
         the third. (The original SimVerb file has no header and needs ``score=3``.)
-
-    Raises
-    ------
-    InputError
-        If a line is malformed; the message names file and line.
 
     Examples
     --------
@@ -189,43 +156,19 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
 
 
 def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
-    """Read an outlier group from a UTF-8 text file: cluster words, an empty line, and outliers, one word per line.
-
-    Raises
-    ------
-    InputError
-        If there are not exactly two parts.
-    """
+    """Read an outlier group from a UTF-8 text file: cluster words, an empty line, and outliers, one word per line."""
     file = Path(path)
-    parts: list[list[str]] = [[]]
-    after_empty = False
-    for number, line in enumerate(text(file).splitlines(), 1):
-        if not line.strip():
-            after_empty = True
-            continue
-        if after_empty and parts[-1]:  # several empty lines count as one
-            parts.append([])
-        after_empty = False
-        parts[-1].append(line.strip())
-        if len(parts) > 2:
-            raise InputError(
-                f"{file}, line {number}: expected cluster words, an empty line and outliers; found a third block"
-            )
-    if len(parts) < 2:
-        raise InputError(
-            f"{file}: expected cluster words, an empty line and outliers; found no empty line between words"
-        )
-    return OutlierGroup(tuple(parts[0]), tuple(parts[1]), file.stem)
+    numbered = enumerate(map(str.strip, text(file).splitlines()), 1)
+    parts = [[*words] for filled, words in groupby(numbered, key=lambda line: line[1] != "") if filled]
+    if len(parts) != 2:
+        at, found = (f", line {parts[2][0][0]}", "a third block") if parts[2:] else ("", "no empty line between words")
+        raise InputError(f"{file}{at}: expected cluster words, an empty line and outliers; found {found}")
+    cluster, outliers = (tuple(word for _, word in part) for part in parts)
+    return OutlierGroup(cluster, outliers, file.stem)
 
 
 def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
-    """Read the outlier groups in a folder with one ``.txt`` file per group, sorted by file name.
-
-    Raises
-    ------
-    InputError
-        If there are no files, or one is malformed.
-    """
+    """Read the outlier groups in a folder with one ``.txt`` file per group, sorted by file name."""
     if not Path(path).exists():
         raise InputError(f"there is no folder {path}")
     files = sorted(Path(path).glob("*.txt"))
@@ -237,15 +180,7 @@ def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
 def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
     """Read analogy questions from a UTF-8 text file, four words per line; a line ``: name`` starts a section.
 
-    Returns
-    -------
-    dict of str to list of (str, str, str, str)
-        Questions by section; those before the first section are in the section ``""``.
-
-    Raises
-    ------
-    InputError
-        If a line does not have four words; the message names file and line.
+    Questions before the first section are in the section ``""``.
     """
     sections: dict[str, list[Question]] = {}
     name = ""
@@ -305,11 +240,6 @@ def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
 def read_gaps(path: Where) -> list[Gap]:
     """Read completion test cases from a file written by :func:`write_gaps`.
 
-    Raises
-    ------
-    InputError
-        If the file is malformed; the message names file and line.
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -340,13 +270,7 @@ def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
 
 
 def read_candidates(path: Where) -> list[Candidate]:
-    """Read candidates for multiword names from a file written by :func:`write_candidates`.
-
-    Raises
-    ------
-    InputError
-        If the file is malformed; the message names file and line.
-    """
+    """Read candidates for multiword names from a file written by :func:`write_candidates`."""
     rows = list(_rows(path, NAMES))
     for where, (_, name) in rows:
         if name not in ("0", "1"):

@@ -98,17 +98,8 @@ class SentenceVectors(Transformer, ABC):
         ----------
         sentences : iterable of str or of lists of words, or Corpus
             Sentences; text is tokenized in lower case, read once, in blocks. A corpus has a row for each of its
-            sentences, without those that were empty when it was built.
-
-        Raises
-        ------
-        InputError
-            If a sentence has no known word and ``empty="error"``.
-
-        Warns
-        -----
-        EmptySentencesWarning
-            If sentences have no known word; their vectors are zero.
+            sentences, without those that were empty when it was built. A sentence without known words has the vector
+            zero, with an EmptySentencesWarning, or raises InputError if ``empty="error"``.
         """
         check_is_fitted(self)
         return self._vectors(sentences, size=BLOCK, shown=False)
@@ -149,14 +140,9 @@ class SentenceVectors(Transformer, ABC):
         return vectors if convert_to_numpy else list(vectors)
 
     def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
-        """Return the activations of one sentence as an array of shape (K, L, positions).
+        """Return the activations of one sentence, a text or its words, as an array of shape (K, L, positions).
 
         The positions are those of the known words, followed by those of filters that begin before the first word.
-
-        Parameters
-        ----------
-        sentence : str or list of str
-            Text, or its words.
         """
         check_is_fitted(self)
         block = next(blocks([sentence], self.embedding_))

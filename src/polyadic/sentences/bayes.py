@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import KW_ONLY
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
@@ -88,12 +89,8 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
                 f" {len(self.classes_):,} classes",
                 "y",
             )
-        counts: dict[tuple[str, ...], int] = {}
-        for some in runs:
-            for run in some:
-                counts[run] = counts.get(run, 0) + 1
-        kept = (run for run, n in counts.items() if n >= self.min_count)
-        self.features_ = {run: at for at, run in enumerate(kept)}
+        counts = Counter(chain.from_iterable(runs))
+        self.features_ = {run: at for at, run in enumerate(run for run, n in counts.items() if n >= self.min_count)}
         if not self.features_:
             raise InputError(
                 f"no word or bigram occurs in at least {self.min_count} sentences; lower min_count", "min_count"
@@ -112,13 +109,7 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         return self.fit(kept, y).transform(kept)
 
     def transform(self, sentences: Iterable[Sentence]) -> csr_array:
-        """Return the features of sentences, of shape (sentences, features), ignoring unknown n-grams.
-
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words
-            Sentences to transform.
-        """
+        """Return the features of sentences, of shape (sentences, features), ignoring unknown n-grams."""
         check_is_fitted(self)
         return self._indicators([self._runs(words) for words in words_of(sentences)]).multiply(self.ratio_).tocsr()
 

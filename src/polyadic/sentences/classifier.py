@@ -149,16 +149,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         """Return the search space of ``share`` and ``C``, evaluated by cross-validation.
 
         The vocabulary is that of all documents. A single held-out tenth of some thousand documents is too noisy, see
-        docs/results/choosing.md.
-
-        Parameters
-        ----------
-        documents : Corpus or iterable of str
-            Training documents.
-        y : array-like of shape (documents,)
-            The class of each document.
-        seed : int, optional
-            Seed of the folds.
+        docs/results/choosing.md. Arguments are those of :meth:`fit`, and the ``seed`` of the folds.
         """
         base = type(self)(**self.get_params(deep=False))
         X, labels = base._tables(documents, y)  # noqa: SLF001 # of the same class
@@ -190,13 +181,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         )
 
     def decision_function(self, documents: Documents) -> NDArray[np.float64]:
-        """Return the decision values, of shape (documents, classes), or (documents,) for two classes.
-
-        Parameters
-        ----------
-        documents : iterable of str
-            Texts, or documents as lists of words.
-        """
+        """Return the decision values, of shape (documents, classes), or (documents,) for two classes."""
         values = self._decisions(self._features(self._numbered(documents)))
         return values[:, 0] if values.shape[1] == 1 else values
 
@@ -220,12 +205,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         document : str or list of str
             Text, or its words.
         label : optional
-            Class to explain; by default the most likely.
-
-        Raises
-        ------
-        InputError
-            If the class is unknown.
+            Class to explain, one of ``classes_``; by default the most likely.
         """
         check_is_fitted(self)
         numbered = self._numbered([document])
@@ -254,14 +234,9 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         Parameters
         ----------
         label
-            The class.
+            The class, one of ``classes_``.
         top : int
             Maximum number of features.
-
-        Raises
-        ------
-        InputError
-            If the class is unknown.
         """
         check_is_fitted(self)
         V = len(self.words_)

@@ -125,8 +125,6 @@ class ConvolutionalSentences(SentenceVectors):
         ----------
         sentences : iterable of str or of lists of words, or Corpus
             Training sentences.
-        y : ignored
-            For compatibility with scikit-learn.
 
         Raises
         ------
@@ -153,12 +151,9 @@ class ConvolutionalSentences(SentenceVectors):
         return self
 
     def static(self) -> Embedding:
-        """Return word vectors whose mean over the known words of a sentence is the sentence vector.
+        """Return word vectors whose mean over a sentence is its vector.
 
-        Raises
-        ------
-        InputError
-            If sentence vectors are not means: pooling must be "mean" with one segment, and decoding in closed form.
+        Pooling must be a mean over one segment, and decoding in closed form.
         """
         check_is_fitted(self)
         if (self.pooling, self.segments, self.decoding) != ("mean", 1, "least-norm"):

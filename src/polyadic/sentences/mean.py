@@ -88,13 +88,7 @@ class MeanSentences(SentenceVectors):
         return self
 
     def static(self) -> Embedding:
-        """Return word vectors whose mean over the known words of a sentence is the sentence vector.
-
-        Raises
-        ------
-        InputError
-            If sentence vectors are not means: pooling must be "mean" with one segment.
-        """
+        """Return word vectors whose mean over a sentence is its vector, if pooling is a mean over one segment."""
         check_is_fitted(self)
         if (self.pooling, self.segments) != ("mean", 1):
             raise InputError("static vectors require pooling='mean' and segments=1", "pooling", "segments")

@@ -105,13 +105,7 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted score of each row of features.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            Features.
-        """
+        """Return the predicted score of each row of features."""
         check_is_fitted(self)
         X = validated(self, X, reset=False)
         softmax = LogisticRegression()

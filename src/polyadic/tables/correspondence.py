@@ -87,16 +87,9 @@ class TableAnalysis(TableTransformer):
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
-        """Return the row or column coordinates as an :class:`~polyadic.embedding.Embedding`.
+        """Return the coordinates of a side of the table as an :class:`~polyadic.embedding.Embedding`.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Label of each row or column.
-        side : {"rows", "columns"}
-            Side of the table.
-        counts : array of int, optional
-            Frequency of each word.
+        ``words`` are the labels of its rows or columns, and ``counts`` their frequencies.
         """
         return Embedding(words, self.coordinates(side), counts=counts)
 
@@ -242,11 +235,6 @@ class PrincipalAxes(TableTransformer):
         n : int
             Number of neighbours.
 
-        Raises
-        ------
-        InputError
-            If there is no such row or column, or a setting is out of range.
-
         Examples
         --------
         >>> CorrespondenceAnalysis(1).fit([[30, 10], [10, 30], [20, 10]]).nearest(0, n=1)[0][0]
@@ -380,12 +368,7 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (rows of the table, number of supplementary columns)
-            Counts of the same rows.
-
-        Raises
-        ------
-        InputError
-            If X does not have as many rows as the fitted table, or a DataFrame does not have rows of the same names.
+            Counts of the same rows; those of a DataFrame are matched by name.
         """
         check_is_fitted(self)
         labels = labels_of(X)
@@ -446,11 +429,6 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         ----------
         row, column : str or int
             Label of the row and of the column, or their indices if the table has no labels.
-
-        Raises
-        ------
-        InputError
-            If there is no such row or column.
 
         Examples
         --------

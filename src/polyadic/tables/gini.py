@@ -45,10 +45,7 @@ class Covariance(NamedTuple):
 
 
 def gini_index(categories: ArrayLike) -> float:
-    """Return the Gini index: half the probability that two random observations belong to different categories.
-
-    Pairs include an observation with itself.
-    """
+    """Return the Gini index: half the probability that two observations, drawn with replacement, differ in category."""
     counts = np.unique(categories_of(categories, "categories").values, return_counts=True)[1]
     if not len(counts):
         raise InputError("categories must contain at least one observation", "categories")

@@ -109,10 +109,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     beta: Positive = 1.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the model to a contingency table.
-
-        For the parameters, see :meth:`~polyadic.tables.correspondence.CorrespondenceAnalysis.fit`.
-        """
+        """Fit the model to a contingency table, as :class:`~polyadic.tables.correspondence.CorrespondenceAnalysis`."""
         self.check()
         del y
         N, symmetric = self._read(X)

@@ -205,7 +205,8 @@ def _print_points(result: Analysed) -> None:
     titles = {"rows": "observations", "columns": "categories"} if result.several else {}
     for side in ("rows", "columns"):
         typer.echo()
-        mine = sorted((p for p in result["points"] if p["side"] == side), key=_contribution, reverse=True)
+        mine = [p for p in result["points"] if p["side"] == side]
+        mine.sort(key=lambda p: p["contribution_1"] + p.get("contribution_2", 0.0), reverse=True)
         two = [axis for axis in (1, 2) if f"coordinate_{axis}" in mine[0]]
         axis = [f"{figure}_{number}" for figure in ("coordinate", "contribution") for number in two]
         shown = [
@@ -250,9 +251,3 @@ def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str
         for side, name in sides
     }
     return {**facts, "alike": alike}
-
-
-def _contribution(point: dict[str, Any]) -> float:
-    """Return the contribution of a row or column to the inertia of the first two axes."""
-    made: float = point["contribution_1"] + point.get("contribution_2", 0.0)
-    return made

@@ -38,12 +38,9 @@ class CorrespondenceVectors(Model):
         Exponent of the singular values in the vectors.
     count_exponent : float
         Power to which counts are raised before the analysis.
-    shift : float
-        Number of negative samples :math:`k` of ``residual="sgns"``; see :func:`~polyadic.tables.residuals.shifted_pmi`.
-    smoothing : float
-        Exponent of the context frequencies of ``residual="sgns"``.
-    positive : bool
-        Whether ``residual="sgns"`` replaces negative values by 0.
+    shift, smoothing, positive : float, float, bool
+        Number of negative samples :math:`k` of ``residual="sgns"``, exponent of the context frequencies, and whether
+        negative values are replaced by 0; see :func:`~polyadic.tables.residuals.shifted_pmi`.
     stop_weight : float
         Weight :math:`\alpha` of the stop-word kernel, which multiplies the kernels of ``residual`` by
         :math:`1 + \alpha` for stop words; 0 treats all words alike. Excludes ``residual="categorical-pca"``.

@@ -188,10 +188,7 @@ class Corpus:
     def open(cls, path: str | os.PathLike[str]) -> Corpus:
         """Open a corpus folder, verify the arrays of word ids and offsets, and memory-map the arrays.
 
-        Raises
-        ------
-        InputError
-            If the folder is not a corpus, has another version, or is damaged; the message names the file.
+        A folder that is no corpus, has another version, or is damaged raises InputError, which names the file.
         """
         folder = Path(path)
         meta = read_meta(folder, KIND, VERSION)
@@ -328,12 +325,7 @@ class Corpus:
         path : path, optional
             Folder to create; by default a temporary folder that is deleted with the corpus object.
         min_count : int
-            Minimum number of occurrences of a word in these documents.
-
-        Returns
-        -------
-        Corpus
-            Corpus whose vocabulary and counts are those of these documents.
+            Minimum number of occurrences of a word in these documents, whose vocabulary and counts the corpus has.
 
         Raises
         ------

@@ -108,13 +108,10 @@ def _few(piece: bytes, path: str, line: int) -> FeatureLines:
         X, y, groups = load_svmlight_file(BytesIO(piece), query_id=True, zero_based=True)
     except (ValueError, OverflowError):
         return _slowly(piece, path, line)
-    if len(groups) and groups.min() < 0:
+    odd = len(groups) and (groups.min() < 0 or len(groups) != len(y))
+    if odd or not (np.isfinite(X.data).all() and np.isfinite(y).all()):
         return _slowly(piece, path, line)
-    if not len(groups):
-        groups = np.full(len(y), -1)
-    if len(groups) != len(y) or not (np.isfinite(X.data).all() and np.isfinite(y).all()):
-        return _slowly(piece, path, line)
-    return FeatureLines(csr_array(X), y, groups.astype(np.int64))
+    return FeatureLines(csr_array(X), y, groups.astype(np.int64) if len(groups) else np.full(len(y), -1))
 
 
 def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:

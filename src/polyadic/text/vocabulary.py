@@ -59,10 +59,7 @@ class Vocabulary:
     ) -> Vocabulary:
         """Create a vocabulary of the most frequent words, except stop words and words rarer than ``min_count``.
 
-        Raises
-        ------
-        InputError
-            If no word is left; the message says which ``min_count`` keeps some.
+        If no word is left, the InputError says which ``min_count`` keeps some.
         """
         min_count = check_int("min_count", min_count, low=1)
         if max_size is not None:
@@ -102,13 +99,7 @@ class Vocabulary:
         return f"Vocabulary({len(self):,} words: {', '.join(self.words[:5])}{', ...' if len(self) > 5 else ''})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a UTF-8 text file with a line ``word<tab>count`` for each word.
-
-        Raises
-        ------
-        InputError
-            If a word contains a tab or line break, or cannot be encoded as UTF-8.
-        """
+        """Write a UTF-8 text file with a line ``word<tab>count`` for each word; tabs and line breaks are refused."""
         _check_spelling(self.words)
         with whole_file(path) as draft:
             lines = (f"{word}\t{n}\n" for word, n in zip(self.words, self.counts.tolist(), strict=True))
@@ -116,13 +107,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
-        """Load a vocabulary saved by :meth:`save`.
-
-        Raises
-        ------
-        InputError
-            If the file is missing or damaged; the message names the line.
-        """
+        """Load a vocabulary saved by :meth:`save`; the InputError for a damaged file names the line."""
         try:
             lines = Path(path).read_bytes().decode().split("\n")
         except OSError as error:

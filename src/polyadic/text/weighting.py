@@ -47,6 +47,8 @@ def ppmi(
 ) -> Entries:
     r"""Compute the shifted positive PMI of each counted tuple, :math:`\max(\mathrm{PMI} - \log k, 0)`, without zeros.
 
+    The result is symmetric, weighted and float32.
+
     Parameters
     ----------
     counts : Counts
@@ -72,11 +74,6 @@ def ppmi(
         :math:`\min(1, (c / x_{max})^a)`.
     holding : array of int of shape (m, 2), optional
         Pairs of words: only tuples that contain both words of a pair are computed. The result may then be empty.
-
-    Returns
-    -------
-    Entries
-        Symmetric, weighted, float32.
 
     Raises
     ------

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
-from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels, resources
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count
-from polyadic.topics.base import Topics
-from polyadic.topics.plsa import mixtures
+from polyadic.topics.plsa import MixtureTopics, mixtures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +22,7 @@ ANCHOR_SHARE = 20
 """An anchor occurs in at least one of this many documents; with 100 noise such as "v" and "la" became anchors."""
 
 
-class AnchorTopics(Topics):
+class AnchorTopics(MixtureTopics):
     r"""Deterministic topic model that recovers topics from anchor words, which occur in one topic only.
 
     The normalized rows :math:`\bar q_i` of the co-occurrence matrix lie in the convex hull of the rows of the anchors,
@@ -84,12 +82,6 @@ class AnchorTopics(Topics):
         self.components_ = joint / self.shares_[:, None]
         self.row_factors_ = mixtures(counts, self.components_, max_iter=self.max_iter, threads=threads)
         return self
-
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the topic mixtures :math:`P(z|d)` of new documents, with the topics fixed."""
-        check_is_fitted(self)
-        counts = self._table(X, reset=False)
-        return mixtures(counts, self.components_, max_iter=self.max_iter, threads=self._threads)
 
 
 def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:

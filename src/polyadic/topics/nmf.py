@@ -123,12 +123,7 @@ class NMF(Topics):
         Parameters
         ----------
         weights : sparse matrix or array of shape (rows, columns), optional
-            Weight of each observed cell; ones by default.
-
-        Raises
-        ------
-        InputError
-            Also if the weights do not match the table.
+            Weight of each observed cell; ones by default. A sparse matrix must have the cells of the table.
         """
         del y
         self.check()

@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     Array = NDArray[np.float32]
 
 
-class PLSA(Topics):
+class MixtureTopics(Topics):
+    """Base class for topic models whose documents are maximum-likelihood mixtures of topics."""
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Return the topic mixtures :math:`P(z|d)` of new documents at temperature 1, with the topics fixed."""
+        check_is_fitted(self)
+        return mixtures(self._table(X, reset=False), self.components_, max_iter=self.max_iter, threads=self._threads)
+
+
+class PLSA(MixtureTopics):
     r"""Probabilistic latent semantic analysis: maximum-likelihood mixtures of topics.
 
     .. math:: \max \sum_{dw} n_{dw} \log \sum_z P(z|d) P(w|z)
@@ -93,11 +102,6 @@ class PLSA(Topics):
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         self.shares_ = lengths @ W / lengths.sum()
         return self
-
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the topic mixtures :math:`P(z|d)` of new documents at temperature 1, with the topics fixed."""
-        check_is_fitted(self)
-        return mixtures(self._table(X, reset=False), self.components_, max_iter=self.max_iter, threads=self._threads)
 
 
 def mixtures(

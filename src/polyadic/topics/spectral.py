@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
 from polyadic.core.model import Positive, Seed
 from polyadic.core.solvers.tensor_power import tensor_power
-from polyadic.topics.base import Topics
-from polyadic.topics.plsa import mixtures
+from polyadic.topics.plsa import MixtureTopics, mixtures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class SpectralLDA(Topics):
+class SpectralLDA(MixtureTopics):
     r"""Latent Dirichlet allocation by the method of moments and the tensor power method.
 
     Let :math:`x_1, x_2, x_3` be words of a document as one-hot vectors, :math:`M_1 = E[x_1]`, and :math:`\alpha_0` the
@@ -105,12 +103,6 @@ class SpectralLDA(Topics):
         shares = 1 / np.maximum(weight, np.finfo(float).tiny) ** 2
         self.components_, self.shares_ = topics, shares / shares.sum()
         self.row_factors_ = mixtures(counts, topics, max_iter=self.max_iter, threads=self._threads)
-
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the topic mixtures :math:`P(z|d)` of new documents, with the topics fixed."""
-        check_is_fitted(self)
-        counts = self._table(X, reset=False)
-        return mixtures(counts, self.components_, max_iter=self.max_iter, threads=self._threads)
 
 
 class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
