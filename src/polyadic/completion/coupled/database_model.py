@@ -169,15 +169,7 @@ class DatabaseModel(Model, ABC):
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
         """Return the expected value and the standard deviation (NaN for point estimates) of each cell.
 
-        Parameters
-        ----------
-        relation, cells
-            See :meth:`predict`.
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
+        Parameters and errors are those of :meth:`predict`.
         """
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
@@ -365,9 +357,8 @@ class IterativeDatabaseModel(DatabaseModel):
 def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
     """Return the root mean square difference between two models' predictions of the observed cells of a relation."""
     cells = np.asarray(other.database_.cells(relation).indices, np.int64)
-    return float(
-        np.sqrt(np.mean((one.predict_numbered(relation, cells) - other.predict_numbered(relation, cells)) ** 2))
-    )
+    differences = one.predict_numbered(relation, cells) - other.predict_numbered(relation, cells)
+    return float(np.sqrt(np.mean(differences**2)))
 
 
 def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
@@ -466,10 +457,7 @@ def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Gi
     v = np.prod(stack[columns[some]], axis=1, dtype=float)
     precision = given.precision
     if any(coupled.zeros):
-        grams = coupled.grams(stack)
-        if given.covariances is not None:
-            grams = [gram + coupled.factor(given.covariances, k).sum(axis=0) for k, gram in enumerate(grams)]
-        precision = precision + coupled.zero_precision(s, grams, given.alphas)
+        precision = precision + coupled.zero_precision(s, coupled.grams(stack, given.covariances), given.alphas)
     if given.covariances is not None:
         precision = precision + _spread(stack, given.covariances, columns[some], c_[some])
     entries = RowEntries(np.array([0, len(v)]), np.arange(len(v)), c_[some], y_[some])
