@@ -89,10 +89,7 @@ class Outliers:
         return {key: value for key, value in vars(self).items() if key != "sums"}
 
     def figures(self, prefix: str = "outliers") -> list[Figure]:
-        """Return OPP and accuracy as metrics with bootstrap confidence intervals over groups.
-
-        The cases of a group share their cluster, so they are not resampled individually.
-        """
+        """Return OPP and accuracy as metrics with bootstrap confidence intervals over groups."""
         measures = (("OPP", self.chance_opp), ("accuracy", self.chance_accuracy))
         return [
             Figure(f"{prefix} OD{self.order} {name}", self.sums[:, [k, 2]], self.cases, self.total_cases, chance=chance)

@@ -370,10 +370,7 @@ def _leave_one_out(ridge: _Ridge, X: Array, start: Array, answers: Array, penalt
 
 
 def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalties: Sequence[float]) -> list[float]:
-    """Return the mean cosine between predictions and answers for each penalty, cross-validated over word pairs.
-
-    A question has the folds of its two pairs, and is tested if both are the same.
-    """
+    """Return the mean cosine of predictions and answers by penalty; a fold tests questions with both pairs in it."""
     cosines = np.zeros(len(penalties))
     for fold in range(FOLDS):
         inside = (folds == fold).sum(axis=1)
