@@ -34,16 +34,6 @@ class Checkpoint:
     The folder is replaced atomically, so a killed run leaves the previous checkpoint. ``made_of`` holds all inputs of
     the run as JSON values: a checkpoint with the same inputs is loaded as ``reached``, whose factors are the start of
     the solver; that of another run is refused, or replaced with ``overwrite``.
-
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from polyadic.core.solvers.run import Sweep, run
-    >>> from polyadic.words.checkpoint import load_checkpoint
-    >>> path = Path(tempfile.mkdtemp()) / "reached"
-    >>> halves = (Sweep([np.array([2.0**-k])], 2.0**-k) for k in range(99))
-    >>> _ = run(halves, max_iter=3, callback=Checkpoint(path, every=0))
-    >>> load_checkpoint(path).factors
-    [array([0.125])]
     """
 
     def __init__(
@@ -76,13 +66,9 @@ class Checkpoint:
 
     def __call__(self, result: Result) -> None:
         """Save a checkpoint of the current result if the time interval has passed."""
-        if self.due():
+        if time.monotonic() - self._saved >= self.every:
             save_checkpoint(result, self.path, made_of=self._made_of)
             self._saved = time.monotonic()
-
-    def due(self) -> bool:
-        """Return whether it is time to save the next checkpoint."""
-        return time.monotonic() - self._saved >= self.every
 
     def done(self) -> None:
         """Delete the checkpoint after a completed fit."""
