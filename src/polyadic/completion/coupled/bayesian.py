@@ -178,10 +178,7 @@ class BayesianFactorization(DatabaseModel):
         return self._prediction(relation, averages)
 
     def averages(self, relation: str) -> Prediction:
-        """Return the predictions, averaged over all draws, for the cells of a relation that were passed to ``fit``.
-
-        InputError is raised if none were.
-        """
+        """Return the predictions of the cells given to ``fit``, averaged over all draws; InputError if none were."""
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
             raise InputError(

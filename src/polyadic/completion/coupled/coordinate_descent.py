@@ -133,8 +133,7 @@ def _solve_biases(
         return
     offsets = state[1 + t]
     if not coupled.folds:
-        left = y - c * (m - offsets[0])
-        moved = float(left.sum() / c.sum())
+        moved = float((y - c * (m - offsets[0])).sum() / c.sum())
         m += moved - offsets[0]
         offsets[0] = moved
     for part, slot, index in coupled.modes(t):

@@ -76,10 +76,8 @@ class CoupledTables:
     def start(self, rank: int, rng: np.random.Generator, *, scale: float) -> State:
         """Return a random initial state: normal factors with standard deviation ``scale``, and zero biases."""
         stack = np.vstack([scale * rng.standard_normal((self.offsets[-1], rank)), np.ones((1, rank))])
-        return [
-            stack,
-            *(np.zeros(1 + has * sum(t.entries.shape)) for t, has in zip(self.terms, self.biased, strict=True)),
-        ]
+        shapes = [term.entries.shape for term in self.terms]
+        return [stack, *(np.zeros(1 + has * sum(n)) for n, has in zip(shapes, self.biased, strict=True))]
 
     def factor(self, stack: Array, number: int) -> Array:
         """Return a view of one factor matrix in the stack of all factors."""

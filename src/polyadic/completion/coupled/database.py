@@ -14,7 +14,6 @@ import numpy as np
 from scipy.sparse import issparse
 
 from polyadic.completion.coupled.coupled_tables import CoupledTables
-from polyadic.completion.named_cells import number_of
 from polyadic.core import frames
 from polyadic.core.containers import elements_of, entries_of
 from polyadic.core.entries import Entries
@@ -24,6 +23,7 @@ from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.objective import Term
 from polyadic.core.settings import Count, Positive, check_settings
 from polyadic.relations.facts import as_names, numbers_of
+from polyadic.text.tables import number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -430,9 +430,8 @@ class Database:
         """
         own = coupled.factor_entries[list(self.sizes).index(entity)]
         entries = [(t, at) for t in own.tables for at in range(len(coupled.values[t]))]
-        tables, known = list(self.relations.items()), {}
-        for t, (name, relation) in enumerate(tables):
-            known[t] = int(_mentioning(relation, self.cells(name), (entity, number)).sum())
+        tables = list(self.relations.items())
+        known = [int(_mentioning(relation, self.cells(name), (entity, number)).sum()) for name, relation in tables]
         names, listed = [], []
         for k in own.order[slice(*own.starts[number : number + 2])].tolist():
             t, at = entries[k]
@@ -451,8 +450,6 @@ class Database:
 
         Parameters
         ----------
-        name : str
-            Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
             Names of entities, or numbers if entities are numbered.
 

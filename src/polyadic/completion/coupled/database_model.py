@@ -177,17 +177,7 @@ class DatabaseModel(Model, ABC):
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected values of the cells with the given entity indices, shape (n,).
 
-        Parameters
-        ----------
-        relation : str
-            Name of the relation.
-        indices : array of int of shape (n, order)
-            Entity numbers.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range.
+        InputError is raised if one is out of range.
         """
         check_is_fitted(self, "state_")
         entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
@@ -204,8 +194,6 @@ class DatabaseModel(Model, ABC):
 
         Parameters
         ----------
-        relation : str
-            Name of the relation.
         cell : sequence of length order
             Entities of the cell.
         by : str, optional
@@ -234,9 +222,7 @@ class DatabaseModel(Model, ABC):
         types, number = list(database.sizes), int(at[mode])
         coupled = self._arranged(database, mention=(by, number))
         s = types.index(by)
-        others = [
-            coupled.offsets[types.index(e)] + i for d, (e, i) in enumerate(zip(entities, at, strict=True)) if d != mode
-        ]
+        others = np.delete(at + [coupled.offsets[types.index(e)] for e in entities], mode)
         base, parts = Average(), Average()
         for given in self._givens(coupled, s, number):
             target = np.prod(given.state[0][others], axis=0, dtype=float)
@@ -248,9 +234,8 @@ class DatabaseModel(Model, ABC):
         centre, scale = database.units[relation]
         shares = scale * parts.mean
         value = centre + scale * float(base.mean[0]) + float(shares.sum())
-        return Explanation.of(
-            value, [(name, float(p)) for name, p, has in zip(names, shares, listed, strict=True) if has]
-        )
+        known = [(name, float(p)) for name, p, has in zip(names, shares, listed, strict=True) if has]
+        return Explanation.of(value, known)
 
     @abstractmethod
     def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
@@ -263,8 +248,6 @@ class DatabaseModel(Model, ABC):
 
         Parameters
         ----------
-        entity : str
-            Entity type.
         name : str or int
             Name of the entity, or its number if entities are numbered.
         n : int
