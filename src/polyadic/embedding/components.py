@@ -77,14 +77,12 @@ def components_of(embedding: Embedding, *words: str, n_components: int = 5, top:
 
     Parameters
     ----------
-    embedding : Embedding
-        Word vectors of any model.
+    embedding, top
+        As for :func:`components`.
     *words : str
         One or more words.
     n_components : int
         Maximum number of components.
-    top : int
-        Number of words per component.
 
     Raises
     ------

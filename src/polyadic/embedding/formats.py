@@ -220,8 +220,6 @@ def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overw
 
     Parameters
     ----------
-    embedding : Embedding
-        Word vectors to write.
     path : path
         Folder to create atomically: run ``tensorboard --logdir`` on it, or load its tables on the projector's web page.
     overwrite : bool
@@ -248,14 +246,10 @@ def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overw
 def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format: str) -> None:  # noqa: A002 see above
     """Write word vectors to a file in the format of another tool, as float32.
 
-    A path that ends in ``.gz`` is gzipped.
-
     Parameters
     ----------
-    embedding : Embedding
-        Word vectors to write.
     path : path
-        File to write atomically.
+        File to write atomically; gzipped if the name ends in ``.gz``.
     format : {"word2vec", "word2vec-binary", "glove", "fasttext"}
         File format; see the module.
 

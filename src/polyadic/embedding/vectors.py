@@ -130,11 +130,6 @@ class Embedding:
         """Convert to ``gensim.models.KeyedVectors``, with words, vectors and counts.
 
         Needs the extra ``gensim``. The number of components is lost; a warning says so.
-
-        Raises
-        ------
-        MissingExtraError
-            If gensim is not installed.
         """
         with needing("gensim", "gensim", "KeyedVectors"):
             from gensim.models import KeyedVectors
@@ -148,13 +143,7 @@ class Embedding:
 
     @classmethod
     def from_gensim(cls, keyed: Any) -> Embedding:
-        """Create an embedding from gensim's ``KeyedVectors``, or from a gensim model with the attribute ``wv``.
-
-        Raises
-        ------
-        InputError
-            If the argument is neither.
-        """
+        """Create an embedding from gensim's ``KeyedVectors``, or from a gensim model with the attribute ``wv``."""
         keyed = getattr(keyed, "wv", keyed)
         if not hasattr(keyed, "index_to_key") or not hasattr(keyed, "vectors"):
             raise InputError(
@@ -170,11 +159,6 @@ class Embedding:
 
         Needs the extra ``spacy``. Vectors are float32. If no word begins with a capital, each word is also found
         capitalized and in upper case. The number of components is lost; a warning says so.
-
-        Raises
-        ------
-        MissingExtraError
-            If spaCy is not installed.
         """
         with needing("spacy", "spacy", "a table of vectors of spaCy"):
             from spacy.strings import StringStore
@@ -249,10 +233,7 @@ class Embedding:
         return self.index.get(word.lower()) if row is None and self.lowercase else row
 
     def lookup(self, words: Iterable[str]) -> np.ndarray:
-        """Return the vectors of several words, shape (n, R).
-
-        The ``unknown`` policy applies to unknown words.
-        """
+        """Return the vectors of several words, shape (n, R); the ``unknown`` policy applies to unknown words."""
         if isinstance(words, str):
             raise InputError(f"lookup requires a list of words; for a single word, use embedding[{words!r}]")
         asked = list(words)
@@ -275,15 +256,7 @@ class Embedding:
     def product(self, *words: str) -> np.ndarray:
         """Return the elementwise product of the component vectors of several words, which emphasizes shared components.
 
-        Parameters
-        ----------
-        *words : str
-            One or more words.
-
-        Returns
-        -------
-        ndarray of shape (number of components,)
-            Product in float64, so that products of small numbers do not underflow.
+        It has the shape (number of components,), and is in float64, so that small numbers do not underflow.
 
         Examples
         --------
@@ -305,7 +278,7 @@ class Embedding:
         return np.asarray(product)
 
     def phrase(self, *words: str, blend: float = BLEND) -> np.ndarray:
-        r"""Return a vector for a phrase, which emphasizes the components shared by all words.
+        r"""Return a vector for a phrase, of shape (number of components,), which emphasizes what all words share.
 
         .. math:: \frac{g}{\|g\|} + b\, \frac{s}{\|s\|}, \qquad g = \Big(\prod_{k=1}^n \hat u_k\Big)^{1/n}, \quad
                   s = \sum_{k=1}^n \hat u_k
@@ -321,10 +294,6 @@ class Embedding:
             One or more words.
         blend : float
             Weight b of the sum.
-
-        Returns
-        -------
-        ndarray of shape (number of components,)
 
         Examples
         --------
@@ -386,7 +355,7 @@ class Embedding:
     def most_similar(
         self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
     ) -> list[tuple[str, float]]:
-        """Return the words nearest to the sum of positive minus negative words, like gensim's ``most_similar``.
+        """Return the neighbours of the sum of positive minus negative words, like gensim's ``most_similar``.
 
         Parameters
         ----------
@@ -394,11 +363,6 @@ class Embedding:
             Words that contribute positively or negatively; they are excluded from the result.
         topn : int
             Number of words to return.
-
-        Returns
-        -------
-        list of (str, float)
-            Words with their cosines, best first.
 
         Raises
         ------
@@ -416,7 +380,7 @@ class Embedding:
         return self._best(np.clip(self.unit @ direction, -1, 1), top, left_out)
 
     def analogy(self, a: str, b: str, c: str, *, top: int = 10, method: str = "add") -> list[tuple[str, float]]:
-        """Solve the analogy "a is to b as c is to x"; return the highest-scoring words, excluding a, b and c.
+        """Solve the analogy "a is to b as c is to x": as neighbours, the best words and scores, without a, b and c.
 
         Parameters
         ----------
@@ -426,11 +390,6 @@ class Embedding:
             Number of words to return.
         method : {"add", "mul"}
             Scoring rule; see :func:`analogy_scores`.
-
-        Returns
-        -------
-        list of (str, float)
-            Words with their scores, best first; ties in vocabulary order.
 
         Examples
         --------
@@ -489,8 +448,6 @@ class Embedding:
 
         Parameters
         ----------
-        path : path
-            The folder.
         unknown : {"raise", "zero", "skip"}, optional
             Policy for unknown words, in place of the saved one.
 
@@ -557,13 +514,7 @@ class Embedding:
 
     @classmethod
     def from_pretrained(cls, path: str | os.PathLike[str]) -> Embedding:
-        """Load word vectors from a folder written by :meth:`save_pretrained`; nothing is downloaded.
-
-        Raises
-        ------
-        InputError
-            If the folder is not such an encoder, or is damaged.
-        """
+        """Load word vectors from a folder written by :meth:`save_pretrained`; nothing is downloaded."""
         from polyadic.embedding.formats import read_static
 
         return read_static(path)
@@ -596,9 +547,7 @@ class Embedding:
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Normalize each row to unit Euclidean length; zero rows stay zero.
-
-    The result is at least float32.
+    """Normalize each row to unit Euclidean length, at least in float32; zero rows stay zero.
 
     Examples
     --------

@@ -115,7 +115,9 @@ class Responder:
         query = query_model(function)
 
         async def answer(request: Request, given: Any) -> Response:
-            repeated(request, query)
+            for name, field in query.model_fields.items():
+                if (times := len(request.query_params.getlist(name))) > 1 and not several(field.annotation):
+                    raise InputError(f"{name} must be given only once, but was given {times} times")
             return await self.work(lambda: respond(function(self.subject, **dict(given))))
 
         answer.__annotations__ = {"request": Request, "given": Annotated[query, Query()]}
@@ -166,14 +168,6 @@ def described(function: Callable[..., Any]) -> dict[str, Any]:
         "description": " ".join(about.split()),
         "responses": {400: {"description": "Invalid query; the response says what is wrong."}},
     }
-
-
-def repeated(request: Request, query: Any) -> None:
-    """Raise InputError if a query gives several values for a parameter that takes a single value."""
-    for name, field in query.model_fields.items():
-        times = len(request.query_params.getlist(name))
-        if times > 1 and not several(field.annotation):
-            raise InputError(f"{name} must be given only once, but was given {times} times")
 
 
 async def _malformed(request: Request, error: Exception) -> Response:

@@ -37,23 +37,17 @@ GROUP = 1 << 16  # rows of a Parquet file that are held before they are written
 
 
 def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = None) -> None:
-    """Print the result of a command as one JSON object or as tables."""
+    """Print the result of a command as one JSON object or as tables; exit with the code for what went wrong, if any."""
     if values is None:  # it was printed meanwhile
         return
     if as_json:
         in_json(values)
-        refuse(values)
-        return
-    (printed or _printed)(values)
-    for note in getattr(values, "notes", ()):
-        typer.echo(note)
-    if hint := getattr(values, "next", ()):
-        wrote(values["out"], hint=hint)
-    refuse(values)
-
-
-def refuse(values: Mapping[str, Any]) -> None:
-    """Report rejected queries or an interruption, if any, and exit with the corresponding exit code."""
+    else:
+        (printed or _printed)(values)
+        for note in getattr(values, "notes", ()):
+            typer.echo(note)
+        if hint := getattr(values, "next", ()):
+            wrote(values["out"], hint=hint)
     if kept := getattr(values, "kept", ()):
         raise interrupted(kept=kept)
     for fault in values.get("refused", {}).values():

@@ -154,9 +154,8 @@ def known_questions(
 def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: bool = True) -> NDArray[np.bool_]:
     """Return whether the highest-scoring word is the correct answer to each analogy question.
 
-    ``scores`` has the shape (questions, words), and ``questions`` contains word indices, shape (questions, 4).
-
-    The first three words are not answers if ``exclude``. ``scores`` may be overwritten.
+    ``scores`` has the shape (questions, words) and may be overwritten; ``questions`` contains word indices, shape
+    (questions, 4). The first three words are not answers if ``exclude``.
 
     Examples
     --------

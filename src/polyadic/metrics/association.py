@@ -49,10 +49,7 @@ def pmi(together: ArrayLike, row: ArrayLike, column: ArrayLike, total: ArrayLike
 def log_dice(together: ArrayLike, row: ArrayLike, column: ArrayLike) -> Array:
     """Compute logDice, 14 plus the binary logarithm of Dice's coefficient; minus infinity if the joint count is 0.
 
-    Parameters
-    ----------
-    together, row, column : array of float
-        Joint count K and marginal counts R and C, broadcast against each other.
+    Arguments are those of :func:`pmi`.
 
     Examples
     --------
@@ -68,12 +65,7 @@ def log_likelihood(together: ArrayLike, row: ArrayLike, column: ArrayLike, total
     """Compute the log-likelihood ratio G² of a contingency table, negative if the joint count is below expectation.
 
     Its absolute value has a chi-squared distribution with one degree of freedom under independence: the critical values
-    are 3.84 for 5 % and 10.83 for 0.1 %.
-
-    Parameters
-    ----------
-    together, row, column, total : array of float
-        Joint count K, marginal counts R and C, and grand total N, broadcast against each other.
+    are 3.84 for 5 % and 10.83 for 0.1 %. Arguments are those of :func:`pmi`.
 
     Examples
     --------

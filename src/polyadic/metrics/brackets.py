@@ -130,11 +130,6 @@ def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
 def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
     """Count the brackets and tags of a predicted tree that match the gold tree of the same sentence.
 
-    Parameters
-    ----------
-    gold, predicted : Bracketing
-        Trees of the same sentence.
-
     Raises
     ------
     InputError
@@ -171,12 +166,7 @@ def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketin
 
 
 def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> BracketScore:
-    """Compute the bracket scores of a corpus from the counts of each sentence.
-
-    Parameters
-    ----------
-    sentences : iterable of MatchedBrackets, or array of shape (sentences, 5)
-        Counts of each sentence.
+    """Compute the bracket scores of a corpus from the counts of each sentence, in an array of shape (sentences, 5).
 
     Raises
     ------

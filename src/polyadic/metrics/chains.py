@@ -25,17 +25,14 @@ if TYPE_CHECKING:
 
 
 def effective_sample_size(samples: ArrayLike) -> NDArray[np.float64]:
-    """Return the effective sample size of the mean of each quantity along one chain.
+    """Return the effective sample size of the mean of each quantity along one chain, of shape (quantities,).
+
+    It may exceed n where samples are negatively correlated; NaN for constant quantities.
 
     Parameters
     ----------
     samples : array of shape (n, quantities)
         Values of each quantity in the order of the chain, at least 4.
-
-    Returns
-    -------
-    ndarray of shape (quantities,)
-        It may exceed n where samples are negatively correlated; NaN for constant quantities.
 
     Raises
     ------

@@ -195,11 +195,6 @@ def match_files(
 def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
     """Compute the attachment scores of a corpus from the counts of each sentence.
 
-    Parameters
-    ----------
-    sentences : iterable of Attached
-        Counts of each sentence.
-
     Raises
     ------
     InputError
@@ -239,17 +234,8 @@ def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
 def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subtypes: bool = True) -> list[KindCounts]:
     """Count gold, predicted and correct arcs for each relation, the most frequent relation first.
 
-    Parameters
-    ----------
-    gold, predicted : sequences of sentences
-        Sentences as in :func:`match_trees`.
-    subtypes : bool
-        Whether subtypes of relations must match.
-
-    Raises
-    ------
-    InputError
-        If the numbers of sentences or words differ.
+    Sentences and ``subtypes`` are as in :func:`match_trees`; InputError is raised if numbers of sentences or words
+    differ.
 
     Examples
     --------

@@ -137,10 +137,6 @@ class Figure:
             Confidence level, between 0 and 1.
         seed : int
             Seed of the samples.
-
-        Returns
-        -------
-        low, high : float
         """
         _check_level(level)
         return _interval(_resampled([self], resamples, seed)[0], level)
@@ -175,12 +171,8 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
     ----------
     a, b : Figure
         Figures with the same units in the same order.
-    resamples : int
-        Number of bootstrap samples.
-    level : float
-        Confidence level, between 0 and 1.
-    seed : int
-        Seed of the samples.
+    resamples, level, seed
+        As for :meth:`Figure.interval`.
 
     Raises
     ------

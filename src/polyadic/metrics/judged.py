@@ -82,7 +82,7 @@ def judged(
     depth: int = 1000,
     unjudged: Unjudged = "wrong",
 ) -> dict[str, Judged]:
-    """Evaluate the ranked entity pairs of one or more systems against human judgements.
+    """Evaluate the ranked entity pairs of one or more systems against human judgements, all for the same relations.
 
     Parameters
     ----------
@@ -97,11 +97,6 @@ def judged(
     unjudged : {"wrong", "skipped"}
         Treatment of pairs that are not judged, or not in the pool: counted as false, as in the released evaluation, or
         removed from the ranking.
-
-    Returns
-    -------
-    dict of str to Judged
-        Results by system, all for the same relations.
 
     Raises
     ------
@@ -159,7 +154,8 @@ def ranked_cells(
 ) -> Judged:
     """Evaluate a model's ranking of unseen entity pairs for each predicate, given the pairs that are true.
 
-    Unseen cells that are not among ``cells`` count as false.
+    Unseen cells that are not among ``cells`` count as false. In the result, ``true`` counts the true cells of each
+    predicate, ``judged`` the ranked pairs.
 
     Parameters
     ----------
@@ -175,11 +171,6 @@ def ranked_cells(
         Rows to rank; all by default.
     at_least : int
         Minimum number of such cells of a predicate to be evaluated.
-
-    Returns
-    -------
-    Judged
-        ``true`` counts the true cells of each predicate, ``judged`` the ranked pairs.
 
     Raises
     ------

@@ -89,14 +89,11 @@ class Outliers:
         return {key: value for key, value in vars(self).items() if key != "sums"}
 
     def figures(self, prefix: str = "outliers") -> list[Figure]:
-        """Return OPP and accuracy as metrics with bootstrap confidence intervals over groups.
-
-        The cases of a group share their cluster, so they are not resampled individually.
-        """
-        names, chances = ("OPP", "accuracy"), (self.chance_opp, self.chance_accuracy)
+        """Return OPP and accuracy as metrics with bootstrap confidence intervals over groups."""
+        measures = (("OPP", self.chance_opp), ("accuracy", self.chance_accuracy))
         return [
             Figure(f"{prefix} OD{self.order} {name}", self.sums[:, [k, 2]], self.cases, self.total_cases, chance=chance)
-            for k, (name, chance) in enumerate(zip(names, chances, strict=True))
+            for k, (name, chance) in enumerate(measures)
         ]
 
     def __str__(self) -> str:
@@ -137,12 +134,8 @@ def outliers(
     unit : bool
         Whether to normalize vectors to length 1 first. Lengths matter for orders above 2: means of several words are
         shorter than words.
-    resamples : int
-        Number of bootstrap samples.
-    level : float
-        Confidence level of the intervals.
-    seed : int
-        Seed of the bootstrap samples.
+    resamples, level, seed
+        As for :meth:`Figure.interval <polyadic.metrics.figures.Figure.interval>`.
 
     Raises
     ------

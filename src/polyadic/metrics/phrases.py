@@ -149,12 +149,10 @@ def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -
     embedding = embedding.components if isinstance(how, str) and how == "product" else embedding
     areas = []
     for start in range(0, len(cases), BLOCK):
-        block = cases[start : start + BLOCK]
+        some = slice(start, start + BLOCK)
+        block = cases[some]
         titles = [words for words, _, _ in block]
-        if isinstance(how, str):
-            alike = _alike(embedding, titles, how)
-        else:
-            alike = _cosines(embedding, how[start : start + BLOCK])
+        alike = _alike(embedding, titles, how) if isinstance(how, str) else _cosines(embedding, how[some])
         for row, (words, own, others) in zip(alike, block, strict=True):
             rest = np.ones(len(row), bool)
             rest[words] = rest[own] = False

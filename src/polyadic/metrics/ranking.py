@@ -137,12 +137,9 @@ def ranking(
     check_int("memory", memory, low=1)
     facts, true = _checked("test", test, entities), _checked("known", known, entities)
     kinds, named = relations or (1, None)
-    if (
-        relations
-        and len(every := np.concatenate([facts, true]))
-        and every[:, 1].max() >= check_int("relations", kinds, low=1)
-    ):
-        raise InputError(f"relation ids must be from 0 to {kinds - 1}; got {every[:, 1].max()}", "relations")
+    ids = np.concatenate([facts, true])[:, 1]
+    if relations and len(ids) and ids.max() >= check_int("relations", kinds, low=1):
+        raise InputError(f"relation ids must be from 0 to {kinds - 1}; got {ids.max()}", "relations")
     ranks = [
         np.zeros(0) if scores is None else _ranks(scores, facts[:, order], true[:, order], sizes=sizes, memory=memory)
         for scores, order, sizes in (

@@ -177,7 +177,8 @@ def recovery(
     Test sets combine few word pairs into many questions: Google's 19,544 questions combine 549 pairs. With a random
     split of questions, the pair that answers a test question was also the answer of training questions, so the test
     measures memorization of pairs: random vectors answer nine out of ten correctly. ``split="pairs"`` measures
-    generalization to unseen pairs, which is zero for random vectors.
+    generalization to unseen pairs, which is zero for random vectors. Splits depend only on the seed and on the covered
+    questions.
 
     Parameters
     ----------
@@ -191,10 +192,8 @@ def recovery(
         either order: test questions combine two of them, training questions none, and mixed questions are left out. The
         number of pairs is chosen so that the test part has the same share of the questions: 39% of the pairs for 15%.
         (Single words may still occur on both sides, such as the state of two cities.)
-    shares : iterable of float
-        Shares of the training part to learn from, in (0, 1].
-    test : float
-        Share of the questions in the test part, in (0, 1).
+    shares, test, runs, seed
+        As for :func:`~polyadic.metrics.sentiment.sentiment`, with questions for reviews.
     penalty : float, optional
         Penalty :math:`\lambda` as a multiple of the mean eigenvalue of :math:`X^\top X`, at least 0; ``math.inf``
         disables training. By default the one of ``PENALTIES`` with the largest mean cosine of prediction and answer in
@@ -205,10 +204,6 @@ def recovery(
         Whether to exclude the three words of a question from its answers; the paper did not.
     limit : int, optional
         Size of the vocabulary: only the first words are used, in questions and as answers.
-    runs : int
-        Number of random splits.
-    seed : int
-        Seed of the splits, which depend only on it and on the covered questions.
 
     Raises
     ------
@@ -375,10 +370,7 @@ def _leave_one_out(ridge: _Ridge, X: Array, start: Array, answers: Array, penalt
 
 
 def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalties: Sequence[float]) -> list[float]:
-    """Return the mean cosine between predictions and answers for each penalty, cross-validated over word pairs.
-
-    A question has the folds of its two pairs, and is tested if both are the same.
-    """
+    """Return the mean cosine of predictions and answers by penalty; a fold tests questions with both pairs in it."""
     cosines = np.zeros(len(penalties))
     for fold in range(FOLDS):
         inside = (folds == fold).sum(axis=1)

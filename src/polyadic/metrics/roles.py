@@ -158,11 +158,6 @@ def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
 def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
     """Compute the role labelling scores of a corpus from the counts of each sentence.
 
-    Parameters
-    ----------
-    sentences : iterable of MatchedRoles
-        Counts of each sentence.
-
     Raises
     ------
     InputError
@@ -208,15 +203,7 @@ def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
 def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[KindCounts]:
     """Count gold, predicted and correct arguments for each role, the most frequent role first.
 
-    Parameters
-    ----------
-    gold, predicted : sequences of sentences
-        Sentences as in :func:`match_roles`.
-
-    Raises
-    ------
-    InputError
-        If the numbers of sentences differ.
+    Sentences are as in :func:`match_roles`; InputError is raised if their numbers differ.
     """
     check_same_number(gold, predicted)
     pairs = ((_triples(sentence), _triples(labelled)) for sentence, labelled in zip(gold, predicted, strict=True))

@@ -170,7 +170,7 @@ def diversity(topics: Sequence[Topic]) -> float:
 
 
 def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> tuple[csr_array, csr_array]:
-    """Split the word occurrences of each document at random into an observed and a hidden part.
+    """Split the word occurrences of each document at random into a table of an observed and one of a hidden part.
 
     Parameters
     ----------
@@ -180,10 +180,6 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
         Seed of the split.
     share : float
         Share of the occurrences (not of the distinct words) that is observed; sampled without replacement, rounded up.
-
-    Returns
-    -------
-    observed, hidden : csr_array of shape (documents, words)
     """
     table = csr_array(table)
     counts = np.rint(table.data).astype(np.int64)
@@ -282,10 +278,7 @@ def completion_perplexity(
 def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
     """Compute the mean cosine between the topics of two fits under the optimal one-to-one matching.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (rank, words)
-        Topic-word weights of both fits.
+    ``first`` and ``second`` are the weights of words in the topics of both fits, of shape (rank, words).
 
     Examples
     --------

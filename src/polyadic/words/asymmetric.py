@@ -149,8 +149,7 @@ class AsymmetricCP(TensorModel):
         if self.vectors == "all":
             if len({len(u) for u in scaled}) > 1:
                 raise InputError(
-                    "vectors='all' requires modes with the same vocabulary; got modes with"
-                    f" {[len(u) for u in scaled]}"
+                    f"vectors='all' requires modes with the same vocabulary; got modes with {[len(u) for u in scaled]}"
                     " rows; set vectors to 'words' or 'contexts'",
                     "vectors",
                 )

@@ -34,16 +34,6 @@ class Checkpoint:
     The folder is replaced atomically, so a killed run leaves the previous checkpoint. ``made_of`` holds all inputs of
     the run as JSON values: a checkpoint with the same inputs is loaded as ``reached``, whose factors are the start of
     the solver; that of another run is refused, or replaced with ``overwrite``.
-
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from polyadic.core.solvers.run import Sweep, run
-    >>> from polyadic.words.checkpoint import load_checkpoint
-    >>> path = Path(tempfile.mkdtemp()) / "reached"
-    >>> halves = (Sweep([np.array([2.0**-k])], 2.0**-k) for k in range(99))
-    >>> _ = run(halves, max_iter=3, callback=Checkpoint(path, every=0))
-    >>> load_checkpoint(path).factors
-    [array([0.125])]
     """
 
     def __init__(

@@ -242,10 +242,7 @@ def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
 
 
 def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
-    """Evaluate word sense induction on a test set, and return the measures reported by its shared task.
-
-    SemEval 2013 uses N_SENSES senses per word; other sets use the number of gold senses.
-    """
+    """Return the measures of a shared task, with N_SENSES senses per word for SemEval 2013, else the gold number."""
     figures = induction(embedding, test, number=N_SENSES if name == "semeval-2013" else None).figures()
     return [replace(figure, name=f"{name} {figure.name}") for figure in figures if figure.name in SENSES[name]]
 

@@ -123,10 +123,7 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: flo
 
 
 def _tournament(groups: int) -> list[list[tuple[int, int]]]:
-    """Return a round-robin schedule that pairs each group with itself and with every other group.
-
-    This is the circle method: the last group is fixed, the others rotate by one place per round.
-    """
+    """Return a schedule that pairs each group with itself and every other: the last is fixed, the others rotate."""
     rounds = [[(g, g) for g in range(groups)]]
     others = groups - 1
     for shift in range(others):
@@ -432,9 +429,8 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
     """Build the tree of roots and fibres of a sparse tensor; raise ValueError if an index is out of range."""
     if indices.ndim != 2 or indices.shape[1] < 2 or any(u.ndim != 2 for u in factors):
         raise ValueError(
-            f"indices must have at least two columns, and factors must have two dimensions; got shapes"
-            f" {indices.shape} and"
-            f" {[u.shape for u in factors]}"
+            "indices must have at least two columns, and factors must have two dimensions; got shapes"
+            f" {indices.shape} and {[u.shape for u in factors]}"
         )
     if len(slots) != indices.shape[1] or not set(slots) <= set(range(len(factors))):
         raise ValueError(

@@ -92,20 +92,7 @@ class Word2Vec(WordModel):
     callback: Callback = None
 
     def fit(self, corpus: Corpus) -> Self:
-        """Train word2vec on a corpus for ``epochs`` passes.
-
-        Parameters
-        ----------
-        corpus : Corpus
-            Tokenized text.
-
-        Raises
-        ------
-        MissingExtraError
-            If gensim is not installed.
-        InputError
-            If a setting is out of range.
-        """
+        """Train word2vec on a corpus for ``epochs`` passes; needs the extra ``gensim``."""
         self.check()
         learning_rate = LEARNING_RATES[self.method] if self.learning_rate is None else self.learning_rate
         solver = _epochs(self._model(corpus), corpus, self.epochs, learning_rate)

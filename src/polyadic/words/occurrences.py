@@ -205,8 +205,6 @@ class WordSenses:
 
         Parameters
         ----------
-        word : str
-            The word.
         top : int
             Number of substitutes per sense.
         known : int
@@ -238,38 +236,23 @@ class WordSenses:
         substitutes = self._substitutes(unit_rows(vectors), word, top, known)
         senses = []
         for s in range(k):
-            centre = unit_rows(X[labels == s].sum(axis=0)[None])[0]
-            typical = np.argsort(-(X[labels == s] @ centre), kind="stable")
-            at = chosen[labels == s][typical]
-            senses.append(SenseOfWord(float(np.mean(labels == s)), substitutes[s], at, vectors[s]))
+            own = labels == s
+            centre = unit_rows(X[own].sum(axis=0)[None])[0]
+            at = chosen[own][np.argsort(-(X[own] @ centre), kind="stable")]
+            senses.append(SenseOfWord(float(np.mean(own)), substitutes[s], at, vectors[s]))
         senses.sort(key=lambda sense: -sense.share)
         return SensesOfWord(word, len(positions), agreement, tuple(senses))
 
     def vector(self, word: str, positions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the mean of the word vectors that are predicted from the contexts of a word at the given positions.
+        """Return the mean of the word vectors predicted from the contexts of a word at some positions in the corpus.
 
         So the same word in two parts of a text has two vectors that can be compared, and that have neighbours.
-
-        Parameters
-        ----------
-        word : str
-            The word.
-        positions : ndarray of int
-            Positions of the occurrences in the corpus.
         """
         Y = self._contexts(self._around(np.asarray(positions)), [self.corpus.vocabulary[word]])[1]
         return Y.mean(axis=0).astype(np.float64)
 
     def lines(self, sense: SenseOfWord, number: int) -> list[ConcordanceLine]:
-        """Return the most typical concordance lines of a sense, without near-duplicates.
-
-        Parameters
-        ----------
-        sense : SenseOfWord
-            A sense of :meth:`senses`.
-        number : int
-            Maximum number of lines.
-        """
+        """Return at most ``number`` of the most typical concordance lines of a sense, without near-duplicates."""
         kept: list[tuple[ConcordanceLine, set[str]]] = []
         for at in sense.positions[: LOOKED_AT * number]:
             line = self.corpus.line(at)
@@ -281,19 +264,10 @@ class WordSenses:
         return [line for line, _ in kept]
 
     def divide(self, positions: NDArray[np.int64], words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
-        """Cluster the occurrences of one or more words into senses, treating several words as one.
+        """Cluster occurrences into senses, treating the words at these positions of the corpus as one word.
 
         Returns the index of the sense of each occurrence. This separates two words again that were merged into one, as
-        in pseudo-word evaluation.
-
-        Parameters
-        ----------
-        positions : ndarray of int
-            Positions of the occurrences in the corpus.
-        words : sequence of str
-            The words at these positions.
-        seed : int
-            Seed of the random starts.
+        in pseudo-word evaluation. ``seed`` is that of the random starts.
         """
         numbers = [self.corpus.vocabulary[word] for word in words]
         return _agreed(*self._contexts(self._around(np.asarray(positions)), numbers), seed)[0]
@@ -301,7 +275,7 @@ class WordSenses:
     def assign(
         self, senses: SensesOfWord, contexts: Iterable[tuple[Sequence[str], Sequence[str]]]
     ) -> NDArray[np.int64]:
-        """Predict the sense of a word in new contexts.
+        """Return the index into ``senses.senses`` for each new context of a word, or -1 if it has no known word.
 
         Parameters
         ----------
@@ -309,11 +283,6 @@ class WordSenses:
             Result of :meth:`senses` for the word.
         contexts : iterable of (list of str, list of str)
             The words to the left and to the right of each occurrence, in text order.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Index into ``senses.senses`` for each context, or -1 if it has no known word.
 
         Examples
         --------
@@ -478,10 +447,7 @@ def _sampled(
 
 
 def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[NDArray[np.int64], float]:
-    """Choose a consensus clustering from several random starts; return the labels and the level of agreement.
-
-    It is the partition with median number of senses that agrees best with the others.
-    """
+    """Return the labels of the random start with the median number of senses that agrees best, and the agreement."""
     from sklearn.metrics import adjusted_rand_score
 
     runs = [_partition(X, Y, np.random.default_rng([seed, run])) for run in range(RUNS)]

@@ -161,16 +161,8 @@ class PoissonCP(WordModel):
         The squared elements :math:`\lambda_r A_{ir}` are proportional to the probabilities of the components given the
         word. So the cosine of two words is the Bhattacharyya coefficient :math:`\sum_r \sqrt{p_r q_r}` of these
         distributions, which is 1 if they are equal. If all modes contain words, their mean gives more stable vectors
-        than a single mode.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The vocabulary of the mode.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        mode : int, optional
-            Index of the mode; by default the mean of all modes.
+        than a single mode. ``words`` and ``mode`` are as for :meth:`components`; ``counts`` are the frequencies of the
+        words.
         """
         return Embedding(words, np.sqrt(self._factor(words, mode) * self.weights_).astype(np.float32), counts=counts)
 
@@ -285,10 +277,7 @@ class _Model:
         )
 
     def measured(self) -> tuple[Sweep, NDArray[Any]]:
-        r"""Return the current factors with their objective, and the update :math:`\Phi` of the first mode.
-
-        The first mode contains the weights.
-        """
+        r"""Return the factors with their objective, and :math:`\Phi` of the first mode, which contains the weights."""
         share = (self.weights ** (1 / len(self.modes))).astype(self.U.dtype)
         factors = [u * share for u in self.modes]
         self.modes[0] *= self.weights.astype(self.U.dtype)

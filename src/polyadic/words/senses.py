@@ -92,9 +92,7 @@ def induce(
     check_int("number", number, low=1)
     known = [[row for w in context if (row := embedding.find(w)) is not None] for context in contexts]
     embedding = embedding.components if rule == "product" else embedding
-    vectors = embedding.unit
-    if rule == "product":
-        vectors = unit_rows(vectors * unit_rows(embedding[word][None]))
+    vectors = unit_rows(embedding.unit * unit_rows(embedding[word][None])) if rule == "product" else embedding.unit
     weights = np.ones(len(embedding))
     if embedding.counts is not None:
         weights = COMMON / (COMMON + embedding.counts / embedding.counts.sum())

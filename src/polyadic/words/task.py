@@ -591,10 +591,7 @@ def _triples_of(embedding: Embedding) -> tuple[Path, Counts] | None:
 
 
 def phrases(words: list[str]) -> list[list[str]]:
-    """Split command-line arguments into phrases.
-
-    Plain words form one phrase; each ``a*b`` and each line of standard input is another.
-    """
+    """Split arguments into phrases: plain words are one; each ``a*b`` and each line of standard input is another."""
     lines = sys.stdin.read().split("\n") if "-" in words else []
     words = [word for word in words if word != "-"]
     plain = [word for word in words if "*" not in word.strip("*")]

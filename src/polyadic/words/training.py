@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,8 +130,7 @@ def train(
     origin = " ".join(
         map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__])
     )
-    about = {"polyadic": __version__, "source": origin, **made_of}
-    about |= {"kept": None if keep is None else str(keep)}
+    about = {"polyadic": __version__, "source": origin, **made_of, "kept": None if keep is None else str(keep)}
     about |= plan.described(model) | {"interrupted": getattr(model, "interrupted_", False)}
     vectors.meta = {"trained": {name: value for name, value in about.items() if value is not None}}
     return vectors
@@ -150,8 +150,7 @@ class TrainingPlan:
     @classmethod
     def of(cls, source: Any, settings: Options, *, keep: Any) -> TrainingPlan:
         """Validate the settings and return the training plan."""
-        of_training = {name: value for name, value in settings.items() if name in Training.__dataclass_fields__}
-        training = Training(**of_training)
+        training = Training(**{name: settings[name] for name in settings if name in Training.__dataclass_fields__})
         check_settings(training)
         method = check_choice("method", training.method or ("cp-sn" if isinstance(source, Counts) else "jcp"), METHODS)
         _refuse_idle(source, method, settings, training)
@@ -298,10 +297,7 @@ def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Cou
     order, (width, min_count) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
     window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": min_count}
     resources: Options = {"threads": plan.training.threads, "memory": plan.training.memory}
-
-    def build(**to: Any) -> Counts:
-        return counted(corpus, steps=builder.steps, **window, **resources, **to)
-
+    build = partial(counted, corpus, steps=builder.steps, **window, **resources)
     made: Counts = builder(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
     return made
 

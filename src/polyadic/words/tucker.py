@@ -37,10 +37,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from polyadic.core import resources
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads
-from polyadic.core.resources import check_memory
+from polyadic.core.resources import check_memory, thread_count
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.unfolding import mode_dot, unfold
 from polyadic.embedding import Embedding
@@ -285,9 +284,7 @@ class _Tensor:
                 raise InputError("HOOI requires each cell to be listed only once; sum duplicates with Entries.collect")
             entries = replace(entries, indices=indices, values=entries.values[order], weights=None)
         self.entries = entries
-        self.threads = (
-            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
-        )
+        self.threads = thread_count(threads)
         x = self.entries.values
         self._values = x * self.entries.multiplicity() if entries.symmetric else x
         self.norm = float(np.dot(self._values.astype(float), x))
@@ -307,10 +304,7 @@ class _Tensor:
         return tucker_pullback(self.entries.indices, self._values, U, G, slots=self.slots, threads=self.threads)
 
     def along(self, mode: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the entries sorted into fibres along a mode.
-
-        If the tensor is symmetric, a fibre represents all its permutations.
-        """
+        """Return the entries sorted into fibres along a mode; a fibre of symmetric ones stands for its permutations."""
         entries = self.entries
         if not entries.symmetric:
             others = [c for c in range(entries.order) if c != mode]

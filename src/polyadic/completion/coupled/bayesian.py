@@ -115,23 +115,10 @@ class BayesianFactorization(DatabaseModel):
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
-        """Draw further samples from the Markov chain, as if ``fit`` had been called with more draws.
-
-        Parameters
-        ----------
-        draws : int
-            Number of further draws.
-
-        Raises
-        ------
-        InputError
-            If ``draws`` is not positive.
-        """
+        """Draw further samples from the Markov chain, as if ``fit`` had been called with more draws."""
         check_is_fitted(self, "state_")
         check_int("draws", draws, low=1)
-        coupled = self._arranged(self.database_)
-        chain = MarkovChain.resumed(coupled, self.memory_, **self._sampling)
-        return self._run(chain, draws)
+        return self._run(MarkovChain.resumed(self._arranged(self.database_), self.memory_, **self._sampling), draws)
 
     def _priors(self) -> Priors:
         return self.priors or Priors()
@@ -191,18 +178,7 @@ class BayesianFactorization(DatabaseModel):
         return self._prediction(relation, averages)
 
     def averages(self, relation: str) -> Prediction:
-        """Return the predictions for the cells passed to ``fit``, averaged over all draws.
-
-        Parameters
-        ----------
-        relation : str
-            Name of the relation.
-
-        Raises
-        ------
-        InputError
-            If no cells of the relation were given to ``fit``.
-        """
+        """Return the predictions of the cells given to ``fit``, averaged over all draws; InputError if none were."""
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
             raise InputError(

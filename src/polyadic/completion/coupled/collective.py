@@ -42,7 +42,6 @@ class CollectiveFactorization(IterativeDatabaseModel):
         Exponent of the number of observed cells of an entity in its penalty (default: 0.5, or 0 if a table weights its
         unobserved zeros). In the formula, :math:`\gamma` and :math:`n_i`. With the default ridges these gave the best
         predictions of held-out ratings and play counts.
-
     solver : {"coordinate-descent", "sgd"}
         Solver: block coordinate descent, which never increases the objective, or stochastic gradient descent with
         Adagrad (:mod:`polyadic.completion.coupled.gradient_descent`). New entities in :meth:`update` are always solved

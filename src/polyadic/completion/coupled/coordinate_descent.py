@@ -133,12 +133,10 @@ def _solve_biases(
         return
     offsets = state[1 + t]
     if not coupled.folds:
-        left = y - c * (m - offsets[0])
-        moved = float(left.sum() / c.sum())
+        moved = float((y - c * (m - offsets[0])).sum() / c.sum())
         m += moved - offsets[0]
         offsets[0] = moved
-    term = coupled.terms[t]
-    for part, slot, index in zip(coupled.parts(t), coupled.slots(t), term.entries.indices.T, strict=False):
+    for part, slot, index in coupled.modes(t):
         before = offsets[part][index]
         size = part.stop - part.start
         right = np.bincount(index, y - c * (m - before), minlength=size)
@@ -162,7 +160,7 @@ def objective_of(
         if coupled.zeros[t]:
             unobserved = coupled.all_squares(t, coupled.grams(stack)) - float(m[t] @ m[t])
             total += 0.5 * coupled.zeros[t] * unobserved
-        for part, slot in zip(coupled.parts(t), coupled.slots(t), strict=False):
+        for part, slot, _ in coupled.modes(t):
             total += 0.5 * bias_ridge * float(powers[slot] @ state[1 + t][part] ** 2)
     for s, ridge in enumerate(ridges):
         total += 0.5 * ridge * float(powers[s] @ (coupled.factor(stack, s) ** 2).sum(axis=1))

@@ -20,7 +20,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -76,14 +76,8 @@ class CoupledTables:
     def start(self, rank: int, rng: np.random.Generator, *, scale: float) -> State:
         """Return a random initial state: normal factors with standard deviation ``scale``, and zero biases."""
         stack = np.vstack([scale * rng.standard_normal((self.offsets[-1], rank)), np.ones((1, rank))])
-        return [
-            stack,
-            *(np.zeros(1 + has * sum(t.entries.shape)) for t, has in zip(self.terms, self.biased, strict=True)),
-        ]
-
-    def slots(self, table: int) -> tuple[int, ...]:
-        """Return the index of the factor matrix for each mode of a table."""
-        return _slots(self.terms[table])
+        shapes = [term.entries.shape for term in self.terms]
+        return [stack, *(np.zeros(1 + has * sum(n)) for n, has in zip(shapes, self.biased, strict=True))]
 
     def factor(self, stack: Array, number: int) -> Array:
         """Return a view of one factor matrix in the stack of all factors."""
@@ -93,7 +87,7 @@ class CoupledTables:
         """Extend a solver state to larger factor matrices, with zeros for the new rows and biases."""
         stack = _extended(state[0], [*sizes, 1], [*self.sizes, 1])
         offsets = [
-            _extended(part, [1, *(sizes[s] for s in self.slots(t))], [1, *self.terms[t].entries.shape])
+            _extended(part, [1, *(sizes[s] for s in _slots(self.terms[t]))], [1, *self.terms[t].entries.shape])
             if self.biased[t]
             else part
             for t, part in enumerate(state[1:])
@@ -113,10 +107,15 @@ class CoupledTables:
         ends = np.cumsum([1, *self.terms[table].entries.shape]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
 
+    def modes(self, table: int) -> Iterator[tuple[slice, int, Array]]:
+        """Yield the slice in the bias vector, the factor and the index of each entry by mode, if there are biases."""
+        term = self.terms[table]
+        return zip(self.parts(table), _slots(term), term.entries.indices.T, strict=False)
+
     def biases(self, offsets: Array, table: int) -> Array:
         """Return the intercept plus the biases of each observed entry, given the bias vector (or one of its layout)."""
         total = np.full(len(self.values[table]), offsets[0])
-        for part, index in zip(self.parts(table), self.terms[table].entries.indices.T, strict=False):
+        for part, _, index in self.modes(table):
             total += offsets[part][index]
         return total
 
@@ -134,9 +133,12 @@ class CoupledTables:
         right = [y[t] - c[t] * self.biases(offsets[t], t) for t in tables]
         return RowEntries(starts, columns, np.concatenate(weights)[order], np.concatenate(right)[order])
 
-    def grams(self, stack: Array) -> list[Array]:
-        """Return the Gram matrix of each factor."""
-        return [self.factor(stack, s).T @ self.factor(stack, s) for s in range(len(self.sizes))]
+    def grams(self, stack: Array, covariances: Array | None = None) -> list[Array]:
+        """Return the Gram matrix of each factor, expected if the rows have covariances, (rows of the stack, R, R)."""
+        grams = [self.factor(stack, s).T @ self.factor(stack, s) for s in range(len(self.sizes))]
+        if covariances is None:
+            return grams
+        return [gram + self.factor(covariances, s).sum(axis=0) for s, gram in enumerate(grams)]
 
     def zero_precision(self, number: int, grams: Sequence[Array], scales: Sequence[float]) -> Array:
         """Return the contribution of weighted zeros to the precision matrix of the rows of a factor."""

@@ -137,13 +137,14 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
             "weight_by",
         )
     else:
-        indices, values, weights, shape = _listed(name, data)
-        if len(shape) != order:
+        x = data.expand() if isinstance(data, Entries) else entries_of(data, f"{name}: data", observed=True)
+        if x.order != order:
             raise InputError(
-                f"{name}: data must have one mode for each of the {order} entity types; got {len(shape)} modes"
+                f"{name}: data must have one mode for each of the {order} entity types; got {x.order} modes"
             )
-        ones = np.ones(len(values)) if weights is None else np.asarray(weights, float)
-        cells = RelationCells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
+        weights = np.ones(len(x)) if x.weights is None else np.asarray(x.weights, float)
+        columns = [np.asarray(i, np.int64) for i in x.indices.T]
+        cells = RelationCells(columns, list(x.shape), np.asarray(x.values, float), weights)
     if not len(cells.values):
         raise InputError(f"{name}: data must have at least one observed cell")
     _check_values(name, relation, cells, added=added)
@@ -194,14 +195,6 @@ def _numbers(name: str, column: Any, array: Array) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         bad = next(item for item in array if number_of(item) is None)
         raise InputError(f"{name}: column {column!r} must contain numbers; got {str(bad)!r}") from None
-
-
-def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
-    if isinstance(data, Entries):
-        full = data.expand()
-        return tuple(full.indices.T), full.values, full.weights, full.shape
-    cells = entries_of(data, f"{name}: data", observed=True)
-    return tuple(cells.indices.T), cells.values, None, cells.shape
 
 
 def _check_values(name: str, relation: Relation, cells: RelationCells, *, added: bool) -> None:
@@ -392,10 +385,7 @@ class Database:
         self._cells = {**self._cells, name: cells}
 
     def mentioned(self) -> dict[str, NDArray[np.bool_]]:
-        """Return a mask of the entities of each type that occur in any table.
-
-        A table with weighted zeros covers all entities of its types.
-        """
+        """Return a mask of the entities of each type that occur in a table; one with weighted zeros covers them all."""
         seen = {entity: np.zeros(size, bool) for entity, size in self.sizes.items()}
         for name, relation in self.relations.items():
             for entity, index in zip(relation.entities, self._cells[name].indices.T, strict=True):
@@ -449,9 +439,8 @@ class Database:
         """
         own = coupled.factor_entries[list(self.sizes).index(entity)]
         entries = [(t, at) for t in own.tables for at in range(len(coupled.values[t]))]
-        tables, known = list(self.relations.items()), {}
-        for t, (name, relation) in enumerate(tables):
-            known[t] = int(_mentioning(relation, self.cells(name), (entity, number)).sum())
+        tables = list(self.relations.items())
+        known = [int(_mentioning(relation, self.cells(name), (entity, number)).sum()) for name, relation in tables]
         names, listed = [], []
         for k in own.order[slice(*own.starts[number : number + 2])].tolist():
             t, at = entries[k]
@@ -470,8 +459,6 @@ class Database:
 
         Parameters
         ----------
-        name : str
-            Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
             Names of entities, or numbers if entities are numbered.
 
@@ -485,19 +472,9 @@ class Database:
         return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
 
     def number(self, entity: str, names: Any) -> NDArray[np.int64]:
-        """Return the indices of the entities with the given names.
+        """Return the indices of entities of a type, given by their names, or by numbers if they are numbered.
 
-        Parameters
-        ----------
-        entity : str
-            Entity type.
-        names : sequence
-            Names of entities, or numbers if entities are numbered.
-
-        Raises
-        ------
-        InputError
-            If the type or an entity does not exist.
+        InputError is raised if the type or an entity does not exist.
         """
         if entity not in self.sizes:
             raise InputError(f"entity type {entity!r} does not exist; types are {', '.join(self.sizes)}")
@@ -512,9 +489,7 @@ class Database:
                 for entity, column, size in zip(relation.entities, cells.columns, cells.sizes, strict=True)
             ]
         )
-        repeated = len(set(relation.entities)) < len(relation.entities)
-        if repeated:
-            indices = ordered(name, relation.entities, indices)
+        indices = ordered(name, relation.entities, indices)
         indices, first, inverse = np.unique(indices, axis=0, return_index=True, return_inverse=True)
         values, weights = cells.values[first], cells.weights[first]
         for kept, what in ((values, "values"), (weights, "weights")):

@@ -64,7 +64,9 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
     if not isinstance(options, dict):
         raise InputError(f"{file}: relation {name} must be declared in a section [relations.{name}]")
     if unknown := set(options) - allowed:
-        raise InputError(f"{file}, relation {name}: unknown option {min(unknown)!r}; options are {_listed(allowed)}")
+        raise InputError(
+            f"{file}, relation {name}: unknown option {min(unknown)!r}; options are {', '.join(sorted(allowed))}"
+        )
     for needed in ("table", "entities"):
         if needed not in options:
             raise InputError(f"{file}, relation {name}: option {needed} is missing")
@@ -96,9 +98,8 @@ def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: l
             continue
         row = {column: cells[k] for column, k in at.items()}
         values = {column: parse(row[column]) for column, parse in parsers.items()}
-        if (
-            odd := next((c for c, value in values.items() if value is None or not math.isfinite(value)), None)
-        ) is not None:
+        odd = next((c for c, value in values.items() if value is None or not math.isfinite(value)), None)
+        if odd is not None:
             raise InputError(f"{table.where(number)}: {odd} must be a finite number; got {row[odd]!r:.40}")
         for column in columns:
             read[column].append(values[column] if column in values else name_in(table, number, row[column], column))
@@ -110,7 +111,3 @@ def _names(file: Path, entity: str, where: Any) -> list[str]:
     if not (names := read_names(path)):
         raise InputError(f"{path} must contain at least one name of an entity of type {entity}")
     return names
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(sorted(map(str, names)))

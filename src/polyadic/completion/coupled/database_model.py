@@ -169,15 +169,7 @@ class DatabaseModel(Model, ABC):
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
         """Return the expected value and the standard deviation (NaN for point estimates) of each cell.
 
-        Parameters
-        ----------
-        relation, cells
-            See :meth:`predict`.
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
+        Parameters and errors are those of :meth:`predict`.
         """
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
@@ -185,17 +177,7 @@ class DatabaseModel(Model, ABC):
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected values of the cells with the given entity indices, shape (n,).
 
-        Parameters
-        ----------
-        relation : str
-            Name of the relation.
-        indices : array of int of shape (n, order)
-            Entity numbers.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range.
+        InputError is raised if one is out of range.
         """
         check_is_fitted(self, "state_")
         entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
@@ -212,8 +194,6 @@ class DatabaseModel(Model, ABC):
 
         Parameters
         ----------
-        relation : str
-            Name of the relation.
         cell : sequence of length order
             Entities of the cell.
         by : str, optional
@@ -242,9 +222,7 @@ class DatabaseModel(Model, ABC):
         types, number = list(database.sizes), int(at[mode])
         coupled = self._arranged(database, mention=(by, number))
         s = types.index(by)
-        others = [
-            coupled.offsets[types.index(e)] + i for d, (e, i) in enumerate(zip(entities, at, strict=True)) if d != mode
-        ]
+        others = np.delete(at + [coupled.offsets[types.index(e)] for e in entities], mode)
         base, parts = Average(), Average()
         for given in self._givens(coupled, s, number):
             target = np.prod(given.state[0][others], axis=0, dtype=float)
@@ -256,9 +234,8 @@ class DatabaseModel(Model, ABC):
         centre, scale = database.units[relation]
         shares = scale * parts.mean
         value = centre + scale * float(base.mean[0]) + float(shares.sum())
-        return Explanation.of(
-            value, [(name, float(p)) for name, p, has in zip(names, shares, listed, strict=True) if has]
-        )
+        known = [(name, float(p)) for name, p, has in zip(names, shares, listed, strict=True) if has]
+        return Explanation.of(value, known)
 
     @abstractmethod
     def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
@@ -271,8 +248,6 @@ class DatabaseModel(Model, ABC):
 
         Parameters
         ----------
-        entity : str
-            Entity type.
         name : str or int
             Name of the entity, or its number if entities are numbered.
         n : int
@@ -365,9 +340,8 @@ class IterativeDatabaseModel(DatabaseModel):
 def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
     """Return the root mean square difference between two models' predictions of the observed cells of a relation."""
     cells = np.asarray(other.database_.cells(relation).indices, np.int64)
-    return float(
-        np.sqrt(np.mean((one.predict_numbered(relation, cells) - other.predict_numbered(relation, cells)) ** 2))
-    )
+    differences = one.predict_numbered(relation, cells) - other.predict_numbered(relation, cells)
+    return float(np.sqrt(np.mean(differences**2)))
 
 
 def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
@@ -466,10 +440,7 @@ def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Gi
     v = np.prod(stack[columns[some]], axis=1, dtype=float)
     precision = given.precision
     if any(coupled.zeros):
-        grams = coupled.grams(stack)
-        if given.covariances is not None:
-            grams = [gram + coupled.factor(given.covariances, k).sum(axis=0) for k, gram in enumerate(grams)]
-        precision = precision + coupled.zero_precision(s, grams, given.alphas)
+        precision = precision + coupled.zero_precision(s, coupled.grams(stack, given.covariances), given.alphas)
     if given.covariances is not None:
         precision = precision + _spread(stack, given.covariances, columns[some], c_[some])
     entries = RowEntries(np.array([0, len(v)]), np.arange(len(v)), c_[some], y_[some])

@@ -83,9 +83,8 @@ def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Arra
 
 def expected_prior(U: Array, priors: Priors) -> tuple[Array, Array]:
     """Return the expected values of the prior mean and precision that :func:`draw_prior` samples."""
-    n, R = U.shape
     mean, scale = _prior_of(U, priors)
-    return mean, (R + n) * scale
+    return mean, sum(U.shape) * scale
 
 
 def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
@@ -160,7 +159,7 @@ def _draw_biases(
         moved = float((y - c * (m - offsets[0])).sum() / precision + rng.standard_normal() / np.sqrt(precision))
         m += moved - offsets[0]
         offsets[0] = moved
-    for part, slot, index in zip(coupled.parts(t), coupled.slots(t), coupled.terms[t].entries.indices.T, strict=False):
+    for part, slot, index in coupled.modes(t):
         b, first = offsets[part], coupled.fixed[slot]
         rho = rng.gamma(priors.shape + len(b) / 2, 1 / (priors.rate + float(b @ b) / 2))
         before = b[index]
@@ -265,8 +264,7 @@ class MarkovChain:
         threads: int,
     ) -> MarkovChain:
         """Start a Markov chain over the factors of coupled tables."""
-        begin = partial(gibbs, coupled, priors=priors, rng=rng, threads=threads)
-        return cls(begin, start, rng, n_samples=n_samples)
+        return cls(partial(gibbs, coupled, priors=priors, rng=rng, threads=threads), start, rng, n_samples=n_samples)
 
     @classmethod
     def resumed(

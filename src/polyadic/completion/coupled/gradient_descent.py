@@ -93,10 +93,10 @@ class _Table:
         size = 1 + sum(part.stop - part.start for part in parts)
         self.squares, ridges = np.full(size, TINY), np.zeros(size)
         # places of the intercept and the biases of each cell
-        firsts = [part.start for part in parts]
-        own = np.asarray(term.entries.indices, np.int64)[:, : len(parts)] + np.array(firsts, np.int64)
+        firsts = np.array([part.start for part in parts], np.int64)
+        own = np.asarray(term.entries.indices, np.int64)[:, : len(parts)] + firsts
         self.places = np.column_stack([np.zeros(len(self.values), np.int64), own])
-        for part, slot in zip(parts, coupled.slots(t), strict=False):
+        for part, slot, _ in coupled.modes(t):
             ridges[part] = bias_ridge * powers[slot]
         self.shares = ridges / np.maximum(np.bincount(self.places.ravel(), minlength=size), 1)
 

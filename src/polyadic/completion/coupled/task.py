@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, File, Metavar, Natural, Out
+from polyadic.interface import output
 from polyadic.interface.run import Saved, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -27,8 +28,6 @@ TASK = Task(
 
 def _print_training(result: dict[str, Any]) -> None:
     """Print the number of entities and cells, and the errors on held-out cells."""
-    from polyadic.interface import output
-
     output.table(["entity type", "entities"], [*result["entities"].items()])
     output.table(["relation", "cells"], [*result["cells"].items()])
     if held_out := result.get("held_out"):
@@ -121,14 +120,13 @@ def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: in
 
     name, _, share = hold_out.rpartition("=")
     try:
-        split = database_model.hold_out(tables, name, share=float(share), seed=seed)
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
+        fraction = float(share)
+    except ValueError:
         relation = next(iter(tables.relations))
         raise InputError(
             f"hold_out must have the form RELATION=SHARE, for example {relation}=0.1", "hold_out"
         ) from None
+    split = database_model.hold_out(tables, name, share=fraction, seed=seed)
     result: dict[str, Any] = {"relation": name, "cells": len(split.values)}
     for key, part in (("all_tables", split.database), ("alone", split.database.only(name))):
         model = make().fit(part)
@@ -146,8 +144,6 @@ class Predictions(dict[str, Any]):
 
 def _print_predictions(result: Predictions) -> None:
     """Print predictions and, if contributions are on another scale, the sum of the contributions."""
-    from polyadic.interface import output
-
     rows = [dict(row) for row in result["predictions"]]
     if result.loss in ("squared", "huber"):
         for row in rows:
@@ -184,8 +180,6 @@ def predict(
     """
     import numpy as np
 
-    from polyadic.interface import output
-
     if by is not None and not why:
         raise InputError("by can be used only together with why; set both, or leave out by", "by", "why")
     asked = _columns(model, relation, cells)
@@ -206,7 +200,6 @@ def predict(
 
 def _print_update(result: dict[str, Any]) -> None:
     """Print a table with the numbers of new cells and new entities."""
-    from polyadic.interface import output
 
     def line(value: Any) -> Any:
         return ", ".join(f"{key} {n:,.4g}" for key, n in value.items()) if isinstance(value, dict) else value
@@ -302,10 +295,8 @@ def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = 
 
 def _is_numbered(model: DatabaseModel, entity: str) -> bool:
     """Return whether the entities of a type are identified by whole numbers; False for unknown types."""
-    if entity not in model.database_.names:
-        return False
-    known = model.database_.names[entity]
-    return known is None or known.dtype.kind != "U"
+    names = model.database_.names
+    return entity in names and ((known := names[entity]) is None or known.dtype.kind != "U")
 
 
 def _whole(entity: str, names: list[str]) -> list[int]:

@@ -93,7 +93,7 @@ class VariationalFactorization(IterativeDatabaseModel):
 
     def _start(self, coupled: CoupledTables, rng: np.random.Generator) -> Beliefs:
         check_memory(5 * 8 * coupled.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
-        return beliefs(coupled, self.rank, rng, prior=self._prior(), threads=self._threads)
+        return beliefs(coupled, self.rank, rng, prior=GammaPrior(self.shape, self.rate), threads=self._threads)
 
     def _position(self) -> Beliefs:
         return self.beliefs_
@@ -102,7 +102,7 @@ class VariationalFactorization(IterativeDatabaseModel):
         return extended(coupled, position, sizes)
 
     def _improved(self, coupled: CoupledTables, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
-        solver = variational(coupled, start, prior=self._prior(), threads=self._threads)
+        solver = variational(coupled, start, prior=GammaPrior(self.shape, self.rate), threads=self._threads)
         arrays = self._keep(run(solver, max_iter=max_iter, tol=tol, callback=self.callback))
         self.bound_ = -self.history_[-1]
         return Beliefs.of(arrays, len(coupled.terms), len(coupled.sizes))
@@ -115,9 +115,6 @@ class VariationalFactorization(IterativeDatabaseModel):
 
     def _take(self, position: Beliefs) -> None:
         self.beliefs_, self.state_ = position, position.means
-
-    def _prior(self) -> GammaPrior:
-        return GammaPrior(self.shape, self.rate)
 
     @property
     def relevance_(self) -> dict[str, NDArray[np.float64]]:
@@ -139,11 +136,8 @@ class VariationalFactorization(IterativeDatabaseModel):
 
 
 SWEEPS = 10
-"""Sweeps of point estimates before variational ones.
-
-Without any, components of a tensor of truth values stayed at zero from some starts, and one was not enough; from 10 on
-the bound of ratings was highest (0 to 30 tried).
-"""
+"""Sweeps of point estimates before variational ones. With fewer than two, components of a tensor of truth values stayed
+at zero from some starts; from 10 on the bound of ratings was highest (0 to 30 tried)."""
 SPREAD = 0.1  # initial variance of rows (divided by the rank) and biases: small, but positive so that the bound exists
 
 
@@ -230,7 +224,7 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
         for s in range(len(coupled.sizes)):
             precision, alphas = np.diag(q.relevance[s]), q.alphas.tolist()
             if any(coupled.zeros):
-                precision = precision + coupled.zero_precision(s, second_moments(coupled, q), alphas)
+                precision = precision + coupled.zero_precision(s, coupled.grams(q.means[0], q.covariances), alphas)
             variational_rows(
                 coupled.equations(s, c, y, q.means[1:], alphas),
                 RandomRows(q.means[0], q.covariances),
@@ -248,11 +242,6 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
             if isinstance(term.loss, Squared) and not coupled.folds:
                 number, squares = _residual(coupled, q, t, known[t])
                 q.alphas[t] = (prior.shape + number / 2) / (prior.rate + squares / 2)
-
-
-def second_moments(coupled: CoupledTables, q: Beliefs) -> list[Array]:
-    """Return the expected Gram matrix of each factor."""
-    return [gram + coupled.factor(q.covariances, s).sum(axis=0) for s, gram in enumerate(coupled.grams(q.means[0]))]
 
 
 def moments(coupled: CoupledTables, q: Beliefs, t: int, threads: int) -> tuple[Array, Array]:
@@ -279,8 +268,7 @@ def _improve_biases(
         moved = float((y - c * (m - offsets[0])).sum() / c.sum())
         m += moved - offsets[0]
         offsets[0] = moved
-    sides = zip(coupled.parts(t), coupled.slots(t), coupled.terms[t].entries.indices.T, strict=False)
-    for d, (part, slot, index) in enumerate(sides):
+    for d, (part, slot, index) in enumerate(coupled.modes(t)):
         size, before, first = part.stop - part.start, offsets[part][index], coupled.fixed[slot]
         precision = np.bincount(index, c, minlength=size) + q.bias_precisions[t][d]
         found = np.bincount(index, y - c * (m - before), minlength=size) / precision
@@ -299,7 +287,7 @@ def _residual(coupled: CoupledTables, q: Beliefs, t: int, moments: tuple[Array, 
     number, squares = float(w.sum()), float(w @ (x * x - 2 * x * mean + square))
     if z:
         number += z * (float(np.prod(coupled.terms[t].entries.shape)) - len(x))
-        squares += z * (coupled.all_squares(t, second_moments(coupled, q)) - float(square.sum()))
+        squares += z * (coupled.all_squares(t, coupled.grams(q.means[0], q.covariances)) - float(square.sum()))
     return number, squares
 
 
