@@ -34,8 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, PARTS, checked, frozen, imap, in_threads, sum_of_parts, table
-from polyadic.core.kernels.cp import fibre_end
+from polyadic.core.kernels.common import PARTS, checked, frozen, imap, in_threads, sum_of_parts, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     Factors = list[NDArray[Any]]
 
 Parameters = tuple["NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]"]
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 BLOCK = 1 << 22  # maximum size of the core contracted with the rows of a block of roots
 PART = 1 << 20
 """Entries whose gradients are summed in the precision of the factors before they are added in double precision."""
@@ -135,7 +135,12 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
-    """Numba kernel: update the parameters of cells first..last with AdaGrad; return the sum of losses before that."""
+    """Numba kernel: update the GloVe vectors and biases of both words of each cell with AdaGrad.
+
+    The loss is ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last. ``U`` is (2, V, R), words and
+    contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared updates. Returns the sum of the
+    losses before the updates.
+    """
     rank = U.shape[2]
     one = U.dtype.type(1)
     value = 0.0
@@ -218,6 +223,18 @@ def cp_poisson(
     return sum_of_parts(work, n, [], U[bounds[mode] : bounds[mode + 1]], threads=threads)
 
 
+@njit(cache=True, nogil=True)
+def _fibre_end(indices, start, last):
+    """Return the end of the tensor fibre that begins at entry ``start``."""
+    e = start + 1
+    while e < last:
+        for d in range(indices.shape[0] - 1):
+            if indices[d, e] != indices[d, start]:
+                return e
+        e += 1
+    return e
+
+
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _log_likelihood(x, m, floor):
     """Return the log-likelihood term ``x log m`` of a count, linearized where ``m`` is below ``floor``."""
@@ -239,7 +256,7 @@ def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first,
     total = 0.0
     start = first
     while start < last:
-        end = fibre_end(indices, start, last)
+        end = _fibre_end(indices, start, last)
         others[:] = 1
         for d in range(leaf):
             if d != target:
@@ -393,7 +410,8 @@ def tucker_pullback(
         return total
 
     total = _sum(part, len(shares), threads).astype(tree.U.dtype)
-    return [g.reshape(u.shape) for g, u in zip(np.split(total, tree.begins[1:].tolist()), factors, strict=True)]
+    parts = np.split(total, tree.begins[1:].tolist())
+    return [g.reshape(u.shape) for g, u in zip(parts, factors, strict=True)]
 
 
 def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any], *, threads: int) -> NDArray[Any]:
@@ -439,8 +457,10 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
     columns = frozen(indices.T)
     for d, column in enumerate(columns):
         _refuse_outside(column, len(factors[slots[d]]), d)
-    begins = np.cumsum([0, *[u.size for u in factors][:-1]])
-    U = frozen(np.concatenate([np.ravel(u) for u in factors]), factors[0].dtype)
+    sizes = [u.size for u in factors]
+    begins = np.cumsum([0, *sizes[:-1]])
+    dtype = factors[0].dtype
+    U = frozen(np.concatenate([np.ravel(u) for u in factors]), dtype)
     starts = _runs(columns[:-1])
     roots = _runs(columns[:1, starts[:-1]])
     ranks = np.array([factors[s].shape[1] for s in slots], np.int64)
@@ -570,7 +590,10 @@ def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions):
-    """Numba kernel: write ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on."""
+    """Numba kernel: predict the entries of a block of roots with a Tucker model.
+
+    Writes ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on.
+    """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
     K = np.empty((BATCH, C.shape[1]), U.dtype)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, checked, frozen, importances, in_spans, short_parts, sum_of_parts, table
+from polyadic.core.kernels.common import checked, frozen, importances, in_spans, short_parts, sum_of_parts, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,8 +193,12 @@ def _matrix(U: NDArray[Any]) -> NDArray[Any]:
     return U
 
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
+
+
 @njit(cache=True, nogil=True)
-def fibre_end(indices, start, last):
+def _fibre_end(indices, start, last):
     """Return the index after the last entry of the fibre that begins at entry ``start``."""
     e = start + 1
     while e < last:
@@ -274,7 +278,7 @@ def squared_fibres(indices, offsets, values, weights, zero_weight, importance, s
     value = 0.0
     start = first
     while start < last:
-        end = fibre_end(indices, start, last)
+        end = _fibre_end(indices, start, last)
         _prefix_product(indices, offsets, T, start, w)
         z = zero_weight
         for d in range(last_mode):
@@ -310,7 +314,7 @@ def squared_triples(indices, offsets, values, weights, zero_weight, importance, 
     value = 0.0
     start = first
     while start < last:
-        end = fibre_end(indices, start, last)
+        end = _fibre_end(indices, start, last)
         i, j = offsets[0] + indices[0, start], offsets[1] + indices[1, start]
         z = zero_weight * importance[i] * importance[j]
         for r in range(rank):
@@ -345,7 +349,7 @@ def _predict_fibres(indices, offsets, T, first, last, predictions):
     w = np.empty(T.shape[2], T.dtype)
     start = first
     while start < last:
-        end = fibre_end(indices, start, last)
+        end = _fibre_end(indices, start, last)
         _prefix_product(indices, offsets, T, start, w)
         e = start
         while e + 1 < end:
@@ -364,7 +368,7 @@ def pullback_fibres(indices, offsets, derivatives, T, first, last):
     w, s, rest = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     start = first
     while start < last:
-        end = fibre_end(indices, start, last)
+        end = _fibre_end(indices, start, last)
         _prefix_product(indices, offsets, T, start, w)
         for r in range(rank):
             s[r] = 0
@@ -397,7 +401,7 @@ def _leaf_mode(indices, offsets, values, T, first, last, M):
     w = np.empty(M.shape[2], T.dtype)
     start = first
     while start < last:
-        end = fibre_end(indices, start, last)
+        end = _fibre_end(indices, start, last)
         _rest_product(indices, offsets, T, start, leaf, w)
         for e in range(start, end):
             k, x = indices[leaf, e], values[e]
@@ -413,7 +417,7 @@ def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
     w, s = np.empty(M.shape[2], T.dtype), np.empty(M.shape[2], T.dtype)
     start = first
     while start < last:
-        end = fibre_end(indices, start, last)
+        end = _fibre_end(indices, start, last)
         _rest_product(indices, offsets, T, start, mode, w)
         s[:] = 0
         for e in range(start, end):
@@ -454,14 +458,18 @@ def _assignments(indices, T, e, skip, table):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _symmetric_fibres(indices, values, T, first, last):
-    """Numba kernel: add ``x_e prod_c T[e_p(c), c]`` to ``T[e_p(last), last]`` for all permutations ``p`` of entries."""
+    """Numba kernel: compute the MTTKRP of symmetric entries over all permutations of their indices.
+
+    Adds ``x_e prod_c T[e_p(c), c]`` to ``T[e_p(last), last]``, for all ``order!`` permutations ``p`` of an entry. ``T``
+    is (V, order, R): the factors of the other modes and the result.
+    """
     factors, rank = T.shape[1] - 1, T.shape[2]
     everyone = (1 << factors) - 1
     table = np.empty((1 << factors, rank), T.dtype)
     w, s = np.empty(rank, T.dtype), np.empty((factors, rank), T.dtype)
     start = first
     while start < last:
-        end = fibre_end(indices, start, last)
+        end = _fibre_end(indices, start, last)
         _assignments(indices, T, start, 0, table)
         w[:] = 0
         for c in range(factors):
@@ -497,7 +505,7 @@ def _symmetric_triples(indices, values, T, first, last):
     w, a, b = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     start = first
     while start < last:
-        end = fibre_end(indices, start, last)
+        end = _fibre_end(indices, start, last)
         i, j, k, x = indices[0, start], indices[1, start], indices[2, start], values[start]
         if end == start + 1:
             for r in range(rank):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen, in_spans
+from polyadic.core.kernels.common import frozen, in_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,6 +81,10 @@ def sparse_activations(
     )
     in_spans(lambda first, last: _activations(*given, tol, sweeps, first, last, W), signals, threads)
     return W
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen, in_spans
+from polyadic.core.kernels.common import frozen, in_spans
 from polyadic.core.kernels.rows import by_row
 
 if TYPE_CHECKING:
@@ -190,6 +190,7 @@ def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArr
     return by_row(entries, V, np.float32)
 
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 TOGETHER = 64  # rows improved at once, for vectorization over rows; the time hardly changes from 32 on
 
 
@@ -411,7 +412,10 @@ CHUNK = 64  # entries whose shares are added in single precision
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
-    """Numba kernel: multiply rows ``u`` by ``sum y v / m``; return the initial ``-sum y log m`` if ``measured``."""
+    """Numba kernel: EM update of rows; return the initial negative log-likelihood if ``measured``.
+
+    Multiplies rows ``u`` by ``sum y v / m``, ``m = max(u v', floor)``; the negative log-likelihood is ``-sum y log m``.
+    """
     rank = V.shape[1]
     part, total = np.empty(rank, V.dtype), np.empty(rank, np.float64)
     value = 0.0
@@ -440,9 +444,10 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Numba kernel: minimize ``a G a' / 2 - b a'`` on the simplex; return the number of rows that have not converged.
+    """Numba kernel: least squares for rows on the simplex; return the number of rows that have not converged.
 
-    Each step moves weight optimally from the largest gradient of a positive element to the smallest gradient.
+    Minimizes ``a G a' / 2 - b a'`` on the simplex for rows of ``A``. Each step moves weight optimally from the largest
+    gradient of a positive element to the smallest gradient.
     """
     rank = G.shape[0]
     slope = np.empty(rank, A.dtype)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen, in_spans
+from polyadic.core.kernels.common import frozen, in_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,6 +187,10 @@ def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], 
     """Return validated double-precision arrays, the number of rows and the rank."""
     columns = entries.columns if entries.columns.ndim == 2 else entries.columns[:, None]
     return by_row(entries._replace(columns=columns), V, np.float64), len(entries.starts) - 1, V.shape[1]
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)

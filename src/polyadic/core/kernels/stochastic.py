@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from polyadic.core.kernels import cp
-from polyadic.core.kernels.common import FAST, checked, frozen, importances
+from polyadic.core.kernels.common import checked, frozen, importances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,10 @@ def touch_rows(
 
 
 def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
-    """Add the gradient of the penalties, ``ridge * U + pull``, times its share, to that of each touched row."""
+    """Add the gradient of the penalties to the gradients of the touched rows, scaled by the share of each row.
+
+    The gradient is ``ridge * U + pull``; ``pull`` may be empty.
+    """
     _check_rows(touched, T, ridge)
     if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
         raise ValueError(f"the array pull must have {len(T)} rows and no more columns than T; got {pull.shape}")
@@ -144,7 +147,10 @@ def adagrad_whole_rows(
     pace: NDArray[Any],
     eps: float,
 ) -> None:
-    """Update the touched rows like :func:`adagrad_rows`, with one sum for a row: ``total``, of its mean :math:`g^2`."""
+    """Update the touched rows with Adagrad, using one sum of squared gradients per row.
+
+    As :func:`adagrad_rows`, with the sum in ``total`` of the mean of :math:`g^2` over the ``rank`` elements of a row.
+    """
     _check_rows(touched, T, *penalties, pace, total)
     kind = T.dtype.type
     rules = (penalties.lasso, penalties.bounded)
@@ -186,6 +192,10 @@ def _check_rows(touched: Touched, T: NDArray[Any], *columns: NDArray[Any]) -> No
         raise ValueError(f"rows must be indices from 0 to {len(T) - 1}")
     if not all(column.shape == (len(T),) for column in columns):
         raise ValueError(f"penalties, pace and memory must have one element for each of {len(T)} rows of T")
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
 
 
 @njit(cache=True, nogil=True)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen
+from polyadic.core.kernels.common import frozen
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
@@ -628,6 +628,10 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
         in_table += 1
     whole = item_of[_slot(base, block, first, 1, 0, n, root)]
     return table[:in_table].copy(), sums[:in_table].copy(), lists[whole, : items[whole, COUNT]].copy()
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Fast-math flags: sums may be reordered, but infinities and NaN are kept."""
 
 
 @njit(cache=True, nogil=True)
