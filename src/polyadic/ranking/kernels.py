@@ -79,11 +79,8 @@ def perceptron_lists(
 
     ``weights`` and ``summed``, the updates times the number of lists before them, are updated in place.
     """
-    sums = np.zeros(3)
-    rows = _order(lists, order)
     _weights(lists, weights, summed)
-    _perceptron_lists(rows, *lists[:5], weights, summed, before, sums, *lists.scratch)
-    return sums
+    return _perceptron_lists(_order(lists, order), lists, weights, summed, before)
 
 
 def mira_lists(
@@ -104,13 +101,8 @@ def mira_lists(
     over the ``best`` candidates of highest score (plus cost if ``augmented``). :math:`\rho_j` is the cost of a
     candidate above the cheapest one and :math:`\Delta_j` the features of the cheapest minus its own.
     """
-    sums = np.zeros(3)
-    rows = _order(lists, order)
     _weights(lists, weights, summed)
-    room = np.empty(best, np.int64), np.empty(best)
-    arrays = (*lists[:5], weights, summed)
-    _mira_lists(rows, *arrays, before, float(C), float(augmented), sums, *lists.scratch, *room)
-    return sums
+    return _mira_lists(_order(lists, order), lists, weights, summed, before, float(C), float(augmented), best)
 
 
 def tensor_mira_lists(
@@ -143,15 +135,8 @@ def tensor_mira_lists(
     if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
         raise ValueError(f"turns must contain vector indices below {H * D}")
     _owned(factors, norms)
-    sums = np.zeros(3)
-    s, at, x = lists.scratch
-    room = np.empty((D, len(at)), np.int64), np.empty_like(factors), np.zeros(len(factors), bool)
-    rows = _order(lists, order)
-    _tensor_mira_lists(
-        rows, frozen(turns, np.int64), *lists[:5], factors, cells.at, norms, float(C), scaled, float(augmented),
-        sums, s, at, x, *room, np.empty(lists.features), np.zeros(lists.features, np.int64),
-    )  # fmt: skip
-    return sums
+    each, turns = _order(lists, order), frozen(turns, np.int64)
+    return _tensor_mira_lists(each, turns, lists, factors, cells.at, norms, float(C), scaled, float(augmented))
 
 
 def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
@@ -247,8 +232,10 @@ def _difference(indptr, indices, values, a, b, at, x):
 
 
 @njit(cache=True, nogil=True)
-def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, before, sums, s, at, x):
+def _perceptron_lists(order, lists, w, u, before):
     """Run a perceptron pass; ``u`` sums the updates times the number of lists before them."""
+    starts, indptr, indices, values, costs, _, (s, at, x) = lists
+    sums = np.zeros(3)
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _list_scores(w, indptr, indices, values, first, last, s)
@@ -263,6 +250,7 @@ def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, befor
         for k in range(m):
             w[at[k]] += x[k]
             u[at[k]] += (before + t) * x[k]
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -284,8 +272,10 @@ def _highest(s, costs, first, n, augmented, top):
 
 
 @njit(cache=True, nogil=True)
-def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, augmented, sums, s, at, x, top, alpha):
+def _mira_lists(order, lists, w, u, before, C, augmented, constraints):
     """Numba kernel: MIRA pass by dual coordinate ascent, which has a closed form for one constraint per list."""
+    starts, indptr, indices, values, costs, _, (s, at, x) = lists
+    sums, top, alpha = np.zeros(3), np.empty(constraints, np.int64), np.empty(constraints)
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _list_scores(w, indptr, indices, values, first, last, s)
@@ -325,6 +315,7 @@ def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, 
             if largest <= REL_TOL * worst:
                 break
         sums[2] += moved
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -410,32 +401,13 @@ def _step_at_once(F, cells, norms, loss, C, at, x, m, rows, counts, delta):
 
 
 @njit(cache=True, nogil=True)
-def _tensor_mira_lists(
-    order,
-    turns,
-    starts,
-    indptr,
-    indices,
-    values,
-    costs,
-    F,
-    cells,
-    norms,
-    C,
-    scaled,
-    augmented,
-    sums,
-    s,
-    at,
-    x,
-    rows,
-    delta,
-    marked,
-    w,
-    weighed,
-):
+def _tensor_mira_lists(order, turns, lists, F, cells, norms, C, scaled, augmented):
     """Numba kernel: tensor MIRA pass; if ``turns`` has no columns, all factor vectors are updated at once."""
-    counts = np.zeros(cells.shape[1], np.int64)
+    starts, indptr, indices, values, costs, features, (s, at, x) = lists
+    D = cells.shape[1]
+    sums, counts, rows = np.zeros(3), np.zeros(D, np.int64), np.empty((D, len(at)), np.int64)
+    delta, marked = np.empty_like(F), np.zeros(len(F), np.bool_)
+    w, weighed = np.empty(features), np.zeros(features, np.int64)
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, t + 1)
@@ -453,3 +425,4 @@ def _tensor_mira_lists(
         else:
             moved = _step_at_once(F, cells, norms, loss, C, at, x, m, rows, counts, delta)
         sums[2] += moved
+    return sums

@@ -91,12 +91,7 @@ class FieldEncoder(Model):
         return self
 
     def transform(self, columns: Columns) -> csr_array:
-        """Encode rows as sparse feature vectors, shape (rows, features).
-
-        Parameters
-        ----------
-        columns : mapping of str to sequence, data frame, or list of dict
-            The fields of the fit, all of the same length.
+        """Encode rows with the fields of the fit as sparse feature vectors, shape (rows, features).
 
         Raises
         ------
