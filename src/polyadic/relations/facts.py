@@ -63,13 +63,11 @@ class Facts:
             names = list(getattr(self, what))
             if others := [name for name in names if not isinstance(name, str)]:
                 raise InputError(f"names of {what} must be strings; got {others[0]!r}")
+            if twice := [name for name, count in Counter(names).items() if count > 1]:
+                raise InputError(f"names of {what} must be unique; {twice[0]!r} is a duplicate")
             object.__setattr__(self, what, names)
         triples = checked_triples("triples", self.triples, len(self.entities), len(self.relations))
         object.__setattr__(self, "triples", triples)
-        for what, names in (("entities", self.entities), ("relations", self.relations)):
-            if len(set(names)) < len(names):
-                twice = next(name for name, count in Counter(names).items() if count > 1)
-                raise InputError(f"names of {what} must be unique; {twice!r} is a duplicate")
 
     def __len__(self) -> int:
         return len(self.triples)
@@ -96,11 +94,7 @@ def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int
 
 
 def triples_by(
-    what: str,
-    facts: Facts | ArrayLike,
-    *,
-    names: tuple[list[str] | None, list[str] | None],
-    sizes: tuple[int, int],
+    what: str, facts: Facts | ArrayLike, *, names: tuple[list[str] | None, list[str] | None], sizes: tuple[int, int]
 ) -> NDArray[np.int64]:
     """Return triples as an integer array; raise InputError if the triples and the model use different ids."""
     if not isinstance(facts, Facts):
@@ -131,16 +125,12 @@ def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None
         if wanted == 0:
             break
         s, r, o = triples[at].tolist()
-        entities[s] -= 1
-        entities[o] -= 1
-        relations[r] -= 1
-        if entities[s] and entities[o] and relations[r]:
+        if min(entities[s], entities[o]) > 1 + (s == o) and relations[r] > 1:
+            entities[s] -= 1
+            entities[o] -= 1
+            relations[r] -= 1
             out[at] = True
             wanted -= 1
-        else:
-            entities[s] += 1
-            entities[o] += 1
-            relations[r] += 1
     if not out.any():
         raise InputError(
             f"none of the {len(triples):,} facts can be held out, because each entity and relation must keep at least"
@@ -264,10 +254,7 @@ def named_facts(
 
 
 def _numbered(
-    rows: list[tuple[str, Named]],
-    entities: Sequence[str] | None,
-    relations: Sequence[str] | None,
-    unknown: Unknown,
+    rows: list[tuple[str, Named]], entities: Sequence[str] | None, relations: Sequence[str] | None, unknown: Unknown
 ) -> Facts:
     check_choice("unknown", unknown, get_args(Unknown))
     if entities is None:

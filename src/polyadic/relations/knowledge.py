@@ -42,11 +42,11 @@ from polyadic.core.progress import bar
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
-from polyadic.relations.facts import Facts, by_name, checked_triples, held_out_facts, shared, triples_by
+from polyadic.relations.facts import Facts, by_name, checked_triples, facts_of, held_out_facts, shared, triples_by
 from polyadic.relations.link_prediction import LinkPredictor, learned_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from polyadic.relations.bilinear import Bilinear
 
     _Names = tuple[list[str] | None, list[str] | None]
-    from collections.abc import Iterator, Sequence
 
 Form = Literal["CP", "DistMult", "ComplEx", "RESCAL", "Tucker2", "TuckER", "Tucker3"]
 FORMS: dict[str, tuple[Bilinear, tuple[int, int]]] = {
@@ -72,8 +71,6 @@ SPREAD = 1e-3  # standard deviation of initial vectors. Adagrad's first step has
 STEPS, MAX_BATCH, MAX_VALIDATION = 50, 500, 2000
 """Minimum number of steps per epoch, maximum default batch size, and maximum number of triples for validation."""
 BLOCK = 1 << 16  # number of triples scored together
-
-
 VALUES = {
     "strength": (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005),
     "rank": (12, 25, 50, 100, 200, 400),
@@ -139,7 +136,7 @@ class KnowledgeTensor(LinkPredictor):
     temperature_ : float
         Temperature of :meth:`calibrate`, fitted on the validation set; NaN without one.
     updated_ : dict
-        Numbers of what the last :meth:`update` added.
+        Numbers of new triples, of new entities, and of triples without a new entity in the last :meth:`update`.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`; the objective is a mean per triple.
 
@@ -237,11 +234,6 @@ class KnowledgeTensor(LinkPredictor):
         max_iter : int
             Number of epochs.
 
-        Returns
-        -------
-        self
-            With ``updated_``: the numbers of new triples, of new entities, and of triples without a new entity.
-
         Raises
         ------
         InputError
@@ -293,15 +285,12 @@ class KnowledgeTensor(LinkPredictor):
                     "this model identifies entities by integer ids, not names; pass facts as an integer array"
                 )
             names = [*dict.fromkeys([*self.entities_, *X.entities])]
-            number = {name: at for at, name in enumerate(names)}
-            at = np.array([number[name] for name in X.entities], np.int64)
             if absent := [name for name in X.relations if name not in self.relations_]:
                 raise InputError(
                     f"the model has no relation {absent[0]!r}{meant(absent[0], self.relations_)}; train a new model to"
                     " add relations"
                 )
-            kinds = np.array([self.relations_.index(name) for name in X.relations], np.int64)
-            triples = np.stack([at[X.triples[:, 0]], kinds[X.triples[:, 1]], at[X.triples[:, 2]]], axis=1)
+            triples = facts_of(X.named(), entities=names, relations=self.relations_).triples
         if not len(triples):
             raise InputError("at least one new fact is required")
         return triples, names

@@ -170,17 +170,7 @@ class LinkPredictor(TripleModel):
         """Return the score of each triple, shape (m,).
 
         With reciprocal relations and with mined rules, the score is the mean of those of the object query and of the
-        subject query.
-
-        Parameters
-        ----------
-        subjects, relations, objects : array of int or of text of shape (m,)
-            Numbers or names of the parts of each triple; one number or name is an array of one.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
+        subject query. Parameters and errors are as for :meth:`objects`; one number or name is an array of one.
         """
         given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
         return self._triples(*_alike(*given))
@@ -233,14 +223,9 @@ class LinkPredictor(TripleModel):
         return self._rank(facts, true, relations=relations, memory=memory)
 
     def score(self, X: Facts | ArrayLike, y: object = None) -> float:
-        """Return the mean reciprocal rank of test triples, for scikit-learn model selection.
+        """Return the mean reciprocal rank of the test triples X, for scikit-learn model selection.
 
         Triples with an unknown entity or relation, as may occur in cross-validation, count as 0.
-
-        Parameters
-        ----------
-        X : Facts, or array of int or of text, of shape (m, 3)
-            Test triples.
         """
         del y
         check_is_fitted(self)
@@ -274,19 +259,7 @@ class LinkPredictor(TripleModel):
         )
 
     def number_of(self, what: str, name: int | str) -> int:
-        """Return the integer id of an entity or relation.
-
-        Parameters
-        ----------
-        what : {"entity", "subject", "relation", "object"}
-        name : int or str
-            Name, or number if the model has no names.
-
-        Raises
-        ------
-        InputError
-            If the name or number is unknown.
-        """
+        """Return the id of an entity or relation, given by name or number; raise InputError if it is unknown."""
         return int((self._kinds([name]) if what == "relation" else self._ends(what, [name]))[0])
 
     def _triples_by(self, what: str, facts: Facts | ArrayLike) -> NDArray[np.int64]:
