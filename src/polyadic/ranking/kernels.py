@@ -15,6 +15,8 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    Array = NDArray[np.float64]
+
 MAX_FEATURES = 1 << 31  # exclusive upper bound of feature indices
 
 
@@ -25,9 +27,9 @@ class CandidateLists(NamedTuple):
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[Any]
-    costs: NDArray[np.float64]
+    costs: Array
     features: int
-    scratch: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]  # scores of a list, and a difference
+    scratch: tuple[Array, NDArray[np.int64], Array]  # scores of a list, and a difference
 
 
 def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLists:
@@ -68,13 +70,8 @@ def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
 
 
 def perceptron_lists(
-    lists: CandidateLists,
-    order: NDArray[Any],
-    *,
-    weights: NDArray[np.float64],
-    summed: NDArray[np.float64],
-    before: int,
-) -> NDArray[np.float64]:
+    lists: CandidateLists, order: NDArray[Any], *, weights: Array, summed: Array, before: int
+) -> Array:
     """Run a perceptron pass over candidate lists; return the total cost of choices, the loss and the updates.
 
     ``weights`` and ``summed``, the updates times the number of lists before them, are updated in place.
@@ -87,13 +84,13 @@ def mira_lists(
     lists: CandidateLists,
     order: NDArray[Any],
     *,
-    weights: NDArray[np.float64],
-    summed: NDArray[np.float64],
+    weights: Array,
+    summed: Array,
     before: int,
     C: float,
     augmented: bool = False,
     best: int = 1,
-) -> NDArray[np.float64]:
+) -> Array:
     r"""Run a MIRA pass over candidate lists, with arguments and result as for :func:`perceptron_lists`.
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot \Delta_j)
@@ -110,13 +107,13 @@ def tensor_mira_lists(
     order: NDArray[Any],
     *,
     turns: NDArray[Any],
-    factors: NDArray[np.float64],
+    factors: Array,
     cells: FeatureCells,
-    norms: NDArray[np.float64],
+    norms: Array,
     C: float,
     scaled: bool = True,
     augmented: bool = False,
-) -> NDArray[np.float64]:
+) -> Array:
     """Run a tensor MIRA pass over candidate lists, updating one factor vector at a time.
 
     ``turns``, shape (lists, H D), orders the vectors ``h D + d`` of each list; without columns all are updated at once.
@@ -146,7 +143,7 @@ def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
     return rows
 
 
-def _weights(lists: CandidateLists, *arrays: NDArray[np.float64]) -> None:
+def _weights(lists: CandidateLists, *arrays: Array) -> None:
     for array in arrays:
         if array.ndim != 1 or len(array) < lists.features:
             raise ValueError(
@@ -155,7 +152,7 @@ def _weights(lists: CandidateLists, *arrays: NDArray[np.float64]) -> None:
     _owned(*arrays)
 
 
-def _owned(*arrays: NDArray[np.float64]) -> None:
+def _owned(*arrays: Array) -> None:
     for array in arrays:
         if array.dtype != np.float64 or not array.flags.c_contiguous:
             raise ValueError("arrays that are updated in place must be contiguous and of dtype float64")

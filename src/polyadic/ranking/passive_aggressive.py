@@ -102,13 +102,11 @@ class Linear:
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
         """Update the weights on candidate lists in the given order."""
-        if self.C is None:
-            sums = perceptron_lists(lists, order, weights=self.w, summed=self.u, before=self.before)
-        else:
-            how: dict[str, Any] = {"C": self.C, "augmented": self.augmented, "best": self.best}
-            sums = mira_lists(lists, order, weights=self.w, summed=self.u, before=self.before, **how)
+        how: dict[str, Any] = {"weights": self.w, "summed": self.u, "before": self.before}
         self.before += len(order)
-        return sums
+        if self.C is None:
+            return perceptron_lists(lists, order, **how)
+        return mira_lists(lists, order, C=self.C, augmented=self.augmented, best=self.best, **how)
 
     def reached(self) -> Factors:
         """Return the weights averaged over all lists, or the last weights if averaging is off."""

@@ -54,7 +54,8 @@ class ClassGroups:
 
         K, d = self._classes, self._rows.shape[1]
         for first in range(0, self._rows.shape[0], self._step):
-            X, labels = (whole[first : first + self._step] for whole in (self._rows, self._labels))
+            part = slice(first, first + self._step)
+            X, labels = self._rows[part], self._labels[part]
             many = X[np.repeat(np.arange(len(labels)), K)]
             shift = np.tile(np.arange(K, dtype=np.int64) * d, len(labels))
             columns = many.indices + np.repeat(shift, np.diff(many.indptr))

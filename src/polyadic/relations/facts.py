@@ -85,9 +85,8 @@ def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
         raise InputError(f"{what} must be an integer array of shape (n, 3); got {array.dtype} of shape {array.shape}")
     array = array.astype(np.int64)
-    for column, size, name in zip(
-        array.T, (entities, relations, entities), ("subject", "relation", "object"), strict=True
-    ):
+    sizes = {"subject": entities, "relation": relations, "object": entities}
+    for column, (name, size) in zip(array.T, sizes.items(), strict=True):
         if column.min() < 0 or column.max() >= size:
             raise InputError(f"{what}: {name} ids must be from 0 to {size - 1}; got {column.min()} to {column.max()}")
     return array
@@ -242,7 +241,7 @@ def read_facts(
 
 def named_facts(
     source: Any, reading: TableReading | None = None, *, columns: Sequence[Any] | None = None
-) -> Iterator[tuple[str, tuple[str, ...]]]:
+) -> Iterator[tuple[str, Any]]:
     """Yield each row of a table of facts, as subject, relation and object, with its location, ``"FILE, line N"``."""
     table = open_table(source, reading, columns=columns, roles=FACTS, quotes=False)
     at = table.places(FACTS, only=True)
@@ -282,13 +281,8 @@ def _numbered(
                 "unknown",
             )
     if skipped and not triples and (swapped := sum(r in ends and r not in kinds for _, (_, r, _) in rows)):
-        warnings.warn(
-            InputWarning(
-                f"facts skipped because of unknown names: all {skipped:,}, of which {swapped:,} with an entity as"
-                f" relation; the columns must be {ORDER}"
-            ),
-            stacklevel=3,
-        )
+        what = f"all {skipped:,}, of which {swapped:,} with an entity as relation; the columns must be {ORDER}"
+        warnings.warn(InputWarning(f"facts skipped because of unknown names: {what}"), stacklevel=3)
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)
 
 
@@ -306,13 +300,9 @@ def warn_of_order(facts: Any, *, relation: int = 1, order: str = ORDER) -> None:
     ids = all(str(name).isdecimal() for name in kinds)
     few = max(5, 2 * min(map(len, ends))) if ids else min(map(len, ends))
     if (relation == 1 and number > max(len(entities), 5 * ids)) or 2 * both >= number > few:
-        warnings.warn(
-            InputWarning(
-                f"the facts have {number:,} different relations, of which {both:,} are also entities, and"
-                f" {len(entities):,} entities; the columns must be {order}, so check their order"
-            ),
-            stacklevel=4,
-        )
+        what = f"{number:,} different relations, of which {both:,} are also entities, and {len(entities):,} entities"
+        message = f"the facts have {what}; the columns must be {order}, so check their order"
+        warnings.warn(InputWarning(message), stacklevel=4)
 
 
 def as_names(values: Any) -> Array | None:

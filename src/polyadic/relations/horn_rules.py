@@ -31,9 +31,10 @@ from polyadic.relations.link_prediction import LinkPredictor, learned_facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.relations.kernels import Graph
+    from polyadic.relations.link_prediction import Triples
 
 SEARCH_FACTOR = 200  # steps of the search for paths of three per relation, in multiples of ``steps``
 MAX_LONG_PATHS = 1_000  # maximum number of paths of three that are measured per relation: those of most facts
@@ -153,7 +154,7 @@ class HornRules(LinkPredictor):
 
     unsaid: ClassVar[float] = 0.0
 
-    def fit(self, X: Facts | ArrayLike, y: object = None, *, validation: Facts | ArrayLike | None = None) -> Self:
+    def fit(self, X: Triples, y: object = None, *, validation: Triples | None = None) -> Self:
         """Mine rules from the triples of a knowledge graph.
 
         Scores are calibrated on the validation triples (:meth:`calibrate`). Parameters and errors are those of
@@ -212,9 +213,8 @@ class HornRules(LinkPredictor):
         with bar("counting properties", 1.0) as advance:
             for share, bodies, places, together in property_counts(graph, **how):
                 number += len(bodies)
-                check_memory(
-                    BYTES_PER_RULE * number, f"{number:,} rules by properties", "increase support or confidence"
-                )
+                what = f"{number:,} rules by properties"
+                check_memory(BYTES_PER_RULE * number, what, "increase support or confidence")
                 pairs.append(np.column_stack([bodies, places]))
                 counts.append(together.astype(np.int32))
                 advance(share)

@@ -48,10 +48,11 @@ from polyadic.relations.link_prediction import LinkPredictor, learned_facts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
     from polyadic.relations.bilinear import Bilinear
+    from polyadic.relations.link_prediction import Triples
 
     _Names = tuple[list[str] | None, list[str] | None]
 
@@ -142,8 +143,7 @@ class KnowledgeTensor(LinkPredictor):
 
     References
     ----------
-    Lacroix, Usunier, Obozinski (2018), Canonical tensor decomposition for knowledge base completion, and those of
-    :mod:`polyadic.relations.bilinear`.
+    Those of :mod:`polyadic.relations.knowledge` and :mod:`polyadic.relations.bilinear`.
 
     Examples
     --------
@@ -172,12 +172,7 @@ class KnowledgeTensor(LinkPredictor):
     callback: Callback = None
 
     def fit(
-        self,
-        X: Facts | ArrayLike,
-        y: object = None,
-        *,
-        validation: Facts | ArrayLike | None = None,
-        known: Facts | ArrayLike | None = None,
+        self, X: Triples, y: object = None, *, validation: Triples | None = None, known: Triples | None = None
     ) -> Self:
         """Fit the model to the triples of a knowledge graph.
 
@@ -220,7 +215,7 @@ class KnowledgeTensor(LinkPredictor):
                 self.calibrate(validation)
         return self
 
-    def update(self, X: Facts | ArrayLike, *, max_iter: int = EPOCHS) -> Self:
+    def update(self, X: Triples, *, max_iter: int = EPOCHS) -> Self:
         """Learn vectors of new entities with all other parameters fixed (fold-in).
 
         Training is as in :meth:`fit`, on the questions with new entities and as many others, which serve as negatives.
@@ -269,7 +264,7 @@ class KnowledgeTensor(LinkPredictor):
         form, ends = FORMS[self.form]
         return descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=fixed)
 
-    def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
+    def _numbered_anew(self, X: Triples) -> tuple[NDArray[np.int64], list[str] | None]:
         """Return new triples as integer ids, and the names of all known and new entities."""
         n, K = self._sizes
         X = by_name(X)
@@ -296,12 +291,7 @@ class KnowledgeTensor(LinkPredictor):
         return triples, names
 
     def search(
-        self,
-        X: Facts | ArrayLike,
-        *,
-        seed: int | None = 0,
-        validation: Facts | ArrayLike | None = None,
-        known: Facts | ArrayLike | None = None,
+        self, X: Triples, *, seed: int | None = 0, validation: Triples | None = None, known: Triples | None = None
     ) -> SearchSpace:
         """Return the search space of penalty, strength and rank, evaluated by the mean log-rank of validation triples.
 

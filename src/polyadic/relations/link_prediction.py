@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
+    Triples = Facts | ArrayLike
 
 MAX_CALIBRATION_FACTS, MAX_SCORES = 1_000, 1 << 25
 """Maximum number of calibration triples, and of their scores in each direction."""
@@ -102,7 +103,7 @@ class LinkPredictor(TripleModel):
         """Return the scores of the triples that complete each question, which are those of :meth:`predict`."""
         return self._ask(known, r, backwards=backwards)
 
-    def calibrate(self, facts: Facts | ArrayLike) -> Self:
+    def calibrate(self, facts: Triples) -> Self:
         r"""Calibrate scores on held-out triples by temperature scaling.
 
         .. math:: P(o \mid s, r) = \frac{e^{m_{sro} / T}}{\sum_{o'} e^{m_{sro'} / T}}
@@ -185,12 +186,7 @@ class LinkPredictor(TripleModel):
         return self._triples(np.repeat(s, K), np.tile(np.arange(K), len(s)), np.repeat(o, K)).reshape(len(s), K)
 
     def evaluate(
-        self,
-        test: Facts | ArrayLike,
-        *,
-        known: Facts | ArrayLike | None = None,
-        relations: bool = False,
-        memory: int = MEMORY,
+        self, test: Triples, *, known: Triples | None = None, relations: bool = False, memory: int = MEMORY
     ) -> Ranking:
         """Rank the true entities of test triples among all entities, filtering out other true triples.
 
@@ -222,7 +218,7 @@ class LinkPredictor(TripleModel):
         true = facts if known is None else np.concatenate([facts, self._triples_by("known", known)])
         return self._rank(facts, true, relations=relations, memory=memory)
 
-    def score(self, X: Facts | ArrayLike, y: object = None) -> float:
+    def score(self, X: Triples, y: object = None) -> float:
         """Return the mean reciprocal rank of the test triples X, for scikit-learn model selection.
 
         Triples with an unknown entity or relation, as may occur in cross-validation, count as 0.
@@ -262,7 +258,7 @@ class LinkPredictor(TripleModel):
         """Return the id of an entity or relation, given by name or number; raise InputError if it is unknown."""
         return int((self._kinds([name]) if what == "relation" else self._ends(what, [name]))[0])
 
-    def _triples_by(self, what: str, facts: Facts | ArrayLike) -> NDArray[np.int64]:
+    def _triples_by(self, what: str, facts: Triples) -> NDArray[np.int64]:
         return triples_by(what, facts, names=(self.entities_, self.relations_), sizes=self._sizes)
 
     def _asked(self, what: str, given: Names, relations: Names) -> tuple[NDArray[np.int64], ...]:
@@ -275,7 +271,7 @@ class LinkPredictor(TripleModel):
         return _numbered("relation", given, self.relations_, self._sizes[1])
 
 
-def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
+def learned_facts(X: Triples) -> tuple[NDArray[np.int64], int, int]:
     """Validate training triples; return the unique triples and the numbers of entities and relations."""
     if isinstance(X, Facts):
         triples, sizes = X.triples, (len(X.entities), len(X.relations))

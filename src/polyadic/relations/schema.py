@@ -205,10 +205,9 @@ def schema_of(triples: Iterable[Fact], *, predicates: Sequence[str] | None = Non
     columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}
     cells: list[tuple[int, int]] = []
     facts = [*fact_rows(triples, roles=ROLES)]
+    what = "the names of subject, object and predicate, or of entity and predicate"
     for at, fact in enumerate(facts, 1):
-        checked_names(
-            f"fact {at}", fact, "the names of subject, object and predicate, or of entity and predicate", {2, 3}
-        )
+        checked_names(f"fact {at}", fact, what, {2, 3})
     if predicates is None:
         warn_of_order([fact for fact in facts if len(fact) == 3], relation=2, order=ORDER)
     for *pair, predicate in facts:

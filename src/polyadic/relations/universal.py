@@ -312,11 +312,9 @@ class UniversalSchema(SchemaModel):
         form = PairForm(
             schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
         )
-        start = [
-            (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32),
-            np.zeros((form.weights[-1], 1), np.float32),
-        ]
-        start[0][form.vectors[5] :] *= SCALE ** (-1 / 3)
+        vectors = (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32)
+        vectors[form.vectors[5] :] *= SCALE ** (-1 / 3)
+        start = [vectors, np.zeros((form.weights[-1], 1), np.float32)]
         batch = int(np.clip(len(schema.indices) // STEPS, *BATCHES)) if self.batch is None else self.batch
         steps = max(1, round(len(schema.indices) / batch))
         ridges = Ridges(self.ridge, self.weight_ridge)
@@ -450,9 +448,8 @@ class UniversalSchema(SchemaModel):
         """
         check_is_fitted(self)
         schema = self.schema_
-        cells = np.array(
-            [(schema.row(*pair), schema.column(p)) for *pair, p in fact_rows(test, roles=ROLES)], np.int64
-        ).reshape(-1, 2)
+        facts = fact_rows(test, roles=ROLES)
+        cells = np.array([(schema.row(*pair), schema.column(p)) for *pair, p in facts], np.int64).reshape(-1, 2)
         if not len(cells):
             raise InputError("the test data must contain at least one fact")
         new = np.array(schema.cells[*cells.T] == 0).ravel()

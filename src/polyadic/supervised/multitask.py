@@ -224,7 +224,8 @@ class Tasks:
         if isinstance(loss, Logistic) and not (y.min() >= 0 and y.max() <= 1):
             raise InputError(f"targets of the logistic loss must be from 0 to 1; got {y.min():g} to {y.max():g}")
         whole = known.all()
-        self.rows, self.columns = (None, None) if whole else known.nonzero()
+        cells: Any = (None, None) if whole else known.nonzero()
+        self.rows, self.columns = cells
         self.centre = 0.0 if isinstance(loss, Logistic) else float((Y if whole else y).mean())
         self.X, self.shape, self.y, self.loss = X, Y.shape, (Y if whole else y) - self.centre, loss
         self.penalties = (L2(ridge), L2(ridge), L2(RIDGE))
