@@ -125,7 +125,7 @@ def test_gradient_of_tasks(loss, missing, sparse):
     Y = (np.median(Y) < Y).astype(float) if isinstance(loss, Logistic) else Y
     if missing:
         Y[RNG.random(Y.shape) < 0.4] = np.nan
-    tasks = Tasks.of(csr_array(X) if sparse else X, Y, loss=loss, ridge=0.7)
+    tasks = Tasks(csr_array(X) if sparse else X, Y, loss=loss, ridge=0.7)
     shapes = [(4, 2), (3, 2), (3,)]
     cuts = np.cumsum([8, 6])
 

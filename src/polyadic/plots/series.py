@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 def objective(history: Sequence[float], *, ax: Any = None) -> Any:
-    """Plot the objective value before the first iteration and after each iteration.
-
-    Parameters
-    ----------
-    history : sequence of float
-        Objective values, such as ``history_`` of a model.
-    """
+    """Plot the objective before the first iteration and after each iteration, such as ``history_`` of a model."""
     ax = new_axes() if ax is None else ax
     ax.plot(range(len(history)), history)
     ax.set_xlabel("sweep")
@@ -104,20 +98,7 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = F
 
 
 def bars(series: Mapping[str, ArrayLike], groups: Sequence[str], *, ax: Any = None) -> Any:
-    """Plot grouped bars with error bars.
-
-    Parameters
-    ----------
-    series : mapping of str to array of shape (n, 3)
-        Value, lower and upper bound in each group, by name in the legend; NaN for missing values.
-    groups : sequence of str
-        Names of the groups.
-
-    Raises
-    ------
-    InputError
-        If a series has the wrong shape.
-    """
+    """Plot grouped bars with error bars; series and errors are those of :func:`curves`, with named groups for ``x``."""
     points = _points(series, len(groups))
     ax = new_axes(width=2 + 0.18 * (len(points) + 2) * len(groups)) if ax is None else ax
     width = 1 / (len(points) + 2)

@@ -141,13 +141,7 @@ def _labels(model: PrincipalAxes, labels: Sequence[str] | None, size: int, side:
 
 
 def scree(model: Any, *, ax: Any = None) -> Any:
-    """Plot the share of inertia explained by each axis, and the cumulative share (scree plot).
-
-    Parameters
-    ----------
-    model : CorrespondenceAnalysis or MultipleCorrespondenceAnalysis
-        Fitted model.
-    """
+    """Plot the share of inertia that each axis of a correspondence analysis explains, and the cumulative share."""
     ax = new_axes(height=3.5) if ax is None else ax
     share = 100 * np.asarray(model.explained_inertia_ratio_)
     number = np.arange(1, len(share) + 1)
@@ -171,14 +165,13 @@ def contributions(
 ) -> Any:
     """Plot the rows or columns that contribute most to an axis, with the sign of each coordinate.
 
-    Bars extend to the left if at the negative end; dotted lines mark the mean contribution.
+    Bars extend to the left if at the negative end; dotted lines mark the mean contribution. Models and default labels
+    are those of :func:`biplot`.
 
     Parameters
     ----------
-    model : CorrespondenceAnalysis or MultipleCorrespondenceAnalysis
-        Fitted model.
     labels : sequence of str, optional
-        Labels of all rows or columns; by default as in :func:`biplot`.
+        Labels of all rows or columns.
     side : {"rows", "columns"}
         Whether to plot rows or columns.
     axis : int

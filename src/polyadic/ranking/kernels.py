@@ -15,6 +15,8 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    Array = NDArray[np.float64]
+
 MAX_FEATURES = 1 << 31  # exclusive upper bound of feature indices
 
 
@@ -25,9 +27,9 @@ class CandidateLists(NamedTuple):
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[Any]
-    costs: NDArray[np.float64]
+    costs: Array
     features: int
-    scratch: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]  # scores of a list, and a difference
+    scratch: tuple[Array, NDArray[np.int64], Array]  # scores of a list, and a difference
 
 
 def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLists:
@@ -68,35 +70,27 @@ def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
 
 
 def perceptron_lists(
-    lists: CandidateLists,
-    order: NDArray[Any],
-    *,
-    weights: NDArray[np.float64],
-    summed: NDArray[np.float64],
-    before: int,
-) -> NDArray[np.float64]:
+    lists: CandidateLists, order: NDArray[Any], *, weights: Array, summed: Array, before: int
+) -> Array:
     """Run a perceptron pass over candidate lists; return the total cost of choices, the loss and the updates.
 
     ``weights`` and ``summed``, the updates times the number of lists before them, are updated in place.
     """
-    sums = np.zeros(3)
-    rows = _order(lists, order)
     _weights(lists, weights, summed)
-    _perceptron_lists(rows, *lists[:5], weights, summed, before, sums, *lists.scratch)
-    return sums
+    return _perceptron_lists(_order(lists, order), lists, weights, summed, before)
 
 
 def mira_lists(
     lists: CandidateLists,
     order: NDArray[Any],
     *,
-    weights: NDArray[np.float64],
-    summed: NDArray[np.float64],
+    weights: Array,
+    summed: Array,
     before: int,
     C: float,
     augmented: bool = False,
     best: int = 1,
-) -> NDArray[np.float64]:
+) -> Array:
     r"""Run a MIRA pass over candidate lists, with arguments and result as for :func:`perceptron_lists`.
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot \Delta_j)
@@ -104,13 +98,8 @@ def mira_lists(
     over the ``best`` candidates of highest score (plus cost if ``augmented``). :math:`\rho_j` is the cost of a
     candidate above the cheapest one and :math:`\Delta_j` the features of the cheapest minus its own.
     """
-    sums = np.zeros(3)
-    rows = _order(lists, order)
     _weights(lists, weights, summed)
-    room = np.empty(best, np.int64), np.empty(best)
-    arrays = (*lists[:5], weights, summed)
-    _mira_lists(rows, *arrays, before, float(C), float(augmented), sums, *lists.scratch, *room)
-    return sums
+    return _mira_lists(_order(lists, order), lists, weights, summed, before, float(C), float(augmented), best)
 
 
 def tensor_mira_lists(
@@ -118,13 +107,13 @@ def tensor_mira_lists(
     order: NDArray[Any],
     *,
     turns: NDArray[Any],
-    factors: NDArray[np.float64],
+    factors: Array,
     cells: FeatureCells,
-    norms: NDArray[np.float64],
+    norms: Array,
     C: float,
     scaled: bool = True,
     augmented: bool = False,
-) -> NDArray[np.float64]:
+) -> Array:
     """Run a tensor MIRA pass over candidate lists, updating one factor vector at a time.
 
     ``turns``, shape (lists, H D), orders the vectors ``h D + d`` of each list; without columns all are updated at once.
@@ -143,15 +132,8 @@ def tensor_mira_lists(
     if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
         raise ValueError(f"turns must contain vector indices below {H * D}")
     _owned(factors, norms)
-    sums = np.zeros(3)
-    s, at, x = lists.scratch
-    room = np.empty((D, len(at)), np.int64), np.empty_like(factors), np.zeros(len(factors), bool)
-    rows = _order(lists, order)
-    _tensor_mira_lists(
-        rows, frozen(turns, np.int64), *lists[:5], factors, cells.at, norms, float(C), scaled, float(augmented),
-        sums, s, at, x, *room, np.empty(lists.features), np.zeros(lists.features, np.int64),
-    )  # fmt: skip
-    return sums
+    each, turns = _order(lists, order), frozen(turns, np.int64)
+    return _tensor_mira_lists(each, turns, lists, factors, cells.at, norms, float(C), scaled, float(augmented))
 
 
 def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
@@ -161,7 +143,7 @@ def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
     return rows
 
 
-def _weights(lists: CandidateLists, *arrays: NDArray[np.float64]) -> None:
+def _weights(lists: CandidateLists, *arrays: Array) -> None:
     for array in arrays:
         if array.ndim != 1 or len(array) < lists.features:
             raise ValueError(
@@ -170,7 +152,7 @@ def _weights(lists: CandidateLists, *arrays: NDArray[np.float64]) -> None:
     _owned(*arrays)
 
 
-def _owned(*arrays: NDArray[np.float64]) -> None:
+def _owned(*arrays: Array) -> None:
     for array in arrays:
         if array.dtype != np.float64 or not array.flags.c_contiguous:
             raise ValueError("arrays that are updated in place must be contiguous and of dtype float64")
@@ -247,8 +229,10 @@ def _difference(indptr, indices, values, a, b, at, x):
 
 
 @njit(cache=True, nogil=True)
-def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, before, sums, s, at, x):
+def _perceptron_lists(order, lists, w, u, before):
     """Run a perceptron pass; ``u`` sums the updates times the number of lists before them."""
+    starts, indptr, indices, values, costs, _, (s, at, x) = lists
+    sums = np.zeros(3)
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _list_scores(w, indptr, indices, values, first, last, s)
@@ -263,6 +247,7 @@ def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, befor
         for k in range(m):
             w[at[k]] += x[k]
             u[at[k]] += (before + t) * x[k]
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -284,8 +269,10 @@ def _highest(s, costs, first, n, augmented, top):
 
 
 @njit(cache=True, nogil=True)
-def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, augmented, sums, s, at, x, top, alpha):
+def _mira_lists(order, lists, w, u, before, C, augmented, constraints):
     """Numba kernel: MIRA pass by dual coordinate ascent, which has a closed form for one constraint per list."""
+    starts, indptr, indices, values, costs, _, (s, at, x) = lists
+    sums, top, alpha = np.zeros(3), np.empty(constraints, np.int64), np.empty(constraints)
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _list_scores(w, indptr, indices, values, first, last, s)
@@ -325,6 +312,7 @@ def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, 
             if largest <= REL_TOL * worst:
                 break
         sums[2] += moved
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -410,32 +398,13 @@ def _step_at_once(F, cells, norms, loss, C, at, x, m, rows, counts, delta):
 
 
 @njit(cache=True, nogil=True)
-def _tensor_mira_lists(
-    order,
-    turns,
-    starts,
-    indptr,
-    indices,
-    values,
-    costs,
-    F,
-    cells,
-    norms,
-    C,
-    scaled,
-    augmented,
-    sums,
-    s,
-    at,
-    x,
-    rows,
-    delta,
-    marked,
-    w,
-    weighed,
-):
+def _tensor_mira_lists(order, turns, lists, F, cells, norms, C, scaled, augmented):
     """Numba kernel: tensor MIRA pass; if ``turns`` has no columns, all factor vectors are updated at once."""
-    counts = np.zeros(cells.shape[1], np.int64)
+    starts, indptr, indices, values, costs, features, (s, at, x) = lists
+    D = cells.shape[1]
+    sums, counts, rows = np.zeros(3), np.zeros(D, np.int64), np.empty((D, len(at)), np.int64)
+    delta, marked = np.empty_like(F), np.zeros(len(F), np.bool_)
+    w, weighed = np.empty(features), np.zeros(features, np.int64)
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, t + 1)
@@ -453,3 +422,4 @@ def _tensor_mira_lists(
         else:
             moved = _step_at_once(F, cells, norms, loss, C, at, x, m, rows, counts, delta)
         sums[2] += moved
+    return sums

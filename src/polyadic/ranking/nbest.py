@@ -177,11 +177,7 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
     if b"\\ud" in written.lower():  # names and texts must be encodable
         json.dumps(said, ensure_ascii=False).encode()
     candidates = said.get("candidates") if isinstance(said, dict) else None
-    if (
-        not isinstance(candidates, list)
-        or not candidates
-        or not all(isinstance(candidate, dict) for candidate in candidates)
-    ):
+    if not isinstance(candidates, list) or not candidates or not all(isinstance(each, dict) for each in candidates):
         raise ValueError('expected {"candidates": [{...}, ...]} with at least one candidate')
     paid = [_number("cost", candidate.get("cost")) if costs else 0.0 for candidate in candidates]
     if min(paid) < 0:

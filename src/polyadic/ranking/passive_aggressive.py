@@ -26,10 +26,8 @@ checkpoints would be the same.)
 
 References
 ----------
-Collins (2002), Discriminative training methods for hidden Markov models. Crammer, Dekel, Keshet, Shalev-Shwartz, Singer
-(2006), Online passive-aggressive algorithms. McDonald, Crammer, Pereira (2005), Online large-margin training of
-dependency parsers, for the k best. Cao, Khudanpur (2014), Online learning in tensor space, section 4. Lei, Xin, Zhang,
-Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, for all modes at once.
+Those of :mod:`polyadic.ranking.linear_rerankers`. Cao, Khudanpur (2014), Online learning in tensor space, section 4.
+Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, for all modes at once.
 """
 
 from __future__ import annotations
@@ -104,13 +102,11 @@ class Linear:
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
         """Update the weights on candidate lists in the given order."""
-        if self.C is None:
-            sums = perceptron_lists(lists, order, weights=self.w, summed=self.u, before=self.before)
-        else:
-            how: dict[str, Any] = {"C": self.C, "augmented": self.augmented, "best": self.best}
-            sums = mira_lists(lists, order, weights=self.w, summed=self.u, before=self.before, **how)
+        how: dict[str, Any] = {"weights": self.w, "summed": self.u, "before": self.before}
         self.before += len(order)
-        return sums
+        if self.C is None:
+            return perceptron_lists(lists, order, **how)
+        return mira_lists(lists, order, C=self.C, augmented=self.augmented, best=self.best, **how)
 
     def reached(self) -> Factors:
         """Return the weights averaged over all lists, or the last weights if averaging is off."""
@@ -153,20 +149,12 @@ class Multilinear:
         """Update the factors on candidate lists in the given order, stopping at checkpoints for averaging."""
         sums, done = np.zeros(3), 0
         turns = self._turns(len(order))
+        how: dict[str, Any] = {"cells": self.cells, "C": self.C, "scaled": self.scaled, "augmented": self.augmented}
         while done < len(order):
             pause = self.moment + spacing(self.moment) - self.before if self.averaged else REFRESH_INTERVAL
             until = min(done + pause, done + REFRESH_INTERVAL - self.before % REFRESH_INTERVAL, len(order))
-            sums += tensor_mira_lists(
-                lists,
-                order[done:until],
-                turns=turns[done:until],
-                factors=self.F,
-                cells=self.cells,
-                norms=self.norms,
-                C=self.C,
-                scaled=self.scaled,
-                augmented=self.augmented,
-            )
+            part = slice(done, until)
+            sums += tensor_mira_lists(lists, order[part], turns=turns[part], factors=self.F, norms=self.norms, **how)
             self.before += until - done
             done = until
             self._remember()

@@ -50,20 +50,18 @@ class ClassGroups:
         self._step = max(1, int(BLOCK_SIZE * X.shape[0] / (classes * max(X.nnz, 1))))
 
     def __iter__(self) -> Iterator[QueryGroups]:
-        for first in range(0, self._rows.shape[0], self._step):
-            part = slice(first, first + self._step)
-            yield self._block(self._rows[part], self._labels[part])
-
-    def _block(self, X: csr_array, labels: NDArray[Any]) -> QueryGroups:
         from scipy.sparse import csr_array
 
-        (n, d), K = X.shape, self._classes
-        many = X[np.repeat(np.arange(n), K)]
-        shift = np.tile(np.arange(K, dtype=np.int64) * d, n)
-        columns = many.indices + np.repeat(shift, np.diff(many.indptr))
-        features = csr_array((many.data, columns, many.indptr), shape=(n * K, K * d))
-        costs = (np.arange(K) != labels[:, None]).astype(float).ravel()
-        return QueryGroups(features, costs, np.arange(n + 1, dtype=np.int64) * K)
+        K, d = self._classes, self._rows.shape[1]
+        for first in range(0, self._rows.shape[0], self._step):
+            part = slice(first, first + self._step)
+            X, labels = self._rows[part], self._labels[part]
+            many = X[np.repeat(np.arange(len(labels)), K)]
+            shift = np.tile(np.arange(K, dtype=np.int64) * d, len(labels))
+            columns = many.indices + np.repeat(shift, np.diff(many.indptr))
+            features = csr_array((many.data, columns, many.indptr), shape=(len(labels) * K, K * d))
+            costs = (np.arange(K) != labels[:, None]).astype(float).ravel()
+            yield QueryGroups(features, costs, np.arange(len(labels) + 1, dtype=np.int64) * K)
 
 
 def as_rows(X: Any) -> csr_array:
@@ -149,7 +147,9 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return self
 
     def decision_function(self, X: Any, *, unknown: Unknown = "ignore") -> NDArray[np.float64]:
-        """Return the scores of candidates, or of the classes of each row.
+        """Return the scores of candidates, shape (candidates,), or of the classes of rows, shape (rows, classes).
+
+        For two classes it is the score of the second minus that of the first, shape (rows,).
 
         Parameters
         ----------
@@ -157,11 +157,6 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
             Candidate lists or rows.
         unknown : {"ignore", "error"}
             Treatment of candidate features that were not seen in ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (candidates,), (rows, classes), or (rows,) for two classes
-            For two classes, the score of the second minus that of the first.
 
         Raises
         ------

@@ -14,7 +14,6 @@ from polyadic.interface.task import Task
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from polyadic.core.methods import Method
     from polyadic.core.query_groups import QueryGroups
     from polyadic.ranking.nbest import NBestLists
     from polyadic.ranking.reranking import Reranker
@@ -40,15 +39,6 @@ Unknown = Annotated[
     Literal["ignore", "error"],
     Help("Treatment of features that were not in the training data: ignore and count them, or raise an error."),
 ]
-
-
-def _methods() -> dict[str, Method]:
-    """Return the estimator class of each method."""
-    from polyadic.core.methods import Method
-    from polyadic.ranking.linear_rerankers import MIRA, RankingPerceptron
-    from polyadic.ranking.tensor_mira import TensorMIRA
-
-    return {"perceptron": Method(RankingPerceptron), "mira": Method(MIRA), "tensor-mira": Method(TensorMIRA)}
 
 
 @TASK.verb(
@@ -80,9 +70,11 @@ def train(
     min_count
         Minimum number of lists in which a feature occurs (JSON lines).
     """
-    from polyadic.core.methods import refuse_unused
+    from polyadic.core.methods import Method, refuse_unused
+    from polyadic.ranking.linear_rerankers import MIRA, RankingPerceptron
+    from polyadic.ranking.tensor_mira import TensorMIRA
 
-    methods = _methods()
+    methods = {"perceptron": Method(RankingPerceptron), "mira": Method(MIRA), "tensor-mira": Method(TensorMIRA)}
     refuse_unused(methods, method, given)
     model = methods[method].make(given)
 

@@ -66,10 +66,9 @@ def places(
         raise InputError(
             f"the product of sizes must be at least {V:,}, the number of features; got {tuple(sizes)}", "sizes"
         )
-    order = np.arange(V)
     if mapping == "random":
-        order = np.random.default_rng(seed).permutation(room)
-        return order[:V]
+        return np.random.default_rng(seed).permutation(room)[:V]
+    order = np.arange(V)
     if mapping == "guided":
         weights = np.asarray([] if v is None else v, float)
         if weights.shape != (V,):

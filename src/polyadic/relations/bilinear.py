@@ -36,8 +36,6 @@ import numpy as np
 from polyadic.core.kernels import summed_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
@@ -176,17 +174,14 @@ def _multiply(
     a: Array, groups: list[Array], M: Array, *, backwards: bool
 ) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
     """Multiply each vector by the matrix of the corresponding relation, or by the transpose of the matrix."""
-
-    def matrices() -> Iterator[tuple[Array, Array]]:
-        return zip(groups, M.transpose(0, 2, 1) if backwards else M, strict=True)
-
+    matrices = [*zip(groups, M.transpose(0, 2, 1) if backwards else M, strict=True)]
     q = np.empty_like(a)
-    for at, m in matrices():
+    for at, m in matrices:
         q[at] = a[at] @ m
 
     def pullback(dq: Array) -> tuple[Array, Array]:
         da, dM = np.empty_like(a), np.empty_like(M)
-        for k, (at, m) in enumerate(matrices()):
+        for k, (at, m) in enumerate(matrices):
             da[at] = dq[at] @ m.T
             dM[k] = dq[at].T @ a[at] if backwards else a[at].T @ dq[at]
         return da, dM

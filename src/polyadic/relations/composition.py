@@ -84,10 +84,8 @@ class TransitiveVerbs(Model):
         """
         self.check()
         del y
-        X, N = (
-            entries_of(X, "X", remedy=IMPUTE),
-            complete(numbers_of(nouns, "nouns"), "nouns").values.astype(np.float32),
-        )
+        X = entries_of(X, "X", remedy=IMPUTE)
+        N = complete(numbers_of(nouns, "nouns"), "nouns").values.astype(np.float32)
         if X.order != 3 or X.symmetric or N.ndim != 2 or X.shape[0] != len(N) or X.shape[2] != len(N):
             raise InputError(
                 "clause counts must have shape (nouns, verbs, nouns), and noun factors must have one row for each noun;"
@@ -108,13 +106,7 @@ class TransitiveVerbs(Model):
         return self
 
     def compose(self, subjects: ArrayLike, verbs: ArrayLike, objects: ArrayLike) -> NDArray[np.float32]:
-        """Return the matrix representation :math:`C` of each subject-verb-object sentence, shape (m, R, R).
-
-        Parameters
-        ----------
-        subjects, verbs, objects : array of int of shape (m,)
-            Numbers of the words of each sentence.
-        """
+        """Return the representation :math:`C` of each sentence, shape (m, R, R), given the numbers of its words."""
         s, v, o = self._numbers(subjects, verbs, objects)
         N = self.noun_factors_
         return np.asarray(self.verb_factors_[v] * N[s][:, :, None] * N[o][:, None, :])

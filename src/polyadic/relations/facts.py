@@ -63,13 +63,11 @@ class Facts:
             names = list(getattr(self, what))
             if others := [name for name in names if not isinstance(name, str)]:
                 raise InputError(f"names of {what} must be strings; got {others[0]!r}")
+            if twice := [name for name, count in Counter(names).items() if count > 1]:
+                raise InputError(f"names of {what} must be unique; {twice[0]!r} is a duplicate")
             object.__setattr__(self, what, names)
         triples = checked_triples("triples", self.triples, len(self.entities), len(self.relations))
         object.__setattr__(self, "triples", triples)
-        for what, names in (("entities", self.entities), ("relations", self.relations)):
-            if len(set(names)) < len(names):
-                twice = next(name for name, count in Counter(names).items() if count > 1)
-                raise InputError(f"names of {what} must be unique; {twice!r} is a duplicate")
 
     def __len__(self) -> int:
         return len(self.triples)
@@ -87,20 +85,15 @@ def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
         raise InputError(f"{what} must be an integer array of shape (n, 3); got {array.dtype} of shape {array.shape}")
     array = array.astype(np.int64)
-    for column, size, name in zip(
-        array.T, (entities, relations, entities), ("subject", "relation", "object"), strict=True
-    ):
+    sizes = {"subject": entities, "relation": relations, "object": entities}
+    for column, (name, size) in zip(array.T, sizes.items(), strict=True):
         if column.min() < 0 or column.max() >= size:
             raise InputError(f"{what}: {name} ids must be from 0 to {size - 1}; got {column.min()} to {column.max()}")
     return array
 
 
 def triples_by(
-    what: str,
-    facts: Facts | ArrayLike,
-    *,
-    names: tuple[list[str] | None, list[str] | None],
-    sizes: tuple[int, int],
+    what: str, facts: Facts | ArrayLike, *, names: tuple[list[str] | None, list[str] | None], sizes: tuple[int, int]
 ) -> NDArray[np.int64]:
     """Return triples as an integer array; raise InputError if the triples and the model use different ids."""
     if not isinstance(facts, Facts):
@@ -131,16 +124,12 @@ def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None
         if wanted == 0:
             break
         s, r, o = triples[at].tolist()
-        entities[s] -= 1
-        entities[o] -= 1
-        relations[r] -= 1
-        if entities[s] and entities[o] and relations[r]:
+        if min(entities[s], entities[o]) > 1 + (s == o) and relations[r] > 1:
+            entities[s] -= 1
+            entities[o] -= 1
+            relations[r] -= 1
             out[at] = True
             wanted -= 1
-        else:
-            entities[s] += 1
-            entities[o] += 1
-            relations[r] += 1
     if not out.any():
         raise InputError(
             f"none of the {len(triples):,} facts can be held out, because each entity and relation must keep at least"
@@ -265,10 +254,7 @@ def named_facts(
 
 
 def _numbered(
-    rows: list[tuple[str, Named]],
-    entities: Sequence[str] | None,
-    relations: Sequence[str] | None,
-    unknown: Unknown,
+    rows: list[tuple[str, Named]], entities: Sequence[str] | None, relations: Sequence[str] | None, unknown: Unknown
 ) -> Facts:
     check_choice("unknown", unknown, get_args(Unknown))
     if entities is None:
@@ -296,13 +282,8 @@ def _numbered(
                 "unknown",
             )
     if skipped and not triples and (swapped := sum(r in ends and r not in kinds for _, (_, r, _) in rows)):
-        warnings.warn(
-            InputWarning(
-                f"facts skipped because of unknown names: all {skipped:,}, of which {swapped:,} with an entity as"
-                f" relation; the columns must be {ORDER}"
-            ),
-            stacklevel=3,
-        )
+        what = f"all {skipped:,}, of which {swapped:,} with an entity as relation; the columns must be {ORDER}"
+        warnings.warn(InputWarning(f"facts skipped because of unknown names: {what}"), stacklevel=3)
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)
 
 
@@ -320,13 +301,9 @@ def warn_of_order(facts: Any, *, relation: int = 1, order: str = ORDER) -> None:
     ids = all(str(name).isdecimal() for name in kinds)
     few = max(5, 2 * min(map(len, ends))) if ids else min(map(len, ends))
     if (relation == 1 and number > max(len(entities), 5 * ids)) or 2 * both >= number > few:
-        warnings.warn(
-            InputWarning(
-                f"the facts have {number:,} different relations, of which {both:,} are also entities, and"
-                f" {len(entities):,} entities; the columns must be {order}, so check their order"
-            ),
-            stacklevel=4,
-        )
+        what = f"{number:,} different relations, of which {both:,} are also entities, and {len(entities):,} entities"
+        message = f"the facts have {what}; the columns must be {order}, so check their order"
+        warnings.warn(InputWarning(message), stacklevel=4)
 
 
 def as_names(values: Any) -> Array | None:

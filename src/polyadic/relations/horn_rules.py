@@ -31,9 +31,10 @@ from polyadic.relations.link_prediction import LinkPredictor, learned_facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.relations.kernels import Graph
+    from polyadic.relations.link_prediction import Triples
 
 SEARCH_FACTOR = 200  # steps of the search for paths of three per relation, in multiples of ``steps``
 MAX_LONG_PATHS = 1_000  # maximum number of paths of three that are measured per relation: those of most facts
@@ -153,20 +154,11 @@ class HornRules(LinkPredictor):
 
     unsaid: ClassVar[float] = 0.0
 
-    def fit(self, X: Facts | ArrayLike, y: object = None, *, validation: Facts | ArrayLike | None = None) -> Self:
+    def fit(self, X: Triples, y: object = None, *, validation: Triples | None = None) -> Self:
         """Mine rules from the triples of a knowledge graph.
 
-        Parameters
-        ----------
-        X : Facts, or array of int or of text, of shape (n, 3)
-            Subject, relation and object of each triple; duplicates count once.
-        validation : Facts or array of int of shape (m, 3), optional
-            Validation triples, on which scores are calibrated (:meth:`calibrate`).
-
-        Raises
-        ------
-        InputError
-            If there are no triples, they are malformed, or a parameter is out of range.
+        Scores are calibrated on the validation triples (:meth:`calibrate`). Parameters and errors are those of
+        :meth:`KnowledgeTensor.fit <polyadic.relations.knowledge.KnowledgeTensor.fit>`.
         """
         self.check()
         del y
@@ -204,9 +196,8 @@ class HornRules(LinkPredictor):
         heads = np.split(every[:, 0], starts[1:])
         order = np.lexsort([rng.random(len(graph.relation)), graph.relation])
         pairs, right = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for low in tracked(
-            range(0, len(bodies), PATHS_AT_ONCE), "measuring rules", total=-(-len(bodies) // PATHS_AT_ONCE)
-        ):
+        lows = range(0, len(bodies), PATHS_AT_ONCE)
+        for low in tracked(lows, "measuring rules", total=len(lows)):
             part = slice(low, low + PATHS_AT_ONCE)
             tried, held = path_counts(graph, order, bodies[part], heads[part], max_steps=self.steps)
             pairs.append(np.repeat(tried, [len(head) for head in heads[part]]))
@@ -222,9 +213,8 @@ class HornRules(LinkPredictor):
         with bar("counting properties", 1.0) as advance:
             for share, bodies, places, together in property_counts(graph, **how):
                 number += len(bodies)
-                check_memory(
-                    BYTES_PER_RULE * number, f"{number:,} rules by properties", "increase support or confidence"
-                )
+                what = f"{number:,} rules by properties"
+                check_memory(BYTES_PER_RULE * number, what, "increase support or confidence")
                 pairs.append(np.column_stack([bodies, places]))
                 counts.append(together.astype(np.int32))
                 advance(share)
@@ -315,16 +305,13 @@ class HornRules(LinkPredictor):
         """
         check_int("k", k, low=1)
         graph, K = self._reasoner.graph, self.shape_[1]
-        weights = (
-            self._weights(*self.path_counts_.T),
-            self._weights(np.diff(graph.bounds)[self.properties_[:, 0]], self.property_counts_),
-        )
+        weights = [self._weights(*self.path_counts_.T)]
+        weights.append(self._weights(np.diff(graph.bounds)[self.properties_[:, 0]], self.property_counts_))
         about = self.paths_[:, 0], graph.relation[graph.listed[self.properties_[:, 1]]] % K
         found: list[tuple[float, int, int]] = []
-        for kind in range(1 + properties):
-            w = weights[kind]
+        for kind, w in enumerate(weights[: 1 + properties]):
             if relation is not None:
-                w = np.where(about[kind] == self.number_of("relation", relation), w, 0)
+                w = np.where(about[kind] == self.number_of("relation", relation), w, 0)  # noqa: PLW2901
             best = np.argsort(-w, kind="stable")[:k]
             found += [(-float(w[at]), kind, int(at)) for at in best if w[at]]
         return [self._path_rule(at) if kind == 0 else self._property_rule(at) for _, kind, at in sorted(found)[:k]]
@@ -332,22 +319,9 @@ class HornRules(LinkPredictor):
     def explain(self, subject: int | str, relation: int | str, object: int | str, *, k: int = 10) -> Explanation:  # noqa: A002
         """Attribute the score of a triple to the rules that derive it and the triples that satisfy their premises.
 
-        Parameters
-        ----------
-        subject, relation, object : int or str
-            Number or name of each part of the triple, which need not be known.
-        k : int
-            Maximum number of groundings of a rule.
-
-        Returns
-        -------
-        Explanation
-            Explanation of the score of :meth:`predict`; each contribution is named by a :class:`Reason`.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or k is out of range.
+        The score is that of :meth:`predict`, and each contribution is named by a :class:`Reason`. Parameters and errors
+        are those of :meth:`KnowledgeTensor.explain <polyadic.relations.knowledge.KnowledgeTensor.explain>`, except that
+        ``k`` is the maximum number of groundings of a rule.
 
         Examples
         --------

@@ -134,12 +134,9 @@ def path_counts(
     ``order`` are groups by relation, those of each relation in the order in which paths start there, until a path has
     taken ``max_steps``; counts are exact if fewer are needed.
     """
-    starts = np.concatenate([[0], np.cumsum([len(head) for head in heads])]).astype(np.int64)
-    pairs, right = np.zeros(len(paths), np.int64), np.zeros(int(starts[-1]), np.int64)
-    every = frozen(np.concatenate([np.zeros(0, np.int64), *heads]), np.int64)
-    seen = np.zeros(len(graph.groups) - 1, np.int64)
-    _path_counts(graph, frozen(order, np.int64), frozen(paths, np.int64), starts, every, max_steps, seen, pairs, right)
-    return pairs, right
+    starts = np.concatenate([[0], np.cumsum([len(head) for head in heads])])
+    every = np.concatenate([np.zeros(0, np.int64), *heads])
+    return _path_counts(graph, *(frozen(array, np.int64) for array in (order, paths, starts, every)), max_steps)
 
 
 def property_counts(
@@ -305,13 +302,14 @@ def _joining_paths(graph, subjects, objects, first, head, max_length, steps, key
 
 
 @njit(cache=True, nogil=True)
-def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, right):
+def _path_counts(graph, order, paths, rules, heads, max_steps):
     """Numba kernel: count the entity pairs connected by each path, and the pairs that each head relation also connects.
 
     Entities start paths in a random ``order`` of groups, until a path has taken ``max_steps`` steps. Rules of path i
-    have head relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
+    have head relations ``heads[rules[i]:rules[i + 1]]``.
     """
-    to = graph.members
+    to, seen = graph.members, np.zeros(len(graph.groups) - 1, np.int64)
+    pairs, right = np.zeros(len(paths), np.int64), np.zeros(len(heads), np.int64)
     stamp = 0
     for i in range(len(paths)):
         b, c, d = paths[i]
@@ -355,7 +353,7 @@ def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, righ
                     low, high = _span(graph, x, heads[rule])
                     for e in range(low, high):
                         right[rule] += seen[to[e]] == stamp
-    seen[:] = 0
+    return pairs, right
 
 
 @njit(cache=True, nogil=True)
@@ -490,15 +488,12 @@ def _conclusions(graph, rules, x, r, best, by, found):
                             if y not in (x, z, w):
                                 _conclude(y, PATH, rules.path_weight[q], q, best, by, found)
     start, end = graph.of[back], graph.of[back + 1]
-    for g in range(graph.groups[x], graph.groups[x + 1] + 1):
-        prior = g == graph.groups[x + 1]  # the question is about this relation, whether or not x has it
-        if not prior:
-            for e in range(bounds[g], bounds[g + 1]):
-                _follow(graph, rules, graph.property[e], start, end, KNOWN, best, by, found)
-        if prior:
-            _follow(graph, rules, G + r, start, end, PRIOR, best, by, found)
-        elif relation[g] != r:
+    for g in range(graph.groups[x], graph.groups[x + 1]):
+        for e in range(bounds[g], bounds[g + 1]):
+            _follow(graph, rules, graph.property[e], start, end, KNOWN, best, by, found)
+        if relation[g] != r:
             _follow(graph, rules, G + relation[g], start, end, KNOWN, best, by, found)
+    _follow(graph, rules, G + r, start, end, PRIOR, best, by, found)  # whether or not x has the relation r
     g = _find(relation, graph.groups[x], graph.groups[x + 1], r)
     if g < graph.groups[x + 1] and relation[g] == r:
         for at in range(rules.columns[graph.place[g]], rules.columns[graph.place[g] + 1]):

@@ -42,19 +42,19 @@ from polyadic.core.progress import bar
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
-from polyadic.relations.facts import Facts, by_name, checked_triples, held_out_facts, shared, triples_by
+from polyadic.relations.facts import Facts, by_name, checked_triples, facts_of, held_out_facts, shared, triples_by
 from polyadic.relations.link_prediction import LinkPredictor, learned_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
     from polyadic.relations.bilinear import Bilinear
+    from polyadic.relations.link_prediction import Triples
 
     _Names = tuple[list[str] | None, list[str] | None]
-    from collections.abc import Iterator, Sequence
 
 Form = Literal["CP", "DistMult", "ComplEx", "RESCAL", "Tucker2", "TuckER", "Tucker3"]
 FORMS: dict[str, tuple[Bilinear, tuple[int, int]]] = {
@@ -72,8 +72,6 @@ SPREAD = 1e-3  # standard deviation of initial vectors. Adagrad's first step has
 STEPS, MAX_BATCH, MAX_VALIDATION = 50, 500, 2000
 """Minimum number of steps per epoch, maximum default batch size, and maximum number of triples for validation."""
 BLOCK = 1 << 16  # number of triples scored together
-
-
 VALUES = {
     "strength": (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005),
     "rank": (12, 25, 50, 100, 200, 400),
@@ -139,14 +137,13 @@ class KnowledgeTensor(LinkPredictor):
     temperature_ : float
         Temperature of :meth:`calibrate`, fitted on the validation set; NaN without one.
     updated_ : dict
-        Numbers of what the last :meth:`update` added.
+        Numbers of new triples, of new entities, and of triples without a new entity in the last :meth:`update`.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`; the objective is a mean per triple.
 
     References
     ----------
-    Lacroix, Usunier, Obozinski (2018), Canonical tensor decomposition for knowledge base completion, and those of
-    :mod:`polyadic.relations.bilinear`.
+    Those of :mod:`polyadic.relations.knowledge` and :mod:`polyadic.relations.bilinear`.
 
     Examples
     --------
@@ -175,12 +172,7 @@ class KnowledgeTensor(LinkPredictor):
     callback: Callback = None
 
     def fit(
-        self,
-        X: Facts | ArrayLike,
-        y: object = None,
-        *,
-        validation: Facts | ArrayLike | None = None,
-        known: Facts | ArrayLike | None = None,
+        self, X: Triples, y: object = None, *, validation: Triples | None = None, known: Triples | None = None
     ) -> Self:
         """Fit the model to the triples of a knowledge graph.
 
@@ -223,7 +215,7 @@ class KnowledgeTensor(LinkPredictor):
                 self.calibrate(validation)
         return self
 
-    def update(self, X: Facts | ArrayLike, *, max_iter: int = EPOCHS) -> Self:
+    def update(self, X: Triples, *, max_iter: int = EPOCHS) -> Self:
         """Learn vectors of new entities with all other parameters fixed (fold-in).
 
         Training is as in :meth:`fit`, on the questions with new entities and as many others, which serve as negatives.
@@ -236,11 +228,6 @@ class KnowledgeTensor(LinkPredictor):
             on.
         max_iter : int
             Number of epochs.
-
-        Returns
-        -------
-        self
-            With ``updated_``: the numbers of new triples, of new entities, and of triples without a new entity.
 
         Raises
         ------
@@ -277,7 +264,7 @@ class KnowledgeTensor(LinkPredictor):
         form, ends = FORMS[self.form]
         return descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=fixed)
 
-    def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
+    def _numbered_anew(self, X: Triples) -> tuple[NDArray[np.int64], list[str] | None]:
         """Return new triples as integer ids, and the names of all known and new entities."""
         n, K = self._sizes
         X = by_name(X)
@@ -293,26 +280,18 @@ class KnowledgeTensor(LinkPredictor):
                     "this model identifies entities by integer ids, not names; pass facts as an integer array"
                 )
             names = [*dict.fromkeys([*self.entities_, *X.entities])]
-            number = {name: at for at, name in enumerate(names)}
-            at = np.array([number[name] for name in X.entities], np.int64)
             if absent := [name for name in X.relations if name not in self.relations_]:
                 raise InputError(
                     f"the model has no relation {absent[0]!r}{meant(absent[0], self.relations_)}; train a new model to"
                     " add relations"
                 )
-            kinds = np.array([self.relations_.index(name) for name in X.relations], np.int64)
-            triples = np.stack([at[X.triples[:, 0]], kinds[X.triples[:, 1]], at[X.triples[:, 2]]], axis=1)
+            triples = facts_of(X.named(), entities=names, relations=self.relations_).triples
         if not len(triples):
             raise InputError("at least one new fact is required")
         return triples, names
 
     def search(
-        self,
-        X: Facts | ArrayLike,
-        *,
-        seed: int | None = 0,
-        validation: Facts | ArrayLike | None = None,
-        known: Facts | ArrayLike | None = None,
+        self, X: Triples, *, seed: int | None = 0, validation: Triples | None = None, known: Triples | None = None
     ) -> SearchSpace:
         """Return the search space of penalty, strength and rank, evaluated by the mean log-rank of validation triples.
 

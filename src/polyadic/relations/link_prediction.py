@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
+    Triples = Facts | ArrayLike
 
 MAX_CALIBRATION_FACTS, MAX_SCORES = 1_000, 1 << 25
 """Maximum number of calibration triples, and of their scores in each direction."""
@@ -102,7 +103,7 @@ class LinkPredictor(TripleModel):
         """Return the scores of the triples that complete each question, which are those of :meth:`predict`."""
         return self._ask(known, r, backwards=backwards)
 
-    def calibrate(self, facts: Facts | ArrayLike) -> Self:
+    def calibrate(self, facts: Triples) -> Self:
         r"""Calibrate scores on held-out triples by temperature scaling.
 
         .. math:: P(o \mid s, r) = \frac{e^{m_{sro} / T}}{\sum_{o'} e^{m_{sro'} / T}}
@@ -170,17 +171,7 @@ class LinkPredictor(TripleModel):
         """Return the score of each triple, shape (m,).
 
         With reciprocal relations and with mined rules, the score is the mean of those of the object query and of the
-        subject query.
-
-        Parameters
-        ----------
-        subjects, relations, objects : array of int or of text of shape (m,)
-            Numbers or names of the parts of each triple; one number or name is an array of one.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
+        subject query. Parameters and errors are as for :meth:`objects`; one number or name is an array of one.
         """
         given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
         return self._triples(*_alike(*given))
@@ -195,12 +186,7 @@ class LinkPredictor(TripleModel):
         return self._triples(np.repeat(s, K), np.tile(np.arange(K), len(s)), np.repeat(o, K)).reshape(len(s), K)
 
     def evaluate(
-        self,
-        test: Facts | ArrayLike,
-        *,
-        known: Facts | ArrayLike | None = None,
-        relations: bool = False,
-        memory: int = MEMORY,
+        self, test: Triples, *, known: Triples | None = None, relations: bool = False, memory: int = MEMORY
     ) -> Ranking:
         """Rank the true entities of test triples among all entities, filtering out other true triples.
 
@@ -232,15 +218,10 @@ class LinkPredictor(TripleModel):
         true = facts if known is None else np.concatenate([facts, self._triples_by("known", known)])
         return self._rank(facts, true, relations=relations, memory=memory)
 
-    def score(self, X: Facts | ArrayLike, y: object = None) -> float:
-        """Return the mean reciprocal rank of test triples, for scikit-learn model selection.
+    def score(self, X: Triples, y: object = None) -> float:
+        """Return the mean reciprocal rank of the test triples X, for scikit-learn model selection.
 
         Triples with an unknown entity or relation, as may occur in cross-validation, count as 0.
-
-        Parameters
-        ----------
-        X : Facts, or array of int or of text, of shape (m, 3)
-            Test triples.
         """
         del y
         check_is_fitted(self)
@@ -274,22 +255,10 @@ class LinkPredictor(TripleModel):
         )
 
     def number_of(self, what: str, name: int | str) -> int:
-        """Return the integer id of an entity or relation.
-
-        Parameters
-        ----------
-        what : {"entity", "subject", "relation", "object"}
-        name : int or str
-            Name, or number if the model has no names.
-
-        Raises
-        ------
-        InputError
-            If the name or number is unknown.
-        """
+        """Return the id of an entity or relation, given by name or number; raise InputError if it is unknown."""
         return int((self._kinds([name]) if what == "relation" else self._ends(what, [name]))[0])
 
-    def _triples_by(self, what: str, facts: Facts | ArrayLike) -> NDArray[np.int64]:
+    def _triples_by(self, what: str, facts: Triples) -> NDArray[np.int64]:
         return triples_by(what, facts, names=(self.entities_, self.relations_), sizes=self._sizes)
 
     def _asked(self, what: str, given: Names, relations: Names) -> tuple[NDArray[np.int64], ...]:
@@ -302,7 +271,7 @@ class LinkPredictor(TripleModel):
         return _numbered("relation", given, self.relations_, self._sizes[1])
 
 
-def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
+def learned_facts(X: Triples) -> tuple[NDArray[np.int64], int, int]:
     """Validate training triples; return the unique triples and the numbers of entities and relations."""
     if isinstance(X, Facts):
         triples, sizes = X.triples, (len(X.entities), len(X.relations))

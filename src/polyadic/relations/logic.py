@@ -103,12 +103,7 @@ class InjectedLogic(SchemaModel):
             raise InputError(f"regime={self.regime!r} requires rules", "regime")
 
     def fit(self, schema: Schema, y: Any = None) -> Self:
-        """Fit the model to a universal schema.
-
-        Parameters
-        ----------
-        schema : Schema
-            Pairs of entities and their known predicates.
+        """Fit the model to a universal schema, as :meth:`UniversalSchema.fit`.
 
         Raises
         ------
@@ -154,17 +149,9 @@ class InjectedLogic(SchemaModel):
         return np.maximum(likely, self.derived_[*cells.T]) if hasattr(self, "derived_") else likely
 
     def column_probabilities(self, columns: ArrayLike) -> NDArray[Any]:
-        """Return the probabilities of the given predicates for all entity pairs, shape (pairs, columns).
+        """Return the probabilities of the predicates with the given columns for all entity pairs, as a matrix.
 
-        Parameters
-        ----------
-        columns : array of int of shape (columns,)
-            Columns of the predicates.
-
-        Raises
-        ------
-        InputError
-            If a column does not exist.
+        Arguments and errors are those of :meth:`UniversalSchema.column_log_odds`.
         """
         check_is_fitted(self, "schema_")
         at = columns_at(columns, self.schema_)

@@ -93,11 +93,6 @@ def pattern_triples(
         Maximum number of dependencies on a path; 0 for no paths.
     max_gap : int
         Maximum number of words between mentions of a word pattern; 0 for none.
-
-    Yields
-    ------
-    subject, object, predicate : str
-        Names of both entities, and the pattern between them.
     """
     for tree in trees:
         yield from patterns(tree, key=key, max_path=max_path, max_gap=max_gap)
@@ -120,13 +115,10 @@ def _names(tree: Tree) -> list[str]:
     tops = np.array([above(word) for word in range(len(tree))], np.int64)
     for _ in range(len(tree).bit_length()):  # pointer doubling
         tops = tops[tops]
-    names = [str(at) if tree.upos[at] == "PROPN" else "" for at in tops.tolist()]
-    for words, beside in (
-        (range(len(names)), -1),
-        (reversed(range(len(names))), 1),
-    ):  # no name begins or ends with a hyphen
+    names, size = [str(at) if tree.upos[at] == "PROPN" else "" for at in tops.tolist()], len(tree)
+    for words, beside in ((range(size), -1), (reversed(range(size)), 1)):  # no name begins or ends with a hyphen
         for word in words:
-            within = 0 <= word + beside < len(names) and names[word + beside] == names[word]
+            within = 0 <= word + beside < size and names[word + beside] == names[word]
             if tree.forms[word] == "-" and not within:
                 names[word] = ""
     return names

@@ -147,16 +147,10 @@ class PairForm:
             products += [np.column_stack([t + subjects, d1 + c]), np.column_stack([t + objects, d2 + c])]
         if self.tensor:
             products.append(np.column_stack([x + subjects, y + c, z + objects]))
-        none = np.zeros(0, np.int64)
-        owners, weights = [none], [none]
-        if b:
-            owner, weight = self._neighbours(cells)
-            owners, weights = [owner], [weight]
-        for start, last, numbers in ((b, a, c), (a, end, r)):
-            if last > start:
-                owners.append(np.arange(len(cells)))
-                weights.append(start + numbers)
-        return CellTerms(products, np.concatenate(owners), np.concatenate(weights))
+        none, every = np.zeros(0, np.int64), np.arange(len(cells))
+        weighed = [self._neighbours(cells) if b else (none, none)]
+        weighed += [(every, start + at) for start, last, at in ((b, a, c), (a, end, r)) if last > start]
+        return CellTerms(products, *map(np.concatenate, zip(*weighed, strict=True)))
 
     def _neighbours(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the neighbour weights that contribute to each cell, as arrays of cell indices and weight indices."""
@@ -172,9 +166,8 @@ class PairForm:
     def terms(self, vectors: Array, weights: Array) -> Terms:
         """Split the tables of vectors and weights into the named parameters."""
         P = self.predicates
-        parts = [vectors[first:last] for first, last in pairwise(self.vectors)]
-        U, V, T, D1, D2, X, Y, Z = parts
-        w, b, a = (weights[x:y, 0] for x, y in zip(self.weights[:-1], self.weights[1:], strict=True))
+        U, V, T, D1, D2, X, Y, Z = (vectors[first:last] for first, last in pairwise(self.vectors))
+        w, b, a = (weights[first:last, 0] for first, last in pairwise(self.weights))
         pairs, entities, none = len(self.arguments), int(self.arguments.max()) + 1, np.zeros
         T = np.concatenate([T, none((1, T.shape[1]), T.dtype)]) if self.kinds else none((entities + 1, 0), T.dtype)
         U, V = (U, V) if self.factors else (none((pairs, 0)), none((P, 0)))

@@ -1,9 +1,7 @@
 r"""RESCAL: factorization of multi-relational data with one shared factor for subjects and objects.
 
-.. math:: \min_{A, R} \tfrac12 \sum_k \|X_k - A R_k A^\top\|_F^2
-          + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
-
-by alternating least squares. With :math:`A = U \,\mathrm{diag}(s)\, V^\top` the optimal :math:`R_k` has a closed form:
+The objective of :class:`RESCAL` is minimized by alternating least squares. With :math:`A = U \,\mathrm{diag}(s)\,
+V^\top` the optimal :math:`R_k` has a closed form:
 
 .. math:: R_k = V (P * Z_k) V^\top, \qquad Z_k = U^\top X_k U, \qquad P_{ij} = \frac{s_i s_j}{s_i^2 s_j^2 + \lambda_R}.
 
@@ -112,18 +110,7 @@ class RESCAL(TripleModel):
         return self
 
     def predict(self, subjects: ArrayLike, relations: ArrayLike, objects: ArrayLike) -> NDArray[np.float64]:
-        """Return the score of each triple, shape (m,).
-
-        Parameters
-        ----------
-        subjects, relations, objects : array of int of shape (m,)
-            Numbers of the parts of each triple.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the lengths differ.
-        """
+        """Return the score of each triple, shape (m,), given the numbers of its parts; errors as in :meth:`objects`."""
         s, k = self._asked("subject", subjects, relations)
         o = _numbers("objects", objects, len(self.entity_factors_))
         if len(o) != len(s):
@@ -220,9 +207,7 @@ def rescal(
 
 
 def guarded(
-    start: NDArray[np.float64],
-    reach: Callable[[NDArray[np.float64]], Sweep],
-    step: Callable[..., NDArray[np.float64]],
+    start: NDArray[np.float64], reach: Callable[[NDArray[np.float64]], Sweep], step: Callable[..., NDArray[np.float64]]
 ) -> Iterator[Sweep]:
     """Update the entity factors A by full or shortened steps that never increase the objective.
 

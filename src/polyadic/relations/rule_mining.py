@@ -77,12 +77,11 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
         shares = listed.data / counts[listed.row]
         enough = (shares >= confidence) & (listed.data >= support)
         enough &= (listed.row != listed.col) | (arguments == ("y", "x"))
-        for a, b, share, number in zip(
-            *(array[enough] for array in (listed.row, listed.col, shares, listed.data)), strict=True
-        ):
-            premise, conclusion = (schema.predicates[int(column)] for column in (a, b))
-            rule = Rule(Implies(Atom(premise, tuple(sorted(arguments))), Atom(conclusion, arguments)))
-            rules.append(Mined(rule, float(share), int(number)))
+        found = (array[enough].tolist() for array in (listed.row, listed.col, shares, listed.data))
+        for a, b, share, number in zip(*found, strict=True):
+            premise = Atom(schema.predicates[a], tuple(sorted(arguments)))
+            rule = Rule(Implies(premise, Atom(schema.predicates[b], arguments)))
+            rules.append(Mined(rule, share, int(number)))
     return sorted(rules, key=lambda mined: (-mined.confidence, -mined.support, str(mined.rule)))
 
 
@@ -124,11 +123,8 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) ->
     found = []
     names, (*pair, predicate) = schema.entities, fact
     for rule in rules:
-        concluding = [
-            atom.arguments
-            for atom in rule.conclusions
-            if atom.predicate == predicate and len(atom.arguments) == len(pair)
-        ]
+        alike = (atom.arguments for atom in rule.conclusions if atom.predicate == predicate)
+        concluding = [arguments for arguments in alike if len(arguments) == len(pair)]
         if not concluding or not rule.implication or not {*pair} <= set(names):
             continue
         premise, at_ends = rule.implication.premise, [names.index(name) for name in pair]

@@ -122,10 +122,9 @@ class _Reader:
         while (at := BLANKS.match(line, at).end()) < len(line) and line[at] != "#":  # type: ignore[union-attr] # it fits
             match = TOKEN.match(line, at)
             if not match:
-                what = (
-                    "the quoted name is not closed, or contains an invalid escape sequence" if line[at] == '"' else ""
-                )
-                what = what or f"a predicate name that contains {line[at]!r} must be quoted"
+                what = f"a predicate name that contains {line[at]!r} must be quoted"
+                if line[at] == '"':
+                    what = "the quoted name is not closed, or contains an invalid escape sequence"
                 raise InputError(f"{SourceLocation(self.file, self.number, at + 1)}: {what}")
             kind = str(match.lastgroup)
             text = re.sub(r"\\(.)", r"\1", match[kind]) if kind == "quoted" else match[kind]

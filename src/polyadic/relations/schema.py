@@ -146,34 +146,17 @@ class Schema:
         return np.array([self._rows.get(pair[::-1], -1) for pair in self.pairs], np.int64)
 
     def with_reversed(self) -> Schema:
-        """Return a schema with an empty row added for each missing reversed pair.
-
-        Existing rows keep their indices.
-        """
+        """Return a schema with an empty row, after all others, for each missing reversed pair."""
         missing = [pair[::-1] for pair, at in zip(self.pairs, self.reversed_rows, strict=True) if at < 0]
         return self._of(self.indices, [*self.pairs, *missing])
 
     def with_entities(self) -> Schema:
-        """Return a schema with an empty row added for each entity without a row of its own, ``(name,)``.
-
-        Existing rows keep their indices.
-        """
+        """Return a schema with an empty row, after all others, for each entity without one of its own, ``(name,)``."""
         missing = [(name,) for name in self.entities if (name,) not in self._rows]
         return self._of(self.indices, [*self.pairs, *missing])
 
     def only(self, chosen: ArrayLike) -> Schema:
-        """Return a schema with only the selected cells, but all pairs and predicates.
-
-        Parameters
-        ----------
-        chosen : array of bool or of int
-            Mask or numbers of cells, in the order of :attr:`indices`.
-
-        Raises
-        ------
-        InputError
-            If a cell does not exist.
-        """
+        """Return a schema with all pairs and predicates, but only some cells: a mask or rows of :attr:`indices`."""
         try:
             return self._of(self.indices[np.asarray(chosen)], self.pairs)
         except IndexError as error:
@@ -222,10 +205,9 @@ def schema_of(triples: Iterable[Fact], *, predicates: Sequence[str] | None = Non
     columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}
     cells: list[tuple[int, int]] = []
     facts = [*fact_rows(triples, roles=ROLES)]
+    what = "the names of subject, object and predicate, or of entity and predicate"
     for at, fact in enumerate(facts, 1):
-        checked_names(
-            f"fact {at}", fact, "the names of subject, object and predicate, or of entity and predicate", {2, 3}
-        )
+        checked_names(f"fact {at}", fact, what, {2, 3})
     if predicates is None:
         warn_of_order([fact for fact in facts if len(fact) == 3], relation=2, order=ORDER)
     for *pair, predicate in facts:
@@ -245,21 +227,8 @@ def read_schema(
     r"""Read a schema from a table file with the columns subject, object and predicate.
 
     A line of two cells is a fact about one entity: the entity and the predicate. In a file separated by tabs, quotation
-    marks have no special meaning.
-
-    Parameters
-    ----------
-    path : path
-        File, URL, or ``"-"`` for standard input.
-    reading : TableReading, optional
-        How to read the table; see :class:`~polyadic.text.tables.TableReading`.
-    columns : sequence of str or int, optional
-        Names or positions from 1 of the columns with the subject, the object and the predicate.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a name is missing.
+    marks have no special meaning. Parameters and errors are those of :func:`~polyadic.relations.facts.read_facts`, with
+    the subject, the object and the predicate as ``columns``.
 
     Examples
     --------

@@ -43,7 +43,8 @@ Unknown = Annotated[
 ]
 Name = Annotated[str | None, Metavar("NAME")]
 Predicates = Annotated[list[str] | None, Repeated(), Metavar("PREDICATE")]
-Table = tuple[list[str], list[tuple[Any, ...]]]
+Table = tuple[list[str], list[tuple[Any, ...]], int]
+"""Headings, rows, and the number of facts that are left out."""
 
 
 @TASK.verb(
@@ -253,17 +254,17 @@ def predict(
         File of logic rules; with --why, the rules that derive each prediction are shown.
     """
     parts = subject, relation, object
-    _check_request(parts, facts, unseen, known=known, skip=unknown == "skip", why=why, rules=rules)
+    asked = any(name is not None for name in parts)
+    _check_request(facts, unseen, asked=asked, known=known, skip=unknown == "skip", why=why, rules=rules)
     _check_names(model)
-    skipped = known_ones = 0
     if facts is not None:
         score = _scores if _is_of_triples(model) else _probabilities
-        headings, rows, skipped = score(model, facts, unknown, reading=reading, columns=columns)
+        headings, rows, left_out = score(model, facts, unknown, reading=reading, columns=columns)
     elif unseen is not None:
-        headings, rows = _predicates(model, unseen, top)
+        headings, rows, left_out = _predicates(model, unseen, top)
     else:
         ask = _completions if _is_of_triples(model) else _likeliest
-        headings, rows, known_ones = ask(model, parts, top, known=known)
+        headings, rows, left_out = ask(model, parts, top, known=known)
     lines = [dict(zip(headings, row, strict=True)) for row in rows]
     if why:
         given = {"subject": subject, "object": object, "relation": relation, "predicate": relation}
@@ -271,11 +272,11 @@ def predict(
     result = Predictions(predictions=lines)
     result.headings, result.why, result.remarks = headings, why, []
     if facts is not None:
-        result["skipped"] = skipped
-        if skipped:
-            result.remarks.append(f"skipped {counted(skipped, 'fact')} with unknown entities or relations")
+        result["skipped"] = left_out
+        if left_out:
+            result.remarks.append(f"skipped {counted(left_out, 'fact')} with unknown entities or relations")
     elif unseen is None:
-        result.remarks = _remarks(lines, 0 if known else known_ones, calibrated=_is_of_triples(model) and relation)
+        result.remarks = _remarks(lines, 0 if known else left_out, calibrated=_is_of_triples(model) and relation)
     return result
 
 
@@ -292,17 +293,9 @@ def _remarks(lines: list[dict[str, Any]], left_out: int, *, calibrated: Any) -> 
 
 
 def _check_request(
-    parts: tuple[str | None, ...],
-    facts: str | None,
-    unseen: Path | None,
-    *,
-    known: bool,
-    skip: bool,
-    why: int,
-    rules: Path | None,
+    facts: str | None, unseen: Path | None, *, asked: bool, known: bool, skip: bool, why: int, rules: Path | None
 ) -> None:
     """Raise InputError if the command-line options contradict each other."""
-    asked = any(name is not None for name in parts)
     if (facts is not None) + (unseen is not None) + asked != 1:
         raise InputError(
             "give a file of facts, an incomplete fact, or the option unseen, but only one of them", "unseen"
@@ -313,14 +306,11 @@ def _check_request(
         )
     if skip and facts is None:
         raise InputError(
-            "unknown can be used only together with a file of facts; specify a file, or leave out unknown",
-            "unknown",
+            "unknown can be used only together with a file of facts; specify a file, or leave out unknown", "unknown"
         )
     if why and unseen is not None:
         raise InputError(
-            "why cannot be combined with unseen, because predictions for new pairs cannot be explained",
-            "why",
-            "unseen",
+            "why cannot be combined with unseen, because predictions for new pairs cannot be explained", "why", "unseen"
         )
     if rules is not None and not why:
         raise InputError("rules can be used only together with why; set both, or leave out rules", "rules", "why")
@@ -476,8 +466,7 @@ def patterns(
         raise InputError(f"{', '.join(sources)}: no sentence contains two named entities")
     if not kept:
         raise InputError(
-            f"{', '.join(sources)}: no pattern connects at least {min_count} entity pairs; lower min_count",
-            "min_count",
+            f"{', '.join(sources)}: no pattern connects at least {min_count} entity pairs; lower min_count", "min_count"
         )
     with whole_file(out) as draft:
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
@@ -519,31 +508,24 @@ def check(rules: File, *, facts: TableFile | None = None, add: Predicates = None
     if add and facts is None:
         raise InputError("add can be used only together with facts; set both, or leave out add", "add", "facts")
     if facts is None:
-        found = read_rules(rules)
-        return {"rules": [{"line": _line(rule), "rule": str(rule.formula), "weight": rule.weight} for rule in found]}
+        return {"rules": [{**_located(rule), "weight": rule.weight} for rule in read_rules(rules)]}
     schema = read_schema(facts)
     if new := [name for name in dict.fromkeys(add or []) if name not in schema.predicates]:
         schema = schema_of(schema.triples(), predicates=[*schema.predicates, *new])
-    rows = []
-    for rule in read_rules(rules, predicates=schema.predicates):
-        premises, right = count_groundings(schema, rule)
-        rows.append({"line": _line(rule), "rule": str(rule.formula), "premises": premises, "right": right})
-    return {"rules": rows}
+    found = read_rules(rules, predicates=schema.predicates)
+    return {"rules": [{**_located(rule), **count_groundings(schema, rule)._asdict()} for rule in found]}
 
 
-def _line(rule: Any) -> int:
-    return rule.place.line if rule.place else 0
+def _located(rule: Any) -> dict[str, Any]:
+    return {"line": rule.place.line, "rule": str(rule.formula)}
 
 
 def _print_mined(result: dict[str, Any]) -> None:
     """Print mined rules in the format of a rules file."""
     from polyadic.interface import output
 
-    lines = (
-        f"{each['rule']}  # {each['confidence']:.3f} of {round(each['support'] / each['confidence']):,}\n"
-        for each in result["rules"]
-    )
-    output.write_lines(lines, None)
+    rules = ((each["rule"], each["confidence"], each["support"]) for each in result["rules"])
+    output.write_lines((f"{rule}  # {share:.3f} of {round(n / share):,}\n" for rule, share, n in rules), None)
 
 
 @RULES.verb(
@@ -596,30 +578,27 @@ def _check_names(model: Any) -> None:
         )
 
 
-def _completions(
-    model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
-) -> tuple[list[str], list[tuple[Any, ...]], int]:
+def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
     """Return the highest-scoring completions of a partial triple, as a table."""
     from polyadic.relations.link_prediction import complete, known_answers
 
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
     hidden = next((name for name, given in names.items() if given is None), "")
     best = complete(model, **names, k=top, known=known)
-    shown = {"probability": any(one.probability is not None for one in best), "known": known}
-    headings = [hidden, "score", *(name for name, here in shown.items() if here)]
-    rows = [
-        (one.name, round(one.score, 4), one.probability and round(one.probability, 6), _yes(one.known)) for one in best
-    ]
-    kept = [0, 1, *(k for k, here in enumerate(shown.values(), 2) if here)]
-    return headings, [tuple(row[k] for k in kept) for row in rows], len(known_answers(model, *parts))
+    columns: dict[str, list[Any]] = {hidden: [one.name for one in best], "score": [round(one.score, 4) for one in best]}
+    if any(one.probability is not None for one in best):
+        columns["probability"] = [one.probability and round(one.probability, 6) for one in best]
+    if known:
+        columns["known"] = [_yes(one.known) for one in best]
+    return [*columns], [*zip(*columns.values(), strict=True)], len(known_answers(model, *parts))
 
 
 def _yes(known: bool) -> str:  # noqa: FBT001
     return "yes" if known else "no"
 
 
-def _scores(model: Any, path: str, unknown: Any, **how: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    """Score the triples in a file; return the table and the number of skipped triples."""
+def _scores(model: Any, path: str, unknown: Any, **how: Any) -> Table:
+    """Score the triples in a file, of which those with unknown names are skipped."""
     from polyadic.relations.facts import read_facts
 
     facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown, **how)
@@ -631,8 +610,8 @@ def _scores(model: Any, path: str, unknown: Any, **how: Any) -> tuple[list[str],
     return ["subject", "relation", "object", "score"], rows, facts.skipped
 
 
-def _probabilities(model: Any, path: str, unknown: Any, **how: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    """Predict the probabilities of the facts in a file; return the table and the number of skipped facts."""
+def _probabilities(model: Any, path: str, unknown: Any, **how: Any) -> Table:
+    """Predict the probabilities of the facts in a file, of which those with unknown names are skipped."""
     facts, usable = _cells(model, path, unknown, **how)
     likely = model.predict([fact[:-1] for fact in usable], [fact[-1] for fact in usable]).round(4).tolist()
     rows = [
@@ -663,12 +642,10 @@ def _predicates(model: Any, path: Path, top: int) -> Table:
     for row, likely in enumerate(model.predict_unseen(new)):
         best = (-likely).argsort(kind="stable")[:top].tolist()
         rows += [(*new.ends(row), model.schema_.predicates[at], round(float(likely[at]), 4)) for at in best]
-    return ["subject", "object", "predicate", "probability"], rows
+    return ["subject", "object", "predicate", "probability"], rows, 0
 
 
-def _likeliest(
-    model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
-) -> tuple[list[str], list[tuple[Any, ...]], int]:
+def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
     """Return the most probable entity pairs of a predicate, or the most probable predicates of a pair."""
     subject, relation, object_ = parts
     shown = ["known"] if known else []

@@ -38,9 +38,8 @@ METHODS = {
     for name, form in FORMS.items()
 } | {"rules": Method(HornRules), "universal": Method(UniversalSchema)}
 """All methods, and the settings that they use."""
-INPUTS = {"validation": (*FORMS, "rules"), "known": (*FORMS,)} | dict.fromkeys(
-    ("rules", "regime", "add"), ("universal",)
-)
+INPUTS = {"validation": (*FORMS, "rules"), "known": (*FORMS,)}
+INPUTS |= dict.fromkeys(("rules", "regime", "add"), ("universal",))
 """Methods that use an input."""
 MIN_FACTS = 100  # minimum number of triples for model selection on a validation set
 

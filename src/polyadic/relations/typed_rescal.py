@@ -78,14 +78,7 @@ class TypedRESCAL(RESCAL):
     ridge_V: Amount = 10.0
     weight: Amount = 1.0
 
-    def fit(
-        self,
-        X: Any,
-        y: object = None,
-        *,
-        types: ArrayLike | None = None,
-        attributes: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: object = None, *, types: ArrayLike | None = None, attributes: Any = None) -> Self:
         """Fit the model to all triples that the entity types allow.
 
         Parameters
@@ -111,15 +104,10 @@ class TypedRESCAL(RESCAL):
         self.subjects_, self.objects_ = _possible(slices, types)
         sides = zip(self.subjects_, self.objects_, strict=True)
         domains = [Domain(np.flatnonzero(s), np.flatnonzero(o)) for s, o in sides]
-        beside = (
-            None
-            if attributes is None
-            else Attributes(
-                csr_array(complete(numbers_of(attributes, "attributes"), "attributes").values, dtype=float),
-                self.weight,
-                self.ridge_V,
-            )
-        )
+        beside = None
+        if attributes is not None:
+            D = csr_array(complete(numbers_of(attributes, "attributes"), "attributes").values, dtype=float)
+            beside = Attributes(D, self.weight, self.ridge_V)
         start = rescal_start(slices, rank, seed=self.seed)
         ridges = RescalRidges(self.ridge_A, self.ridge_R)
         solver = typed_rescal(slices, start, domains=domains, ridges=ridges, beside=beside)

@@ -146,9 +146,7 @@ def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expect
     return np.asarray(settled.x).reshape(ridges.shape)
 
 
-Features = Literal[
-    "F", "N", "E", "T", "NF", "NE", "NT", "FE", "FT", "ET", "NFE", "NFT", "NET", "FET", "NFET"
-]  # fmt: skip
+Features = Literal["F", "N", "E", "T", "NF", "NE", "NT", "FE", "FT", "ET", "NFE", "NFT", "NET", "FET", "NFET"]
 Biases = Literal["none", "columns", "rows", "both"]
 LossName = Literal["logistic", "bpr"]
 
@@ -314,11 +312,9 @@ class UniversalSchema(SchemaModel):
         form = PairForm(
             schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
         )
-        start = [
-            (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32),
-            np.zeros((form.weights[-1], 1), np.float32),
-        ]
-        start[0][form.vectors[5] :] *= SCALE ** (-1 / 3)
+        vectors = (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32)
+        vectors[form.vectors[5] :] *= SCALE ** (-1 / 3)
+        start = [vectors, np.zeros((form.weights[-1], 1), np.float32)]
         batch = int(np.clip(len(schema.indices) // STEPS, *BATCHES)) if self.batch is None else self.batch
         steps = max(1, round(len(schema.indices) / batch))
         ridges = Ridges(self.ridge, self.weight_ridge)
@@ -333,18 +329,7 @@ class UniversalSchema(SchemaModel):
         return np.asarray(expit(self.log_odds(cells)))
 
     def log_odds(self, cells: ArrayLike) -> NDArray[Any]:
-        """Return the log-odds of the given cells of the schema, shape (n,).
-
-        Parameters
-        ----------
-        cells : array of int of shape (n, 2)
-            Row and column of each cell.
-
-        Raises
-        ------
-        InputError
-            If a cell is outside the schema.
-        """
+        """Return the log-odds of cells of the schema, given by row and column, shape (n, 2); or raise InputError."""
         check_is_fitted(self)
         at, shape = np.asarray(cells), self.schema_.cells.shape
         if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
@@ -363,13 +348,6 @@ class UniversalSchema(SchemaModel):
 
         The contributions are the weights :math:`w_{cc'}` of the known predicates of the pair, and the base is the
         contribution of vectors and biases. A model without neighbours has no contributions.
-
-        Parameters
-        ----------
-        pair : (str, str)
-            Subject and object.
-        predicate : str
-            Predicate to explain.
 
         Raises
         ------
@@ -393,12 +371,7 @@ class UniversalSchema(SchemaModel):
         return Explanation.of(float(self.log_odds([[row, column]])[0]), parts)
 
     def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
-        """Return the log-odds of the given predicates for all entity pairs, shape (pairs, columns).
-
-        Parameters
-        ----------
-        columns : array of int of shape (columns,)
-            Columns of the predicates.
+        """Return the log-odds of the predicates with the given columns for all entity pairs, shape (pairs, columns).
 
         Raises
         ------
@@ -406,26 +379,17 @@ class UniversalSchema(SchemaModel):
             If a column does not exist.
         """
         check_is_fitted(self)
-        schema = self.schema_
-        at = columns_at(columns, schema)
+        schema, at = self.schema_, columns_at(columns, self.schema_)
         _check_room(len(schema.pairs), len(at))
         m = np.empty((len(schema.pairs), len(at)))
         for part in blocks(len(m), ROWS):
-            rows = np.arange(part.start, part.stop)
-            m[part] = self.terms_.matrix(rows, schema.cells, schema.arguments, at)
+            m[part] = self.terms_.matrix(np.arange(part.start, part.stop), schema.cells, schema.arguments, at)
         return m
 
     def likeliest(self, predicate: str, *, n: int = 10, listed: bool = False) -> list[LikelyPair]:
-        """Return the entity pairs for which a predicate is most probable, in descending order.
+        """Return at most n entity pairs for which a predicate is most probable, in descending order.
 
-        Parameters
-        ----------
-        predicate : str
-            Name of the predicate.
-        n : int
-            Maximum number of pairs.
-        listed : bool
-            Whether to include pairs of which the predicate is known to hold; their attribute ``known`` is True.
+        With ``listed``, pairs of which the predicate is known to hold are included; their attribute ``known`` is True.
         """
         check_int("n", n, low=1)
         check_is_fitted(self)
@@ -444,14 +408,7 @@ class UniversalSchema(SchemaModel):
         return np.where(self.schema_.applicable(column), scores, -np.inf)
 
     def most_similar(self, predicate: str, *, n: int = 10) -> list[tuple[str, float]]:
-        """Return the predicates with the most similar vectors, and their cosine similarities.
-
-        Parameters
-        ----------
-        predicate : str
-            Name of the predicate.
-        n : int
-            Maximum number of similar predicates.
+        """Return at most n predicates with the most similar vectors, and their cosine similarities.
 
         Raises
         ------
@@ -491,9 +448,8 @@ class UniversalSchema(SchemaModel):
         """
         check_is_fitted(self)
         schema = self.schema_
-        cells = np.array(
-            [(schema.row(*pair), schema.column(p)) for *pair, p in fact_rows(test, roles=ROLES)], np.int64
-        ).reshape(-1, 2)
+        facts = fact_rows(test, roles=ROLES)
+        cells = np.array([(schema.row(*pair), schema.column(p)) for *pair, p in facts], np.int64).reshape(-1, 2)
         if not len(cells):
             raise InputError("the test data must contain at least one fact")
         new = np.array(schema.cells[*cells.T] == 0).ravel()

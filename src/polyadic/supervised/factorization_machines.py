@@ -17,14 +17,7 @@ from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import LearningRate
 from polyadic.supervised.base import BinaryClassifier, PointMachine
-from polyadic.supervised.fm_solvers import (
-    Machine,
-    Observed,
-    Stepper,
-    descend_features,
-    descend_linear,
-    descend_rows,
-)
+from polyadic.supervised.fm_solvers import Machine, Observed, Stepper, descend_features, descend_linear, descend_rows
 from polyadic.supervised.kernels import anova_scores
 
 if TYPE_CHECKING:
@@ -224,9 +217,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         super().check()
         if self.solver not in ("adagrad", "sgd") and self.loss == "poisson":
             raise InputError(
-                f"loss='poisson' is not supported by solver={self.solver!r}; use 'adagrad' or 'sgd'",
-                "loss",
-                "solver",
+                f"loss='poisson' is not supported by solver={self.solver!r}; use 'adagrad' or 'sgd'", "loss", "solver"
             )
 
     def fit(
@@ -332,17 +323,8 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
     ) -> Self:
         """Run one epoch of the stochastic solver over further rows, in the given order.
 
-        Parameters and errors are those of :meth:`FactorizationMachine.partial_fit`, with classes as targets.
-
-        Parameters
-        ----------
-        classes : array of shape (2,), optional
-            The two classes. Required in the first call if ``y`` does not have both.
-
-        Raises
-        ------
-        InputError, ValueError
-            As for :meth:`fit`, if a row has another class, or if the parameters diverge.
+        Parameters and errors are those of :meth:`FactorizationMachine.partial_fit`, with two classes as targets. The
+        first call requires the ``classes`` if ``y`` does not have both.
         """
         self.check()
         first = not hasattr(self, "V_")

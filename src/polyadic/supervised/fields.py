@@ -91,12 +91,7 @@ class FieldEncoder(Model):
         return self
 
     def transform(self, columns: Columns) -> csr_array:
-        """Encode rows as sparse feature vectors, shape (rows, features).
-
-        Parameters
-        ----------
-        columns : mapping of str to sequence, data frame, or list of dict
-            The fields of the fit, all of the same length.
+        """Encode rows with the fields of the fit as sparse feature vectors, shape (rows, features).
 
         Raises
         ------
@@ -210,9 +205,8 @@ def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArr
     if all(issubclass(kind, str | int | np.integer) for kind in set(map(type, column))):
         values, at = np.unique(np.asarray(column), return_inverse=True)
         return [*map(str, values.tolist())], at, np.ones(len(at), np.int64)
-    lists = [
-        [each for each in (value if isinstance(value, LISTS) else (value,)) if not is_missing(each)] for value in column
-    ]
+    rows = (value if isinstance(value, LISTS) else (value,) for value in column)
+    lists = [[each for each in row if not is_missing(each)] for row in rows]
     places: dict[str, int] = {}
     which = [places.setdefault(str(value), len(places)) for values in lists for value in values]
     return [*places], np.array(which, np.int64), np.array([len(values) for values in lists], np.int64)

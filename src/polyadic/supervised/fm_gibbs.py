@@ -130,20 +130,14 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Sample the parameters from the posterior distribution given feature vectors and targets.
 
+        Other arguments and errors are those of :meth:`FactorizationMachine.fit
+        <polyadic.supervised.factorization_machines.FactorizationMachine.fit>`.
+
         Parameters
         ----------
-        X : csr or array of shape (rows, features)
-            Feature vectors.
-        y : array of shape (rows,)
-            Targets.
         groups : array of int of shape (features,), optional
             Group of each feature, such as users and films. Features of a group share their penalties. By default one
             group.
-
-        Raises
-        ------
-        InputError, ValueError
-            If values are not finite, shapes do not match, or a parameter is out of range.
         """
         self.check()
         table, numbers = self._table_and_targets(X, y, reset=True, numeric=True)
@@ -155,19 +149,9 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
         return self
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
-        """Return the posterior mean of the target of each row and, with ``return_std``, the standard deviation.
-
-        Parameters
-        ----------
-        X : csr or array of shape (rows, features)
-            Feature vectors.
-        return_std : bool
-            Also return the predictive standard deviation, including the noise.
-        """
+        """Return the posterior mean of each target and, with ``return_std``, the standard deviation with the noise."""
         average = self._average(X, self._number)
-        if not return_std:
-            return average.mean
-        return average.mean, np.sqrt(average.variance + self.noise_**2)
+        return (average.mean, np.sqrt(average.variance + self.noise_**2)) if return_std else average.mean
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
         if self.clip:

@@ -1,12 +1,8 @@
 r"""Multi-task learning: many targets predicted from the same features through a few shared directions.
 
-.. math:: f(U, V, b) = \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
-          + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2)
-
-with :math:`U \in \mathbb R^{d \times R}` and :math:`V \in \mathbb R^{K \times R}`. Targets of squared and Huber loss
-are centred by their overall mean. The minimum of :math:`\tfrac12 (\|U\|_F^2 + \|V\|_F^2)` over all :math:`U V^\top =
-\Theta` is the trace norm of :math:`\Theta`, so with a rank that does not bind this is the convex problem with the
-penalty :math:`\lambda \|\Theta\|_*`.
+Targets of squared and Huber loss are centred by their overall mean. The minimum of :math:`\tfrac12 (\|U\|_F^2 +
+\|V\|_F^2)` over all :math:`U V^\top = \Theta` is the trace norm of :math:`\Theta`, so with a rank that does not bind
+the objective of :class:`LowRankTasks` is the convex one with the penalty :math:`\lambda \|\Theta\|_*`.
 
 References
 ----------
@@ -53,7 +49,8 @@ class LowRankTasks(Model):
     r"""Multi-task regression or multi-label classification with low-rank weights.
 
     .. math:: \min_{U, V, b} \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
-              + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2)
+              + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2), \qquad
+              U \in \mathbb R^{d \times R}, \quad V \in \mathbb R^{K \times R}
 
     Each row of V is the embedding of a task or label. If the rank is at least that of the convex solution, the penalty
     is :math:`\lambda` times the trace norm of :math:`U V^\top`.
@@ -112,7 +109,7 @@ class LowRankTasks(Model):
         """
         self.check()
         X = validated(self, X, accept_sparse="csr")
-        tasks = Tasks.of(X, y, loss=LOSSES[self.loss], ridge=float(self.ridge))
+        tasks = Tasks(X, y, loss=LOSSES[self.loss], ridge=float(self.ridge))
         solver = quasi_newton(tasks, tasks.start(self.rank))
         self.U_, self.V_, b = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.intercept_ = b + tasks.centre
@@ -124,7 +121,7 @@ class LowRankTasks(Model):
         ``X`` and ``y`` are those of :meth:`fit`, and ``seed`` that of the held-out rows.
         """
         X, Y = validated(clone(self), X, accept_sparse="csr"), dense_of(y, "targets")
-        Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input
+        Tasks(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input
         out = np.random.default_rng(seed).random(len(Y)) < held_out_share(len(Y))
         known = ~np.isnan(Y)
         judged = out & known.any(axis=1)
@@ -161,13 +158,7 @@ class LowRankTasks(Model):
         return m > 0 if self.loss == "logistic" else m
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each label, of shape (n, labels).
-
-        Raises
-        ------
-        InputError
-            If the loss is not logistic.
-        """
+        """Return the probability of each label, of shape (n, labels); raise InputError if the loss is not logistic."""
         from scipy.special import expit
 
         if self.loss != "logistic":
@@ -175,14 +166,7 @@ class LowRankTasks(Model):
         return np.asarray(expit(self.decision_function(X)))
 
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
-        """Predict the target of a given task for each row, of shape (n,).
-
-        Parameters
-        ----------
-        X : sparse or dense array of shape (n, features)
-            Feature vectors.
-        tasks : array of int of shape (n,)
-            Index of the task of each row.
+        """Predict the target of one task for each row, given the index of that task, both of shape (n,).
 
         Raises
         ------
@@ -192,11 +176,8 @@ class LowRankTasks(Model):
         at = np.asarray(tasks)
         check_is_fitted(self, "U_")
         X = validated(self, X, accept_sparse="csr", reset=False)
-        if (
-            at.shape != (X.shape[0],)
-            or at.dtype.kind not in "iu"
-            or (at.size and not 0 <= at.min() <= at.max() < len(self.V_))
-        ):
+        inside = at.dtype.kind in "iu" and (not at.size or 0 <= at.min() <= at.max() < len(self.V_))
+        if at.shape != (X.shape[0],) or not inside:
             raise InputError(
                 f"tasks must contain an index from 0 to {len(self.V_) - 1:,} for each of the {X.shape[0]:,} rows",
                 "tasks",
@@ -225,30 +206,12 @@ SCALES = 2.0 ** np.arange(-20, 11)  # scales of the start that are tried
 
 
 class Tasks:
-    """Objective of low-rank multi-task learning, after subtracting ``centre`` from all targets.
+    """Objective of low-rank multi-task learning for targets of shape (n, K), NaN where unknown, minus ``centre``.
 
     ``rows`` and ``columns`` are the cells of y, shape (m,), or None if all are known, with y of shape (n, K).
     """
 
-    def __init__(
-        self,
-        X: Any,
-        rows: NDArray[np.int64] | None,
-        columns: NDArray[np.int64] | None,
-        y: Array,
-        *,
-        tasks: int,
-        loss: Convex,
-        ridge: float,
-    ) -> None:
-        self.centre = 0.0 if isinstance(loss, Logistic) else float(y.mean())
-        self.X, self.rows, self.columns, self.y, self.loss = X, rows, columns, y - self.centre, loss
-        self.shape = (X.shape[0], tasks)
-        self.penalties = (L2(ridge), L2(ridge), L2(RIDGE))
-
-    @classmethod
-    def of(cls, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> Tasks:
-        """Create the objective from feature vectors and targets of shape (n, K), with NaN for unknown targets."""
+    def __init__(self, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> None:
         Y = dense_of(targets, "targets", "array")
         if Y.ndim != 2 or len(Y) != X.shape[0]:
             raise InputError(
@@ -260,10 +223,12 @@ class Tasks:
         y = Y[known]
         if isinstance(loss, Logistic) and not (y.min() >= 0 and y.max() <= 1):
             raise InputError(f"targets of the logistic loss must be from 0 to 1; got {y.min():g} to {y.max():g}")
-        if known.all():
-            return cls(X, None, None, Y, tasks=Y.shape[1], loss=loss, ridge=ridge)
-        rows, columns = known.nonzero()
-        return cls(X, rows, columns, y, tasks=Y.shape[1], loss=loss, ridge=ridge)
+        whole = known.all()
+        cells: Any = (None, None) if whole else known.nonzero()
+        self.rows, self.columns = cells
+        self.centre = 0.0 if isinstance(loss, Logistic) else float((Y if whole else y).mean())
+        self.X, self.shape, self.y, self.loss = X, Y.shape, (Y if whole else y) - self.centre, loss
+        self.penalties = (L2(ridge), L2(ridge), L2(RIDGE))
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
         """Return the objective and its gradient with respect to U, V and b."""

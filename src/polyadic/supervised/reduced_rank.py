@@ -61,11 +61,8 @@ def spectrum_of(X: Any, Y: Array) -> Spectrum:
     check_memory(24.0 * min(n, d) ** 2, f"a decomposition of {min(n, d):,} directions", "use fewer rows or features")
     check_memory(24.0 * Y.shape[1] ** 2, f"a decomposition of {Y.shape[1]:,} targets", "use fewer targets")
     x, y = np.asarray(X.mean(axis=0)).ravel(), Y.mean(axis=0)
-    shift = np.zeros(d)
-    if issparse(X):
-        shift = x  # products are corrected for the mean, since subtracting it would make the matrix dense
-    else:
-        X = X - x
+    # products of a sparse X are corrected for the mean, since subtracting it would make the matrix dense
+    X, shift = (X, x) if issparse(X) else (X - x, np.zeros(d))
     w, P = eigh(_gram(X, shift))
     keep = w > max(n, d) * np.finfo(float).eps * w[-1]
     w, P = w[keep], P[:, keep]

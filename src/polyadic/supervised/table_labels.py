@@ -1,8 +1,4 @@
-r"""Prediction of several label columns of a table from its other columns, which may be numbers, categories or texts.
-
-Columns of numbers are standardized, columns of text are bags of words of length 1, and the values of all other columns
-are one feature each; the labels are the tasks of :class:`~polyadic.supervised.multitask.LowRankTasks`.
-"""
+"""Prediction of several label columns of a table from its other columns, which may be numbers, categories or texts."""
 
 from __future__ import annotations
 
@@ -35,15 +31,10 @@ MIN_ROWS = 20  # minimum number of rows for the selection of settings
 class TableLabels(Model):
     r"""Several labels of each row of a table, predicted from its other columns with low-rank weights.
 
-    The weights are those of :class:`~polyadic.supervised.multitask.LowRankTasks`,
-
-    .. math:: \min_{U, V, b} \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
-              + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2) .
-
-    Labels are numbers, or yes and no (true and false); missing ones are unknown. If all are 0 or 1, they are predicted
-    by logistic regression, else by least squares. A column of numbers is a standardized feature, of which a missing
-    value counts as the mean; a column of ``texts`` is a bag of words of length 1, and each value of another column is
-    a feature.
+    The labels are the tasks of :class:`~polyadic.supervised.multitask.LowRankTasks`. They are numbers, or yes and no
+    (true and false); missing ones are unknown. If all are 0 or 1, they are predicted by logistic regression, else by
+    least squares. A column of numbers is a standardized feature, of which a missing value counts as the mean; a column
+    of ``texts`` is a bag of words of length 1, and each value of another column is a feature.
 
     Parameters
     ----------

@@ -185,9 +185,7 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
     refuse_unused(methods, solver, given, by="solver")
     if groups is not None and solver != "mcmc":
         raise InputError(
-            f"groups can be used only with solver mcmc; leave out groups for solver {solver}",
-            "groups",
-            "solver",
+            f"groups can be used only with solver mcmc; leave out groups for solver {solver}", "groups", "solver"
         )
     return methods[solver].make(given)
 
@@ -401,11 +399,8 @@ def train_labels(
         kinds: dict[str, Any] = {"numbers": [*model.scales_], "texts": [*model.texts]}
         kinds["categories"] = [name for name in model.encoder_.values_ if name not in {*model.scales_, *model.texts}]
         sizes = {"labels": len(model.labels_), "features": len(model.encoder_.names_), "loss": model.model_.loss}
-        return (
-            sizes
-            | {"rank": model.model_.U_.shape[1]}
-            | {what: ", ".join(names) for what, names in kinds.items() if names}
-        )
+        sizes["rank"] = model.model_.U_.shape[1]
+        return sizes | {what: ", ".join(names) for what, names in kinds.items() if names}
 
     saved = run(
         model, lambda: _columns(table, reading), out, force=force, fit=lambda X: model.fit(X, labels), summary=summary
