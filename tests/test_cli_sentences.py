@@ -12,6 +12,9 @@ from polyadic import Embedding, load
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors"]
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*sentences without a known word")
+
+
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
     """A hundred sentences and an empty line."""

@@ -208,6 +208,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore:n_components should be at most")
 def test_faults_are_a_sentence(docs, model, tmp_path, monkeypatch, arguments, fault):
     """What cannot be done is said in one line, and leaves nothing behind."""
     monkeypatch.chdir(tmp_path)

@@ -338,6 +338,7 @@ def test_what_is_alike_has_a_profile_like_it(side):
     assert [far for _, far in found] == pytest.approx(np.sort(apart)[1:].tolist(), abs=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:.*without counts")
 def test_cells_that_are_not_there():
     """Names that a table has not; and what has no observations is as expected, and near nothing."""
     x = some_counts(rows=7, columns=5)

@@ -39,8 +39,12 @@ def test_numbers_follow_names(small):
 @pytest.mark.parametrize(
     ("file", "content", "fault"),
     [
-        ("train.txt", "usa\tallies\tuk\n\nusa\tuk\n", r"train.txt, line 3: expected subject, relation and object"),
-        ("train.txt", "usa\t\tuk\n", r"line 1: expected subject, relation and object separated by tabs"),
+        (
+            "train.txt",
+            "usa\tallies\tuk\n\nusa\tuk\nuk\tusa\n",
+            r"2 of 3 rows of .*train.txt cannot be read; line 3: expected subject",
+        ),
+        ("train.txt", "usa\t\tuk\n", r"line 1: the relation is missing"),
         ("valid.txt", "", r"valid.txt is empty"),
         ("valid.txt", "usa\tallies\tuk\n" * 2, "expected 1 validation triples, as published; found 2"),
         ("test.txt", "peru\tallies\tegypt\nbrazil\tallies\tuk\n", "expected 4 entities, as published; found 5"),

@@ -482,10 +482,10 @@ def test_read_facts(tmp_path):
     refuses(r"line 3: there is no relation 's'", read_facts, path, entities=facts.entities, relations=["r"])
     skipped = read_facts(path, entities=["a", "b"], relations=facts.relations, unknown="skip")
     assert (len(skipped), skipped.skipped) == (1, 1)
-    path.write_text("a\tr\tb\nb\ts\n")
-    refuses(r"facts.tsv, line 2: expected subject", read_facts, path)
+    path.write_text("a\tr\tb\nb\ts\nb\tr\n")
+    refuses(r"2 of 3 rows of .*facts.tsv cannot be read; line 2: expected subject", read_facts, path)
     path.write_text("a\tr\tb\nb\t\tc\n")
-    refuses(r"line 2: expected", read_facts, path)
+    refuses(r"line 2: the relation is missing", read_facts, path)
     path.write_bytes('\ufeff1\t2\t"3\r\n\r\n"3\t2\t1"\r\n'.encode())
     assert read_facts(path).entities == ['"3', "1", '1"']
     refuses("must be unique", Facts, np.zeros((0, 3), int), ["a", "a"], [])

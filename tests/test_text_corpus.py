@@ -90,7 +90,8 @@ def test_jobs_and_hashing_change_nothing(tmp_path):
     path.write_text("\n".join(english(4000)))
     chunk = path.stat().st_size // (encoder.SMALL + 2)
     code = (
-        f"import sys; from polyadic.text import corpus, encoder, streams; encoder.CHUNK = streams.BLOCK = {chunk}\n"
+        "import sys; from polyadic.core import streams; from polyadic.text import corpus, encoder;"
+        f" encoder.CHUNK = streams.BLOCK = {chunk}\n"
         "corpus.Corpus.build(*sys.argv[1:3], jobs=int(sys.argv[3]))"
     )
     contents = []

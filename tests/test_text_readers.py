@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyadic.core import streams
 from polyadic.core.errors import InputError
 from polyadic.core.streams import blocks, lines
-from polyadic.text import readers, streams
+from polyadic.text import readers
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.pieces import PIECE, Piece, Reading
 from polyadic.text.readers import Account, Files, pieces, read

@@ -113,7 +113,7 @@ def test_stop_words_from_anywhere(tmp_path):
     assert stop_words(path) == stop_words(str(path)) == stop_words(iter(["und", "oder"])) == {"und", "oder"}
     with pytest.raises(InputError, match="does not exist"):
         stop_words(tmp_path / "absent")
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="is a folder; name a file"):
         stop_words(tmp_path)
     path.write_bytes(b"a\xff")
     with pytest.raises(InputError, match="byte 1"):

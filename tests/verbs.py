@@ -135,6 +135,7 @@ CALLED = {
     "parse constituents evaluate": "parse constituents evaluate m-phrases phrases.mrg",
     "tag apply": "tag apply m-tag trees.conllu",
     "tag evaluate": "tag evaluate m-tag trees.conllu",
+    "tag top": "tag top m-tag",
     "roles apply": "roles apply m-roles roles.conllu",
     "roles evaluate": "roles evaluate m-roles roles.conllu",
     "automaton score": "automaton score m-automaton strings.txt",

@@ -118,7 +118,7 @@ def counted(number: int, noun: str) -> str:
 
 def warn_unknown(table: Any, units: str = "documents", features: str = "word") -> None:
     """Warn if no row of a sparse table has a known feature, so that results are the same for all rows."""
-    if table.shape[0] and not table.nnz:
+    if table.shape[0] and not abs(table).sum():
         what = f"{units} without a known {features}: all {table.shape[0]:,}"
         warnings.warn(InputWarning(f"{what}; the results do not depend on them"), stacklevel=4)
 

@@ -34,6 +34,7 @@ def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = 
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "x.tns"
     >>> write_tns(Entries.collect([[0, 1, 2]], [5], 3), path)
     >>> print(path.read_text().strip())
@@ -61,6 +62,7 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "x.tns"
     >>> _ = path.write_text("1 1 2.5\n2 3 1\n")
     >>> read_tns(path).shape

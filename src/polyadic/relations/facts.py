@@ -184,14 +184,16 @@ def facts_of(
     return _numbered(rows, entities, relations, unknown)
 
 
-def by_name(X: Any, **names: Any) -> Any:
+def by_name(X: Any, *, entities: Sequence[str] | None = None, relations: Sequence[str] | None = None) -> Any:
     """Convert names in an array or list of shape (n, 3), a data frame or records to Facts; return ids as an array."""
     if isinstance(X, Facts):
         return X
     given = np.asarray(X) if hasattr(X, "dtype") else np.array([*fact_rows(X)], object)  # numpy writes NaN as text
     if given.dtype.kind == "O" and given.size and all(isinstance(each, Integral) for each in given.flat):
         return given.astype(np.int64)
-    return facts_of(given.tolist(), **names) if given.dtype.kind in "UO" and given.ndim == 2 else given
+    if given.dtype.kind not in "UO" or given.ndim != 2:
+        return given
+    return facts_of(given.tolist(), entities=entities, relations=relations)
 
 
 def checked_names(where: str, fact: Any, what: str, sizes: set[int]) -> None:

@@ -145,6 +145,7 @@ class Table:
     unit: str = "line"
     columns: Sequence[Any] | None = None  # that the user named
     quotes: bool = True  # whether quotation marks enclose cells that are separated by tabs
+    exact: bool = False  # whether blanks around cells, and rows of empty cells, are kept
     skipped: dict[int, str] = field(default_factory=dict)
     mended: int = 0
     count: int = 0
@@ -487,6 +488,8 @@ def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
     >>> separator(["a;b;c", "Emma;1,5;x", "Kim, a novel;2,5;y"]), separator(["text", "Hello, world", "Bye"])
     (';', None)
     """
+    if not sample:
+        return None
     shares: dict[str, float] = {}
     for rank, sep in enumerate(each for each in SEPARATORS if each != " "):
         widths = Counter(len(_cells(line, sep) or ()) for line in sample)
@@ -499,18 +502,19 @@ def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
     widths = Counter(len(_cells(line, " ") or ()) for line in sample[1:] or sample)
     if blanks and len(widths) == 1 and min(widths) > 1:
         return " "
-    return next((sep for sep in SEPARATORS if sep != " " and sep in sample[0]), None) if sample else None
+    return next((sep for sep in SEPARATORS if sep != " " and sep in sample[0]), None)
 
 
-def _cells(line: str, sep: str | None, *, quotes: bool = True) -> list[str] | None:
+def _cells(line: str, sep: str | None, *, quotes: bool = True, exact: bool = False) -> list[str] | None:
     """Split a line into cells, or return None if a quoted cell goes on in the next line or is not valid."""
     if sep is None:
-        return [line.strip().strip('"')]
+        return [line] if exact else [line.strip().strip('"')]
     if '"' not in line or len(sep) > 1 or (sep == "\t" and not quotes):
-        return line.split() if sep == " " else [cell.strip() for cell in line.split(sep)]
+        return line.split() if sep == " " else [cell if exact else cell.strip() for cell in line.split(sep)]
     try:
         text = line.strip() if sep == " " else line
-        return [cell.strip() for cell in next(csv.reader([text], delimiter=sep, skipinitialspace=True, strict=True))]
+        found = next(csv.reader([text], delimiter=sep, skipinitialspace=not exact, strict=True))
+        return found if exact else [cell.strip() for cell in found]
     except csv.Error:
         return None
 
@@ -521,17 +525,18 @@ def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) 
     source, back = iter(numbered), deque[tuple[int, str]]()
     while (item := back.popleft() if back else next(source, None)) is not None:
         number, text = item
-        if not text.strip():
+        if not (text if table.exact else text.strip()):
             continue
         more: list[tuple[int, str]] = []
-        cells = _cells(text, sep, quotes=table.quotes)
-        while cells is None and len(more) < MAX_OPEN and _is_open(text, str(sep)):
+        quotes, most = (text.count('"') if sep and len(sep) == 1 else 0), MAX_OPEN << (13 * table.exact)
+        while quotes % 2 and len(more) < most and (table.quotes or sep != "\t"):
             following = back.popleft() if back else next(source, None)
             if following is None:
                 break
             more.append(following)
-            text += "\n" + following[1]
-            cells = _cells(text, sep)
+            quotes += following[1].count('"')
+        text = "\n".join([text, *(line for _, line in more)])
+        cells = _cells(text, sep, quotes=table.quotes, exact=table.exact)
         if cells is None:  # a stray quotation mark: read the first line as it is
             back.extendleft(reversed(more))
             cells = [cell.strip() for cell in item[1].split(sep)]
@@ -542,17 +547,8 @@ def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) 
                 continue
             table.mended += 1
             cells = whole
-        if any(cells):
+        if table.exact or any(cells):
             yield number, cells
-
-
-def _is_open(text: str, sep: str) -> bool:
-    """Return whether text ends within a quoted cell."""
-    try:
-        next(csv.reader([text], delimiter=sep, skipinitialspace=True, strict=True))
-    except csv.Error as error:
-        return "unexpected end of data" in str(error)
-    return False
 
 
 def _decoded_lines(table: Table, path: str) -> Iterator[str]:

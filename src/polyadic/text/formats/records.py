@@ -54,7 +54,7 @@ def csv_rows(file: File) -> Iterator[Row]:
     numbered = enumerate(lines(file.texts()), 1)
     sample = [*islice(numbered, SAMPLE_SIZE)]
     reading = TableReading(errors="strict" if file.reading.errors == "strict" else "skip")
-    table = Table(file.name, [], True, (), reading)
+    table = Table(file.name, [], True, (), reading, exact=True)
     mark = separator([line for _, line in sample if line.strip()], blanks=False)
     table.rows = records(table, chain(sample, numbered), mark)
     return iter(table)
