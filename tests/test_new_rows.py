@@ -65,7 +65,7 @@ def test_a_new_row_of_ratings_is_the_ridge_solution(table):
     A = X[at].T @ X[at] + np.diag([m.ridge * m.scale_] * 2 + [m.bias_ridge])
     w = np.linalg.solve(A, X[at].T @ (np.array([*items.values()]) - m.mean_ - m.column_biases_[at]))
     expected = dict(zip(table.columns_, m.mean_ + m.column_biases_ + X @ w, strict=True))
-    best = table.recommend(items=items, n=99)
+    best = table.recommend(None, items=items, n=99)
     assert {name for name, _ in best} == {*table.columns_} - {*items}
     assert dict(best) == pytest.approx({name: expected[name] for name, _ in best})
     assert [value for _, value in best] == sorted((value for _, value in best), reverse=True)
@@ -79,7 +79,7 @@ def test_a_new_row_of_likes_is_the_weighted_ridge_solution(likes):
     V = likes.model_.column_factors_.astype(float)
     c = np.where(np.isin(likes.columns_, ["c0", "c1"]), 4.0, 1.0)
     u = np.linalg.solve((V.T * c) @ V + 4 * 0.5 * np.eye(2), V.T @ np.where(c > 1, c, 0))
-    best = likes.recommend(items=["c0", "c1"], n=2)
+    best = likes.recommend(None, items=["c0", "c1"], n=2)
     assert best[0].column == "c2"
     assert dict(best) == pytest.approx({name: u @ V[likes.columns_.index(name)] for name, _ in best}, abs=1e-5)
 
@@ -101,7 +101,7 @@ def test_implicit_agrees():
 def test_other_methods_update_a_copy(method):
     x = lines(ratings(20, 8))
     model = TableCompletion(method, choose=False, seed=0, **({"ridge": 2.0} if method == "trace-norm" else {})).fit(x)
-    best = model.recommend(items={"c1": 5, "c2": 1})
+    best = model.recommend(None, items={"c1": 5, "c2": 1})
     assert len(model.rows_) == 20
     assert best == model.update([("new row", "c1", 5), ("new row", "c2", 1)]).recommend("new row")
 
@@ -113,16 +113,18 @@ def test_items_that_cannot_be_used_are_refused(table, likes):
         ([("c1", 5), ("c1", 2)], "single value"),
     ):
         with pytest.raises(InputError, match=message):
-            table.recommend(items=items)
+            table.recommend(None, items=items)
     with pytest.raises(InputError, match="either a row or the items"):
         table.recommend("r1", items={"c1": 5})
     ordinal = TableCompletion("ordinal", rank=1, choose=False, seed=0).fit(
         [(i, j, (i * j) % 3) for i in range(6) for j in range(5)]
     )
     with pytest.raises(InputError, match="does not support updates"):
-        ordinal.recommend(items={1: 2})
+        ordinal.recommend(None, items={1: 2})
     assert (
-        likes.recommend(items="c0", n=1) == likes.recommend(items=["c0"], n=1) == likes.recommend(items={"c0": 1}, n=1)
+        likes.recommend(None, items="c0", n=1)
+        == likes.recommend(None, items=["c0"], n=1)
+        == likes.recommend(None, items={"c0": 1}, n=1)
     )
 
 
@@ -255,7 +257,7 @@ def test_a_known_cell_is_explained_by_the_others(table):
     others = {c: v for r, c, v in lines(ratings()) if r == row and c != column}
     (why,) = table.explain(row, column)
     assert {name for name, _ in why.parts} == {*others}
-    assert why.value == pytest.approx(dict(table.recommend(items=others, n=99))[column])
+    assert why.value == pytest.approx(dict(table.recommend(None, items=others, n=99))[column])
     assert why.base + sum(part for _, part in why.parts) == pytest.approx(why.value)
 
 
@@ -300,7 +302,7 @@ def test_the_command_takes_items_and_explains_cells(table, tmp_path):
     out, pairs = tmp_path / "model", tmp_path / "pairs.csv"
     table.save(out)
     found = in_json("complete", "recommend", out, "--items", "c1=5, c4=1", "--items", "c7=2", "-n", 3, "--why", 2)
-    best = table.recommend(items={"c1": 5, "c4": 1, "c7": 2}, n=3)
+    best = table.recommend(None, items={"c1": 5, "c4": 1, "c7": 2}, n=3)
     assert [line["column"] for line in found["recommended"]] == [name for name, _ in best]
     assert {len(line["why"]) for line in found["recommended"]} == {2}
     pairs.write_text("r1,c2\nr2,c3\n")

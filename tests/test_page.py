@@ -322,6 +322,7 @@ def test_text_is_text(strange, reader, word):
         ]
 
 
+@pytest.mark.filterwarnings("ignore::polyadic.core.errors.InputWarning")
 def test_hostile_parts_table_and_page(strange, chromium, tmp_path):
     """Values of fields are text in every view that names them, and in a page to send."""
     address, workspace = strange

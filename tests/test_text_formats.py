@@ -193,7 +193,7 @@ def test_rows_that_do_not_fit(tmp_path):
     for content, fault in (
         ("text,year\na,1,2\n", "row 2: expected at most 2 cells, one for each column name; got 3"),
         ("text,text\na,b\n", "two columns named 'text'"),
-        ('text,year\n"a,1\n"b,2\n', "2 of 2 rows of .* cannot be read; line 2: a quotation mark is not closed"),
+        ('text,year\n"a,1\n"b,2\n', "2 of 3 rows of .* cannot be read; line 2: a quotation mark is not closed"),
     ):
         path.write_text(content)
         with pytest.raises(InputError, match=fault):

@@ -359,7 +359,7 @@ class TableCompletion(Model):
 
     def recommend(
         self,
-        row: Any = None,
+        row: Any,
         n: int = 10,
         *,
         items: Any = None,
@@ -371,12 +371,12 @@ class TableCompletion(Model):
 
         Parameters
         ----------
-        row : name, or sequence of names
-            With a sequence, the result is a dict with the names as keys.
+        row : name, sequence of names, or None
+            With a sequence, the result is a dict with the names as keys. None for a new row that is given by its items.
         n : int
             Number of columns.
         items : dict of column to value, iterable of (column, value), or, for method ``implicit``, of columns
-            Known cells of a new row, instead of ``row``. The factors of the columns stay; ``trace-norm`` is optimized
+            Known cells of a new row. The factors of the columns stay; ``trace-norm`` is optimized
             anew. Items without a value have the mean value.
         allowed : iterable of names, optional
             Columns to recommend from; by default all.
@@ -389,7 +389,7 @@ class TableCompletion(Model):
         --------
         >>> likes = [("ann", "Ran", 5), ("ann", "Heat", 1), ("bob", "Ran", 4), ("bob", "Heat", 1), ("eve", "Heat", 2)]
         >>> model = TableCompletion(rank=0).fit(likes)
-        >>> [film for film, _ in model.recommend(items={"Heat": 2})]
+        >>> [film for film, _ in model.recommend(None, items={"Heat": 2})]
         ['Ran']
         """
         check_is_fitted(self)

@@ -492,7 +492,7 @@ def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
         return None
     shares: dict[str, float] = {}
     for rank, sep in enumerate(each for each in SEPARATORS if each != " "):
-        widths = Counter(len(_cells(line, sep) or ()) for line in sample)
+        widths = Counter(len(_cells(line, sep) or line.split(sep)) for line in sample)
         width = max(widths, key=lambda w: (widths[w], w), default=1)
         share = max(widths[width] / len(sample), LEAST if min(widths) > 1 else 0)
         if width > 1 and share >= LEAST:
