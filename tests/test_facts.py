@@ -44,8 +44,8 @@ def test_columns_of_a_table():
     """Named ones, or refused: those missing, too many, or three in another order than their names say."""
     odd = pd.DataFrame({"a": TABLE["head"], "b": TABLE["relation"], "c": TABLE["tail"], "d": 1})
     assert facts_of(odd, columns=["a", "b", "c"]).named() == FACTS
-    refuses("do not tell which are subject, relation, object; set columns", facts_of, odd)
-    refuses("do not tell which are subject", facts_of, odd.rename(columns={"c": "relation"})[["a", "b", "relation"]])
+    refuses("do not show which are subject, relation, object; set columns", facts_of, odd)
+    refuses("do not show which are subject", facts_of, odd.rename(columns={"c": "relation"})[["a", "b", "relation"]])
     refuses("has no column 'e'; its columns are 'a'", facts_of, odd, columns=["a", "b", "e"])
     refuses("columns can be set only for a data frame", facts_of, FACTS, columns=["a", "b", "c"])
     numbers = pd.DataFrame({"tail": [1, 2, 0], "head": [0, 1, 2], "relation": [0, 0, 0]})

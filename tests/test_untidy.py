@@ -105,7 +105,7 @@ def test_wide_tables(tmp_path):
     (tmp_path / "t.csv").write_text("kunde,artikel,menge\n1,10,3\n2,11,4\n")
     refuses("set layout='long' or layout='wide'", read_cells, tmp_path / "t.csv")
     (tmp_path / "u.csv").write_text("leser,rating,buch\nann,4,Emma\n")
-    refuses("'leser', 'rating', 'buch' do not tell which are row, column; set columns", read_cells, tmp_path / "u.csv")
+    refuses("'leser', 'rating', 'buch' do not show which are row, column; set columns", read_cells, tmp_path / "u.csv")
     assert read_cells(tmp_path / "t.csv", CellReading(layout="long")).columns == ["10", "11"]
 
 
@@ -143,7 +143,7 @@ def test_facts_are_the_same_however_they_are_written(tmp_path):
     (tmp_path / "facts.nt").write_bytes(CASES["facts.nt"].content)
     assert read_facts(tmp_path / "facts.nt").relations[0] == "http://e.org/borders"
     (tmp_path / "four.tsv").write_text("Oslo\tin\tNorway\t1\nRome\tin\tItaly\t1\n")
-    refuses("do not tell which are subject, relation, object; set columns", read_facts, tmp_path / "four.tsv")
+    refuses("do not show which are subject, relation, object; set columns", read_facts, tmp_path / "four.tsv")
     assert len(read_facts(tmp_path / "four.tsv", columns=[1, 2, 3])) == 2
 
 

@@ -273,7 +273,7 @@ class Table:
         elsewhere = any(found.get(role) != at for role, at in self.roles_named(roles).items() if role in found)
         if elsewhere or (only and len(free) > len(roles)):
             raise InputError(
-                f"{self.name}: the names {', '.join(map(repr, self.names))} do not tell which are {wanted}; set columns"
+                f"{self.name}: the names {', '.join(map(repr, self.names))} do not show which are {wanted}; set columns"
                 " to them, in this order",
                 "columns",
             )
