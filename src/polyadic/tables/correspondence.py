@@ -235,6 +235,11 @@ class PrincipalAxes(TableTransformer):
         n : int
             Number of neighbours.
 
+        Raises
+        ------
+        InputError
+            If there is no such row or column, or a setting is out of range.
+
         Examples
         --------
         >>> CorrespondenceAnalysis(1).fit([[30, 10], [10, 30], [20, 10]]).nearest(0, n=1)[0][0]
@@ -369,6 +374,11 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         ----------
         X : array, DataFrame or sparse matrix of shape (rows of the table, number of supplementary columns)
             Counts of the same rows; those of a DataFrame are matched by name.
+
+        Raises
+        ------
+        InputError
+            If X does not have the rows of the fitted table, or has values that are not counts.
         """
         check_is_fitted(self)
         labels = labels_of(X)
@@ -429,6 +439,11 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         ----------
         row, column : str or int
             Label of the row and of the column, or their indices if the table has no labels.
+
+        Raises
+        ------
+        InputError
+            If there is no such row or column.
 
         Examples
         --------

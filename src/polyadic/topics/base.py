@@ -68,6 +68,11 @@ class Topics(Transformer, ABC):
         ----------
         X : array of shape (rows, n_components)
             Factors, as returned by :meth:`transform`.
+
+        Raises
+        ------
+        InputError
+            If X does not have one column per component.
         """
         check_is_fitted(self)
         factors, (K, columns) = check_array(X, dtype=[np.float64, np.float32]), self.components_.shape
