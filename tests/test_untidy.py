@@ -9,7 +9,7 @@ import pytest
 
 from experiments.bench.untidy import by_polyadic, passes, untidy
 from helpers import refuses
-from polyadic import InputError
+from polyadic import InputError, TableCompletion
 from polyadic.completion.named_cells import CellReading, named_cells, read_cells
 from polyadic.core.errors import InputWarning
 from polyadic.core.streams import encoding_of
@@ -128,7 +128,10 @@ def test_tables_in_memory():
         np.testing.assert_array_equal(found.cells.values, expected.cells.values)
     assert named_cells(frame[["item", "stars", "user"]], columns=["user", "item", "stars"])[1:] == expected[1:]
     refuses("row 2: the row name is missing", named_cells, frame.assign(user=["a", None, "b"]))
-    refuses("row 3: the row has no value", named_cells, frame.assign(stars=[1, 2, np.nan]))
+    gap = frame.assign(stars=[1, 2, np.nan])
+    refuses("row 3: the row has no value; set missing='ignore'", TableCompletion(rank=0).fit, gap)
+    model = TableCompletion(rank=0, choose=False).fit(gap, reading=CellReading(missing="ignore"))
+    assert model.columns_ == ["x"]
     refuses("must have a list of values", named_cells, {("a", "x"): 1.0})
     refuses("each row of a table must be a tuple or a list of cells; row 1 is 'a'", named_cells, ["a", "b"])
 

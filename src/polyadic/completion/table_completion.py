@@ -23,7 +23,7 @@ from polyadic.completion.components import RotatedComponents, TableComponent, ro
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.matchbox import MatchboxFactorization
-from polyadic.completion.named_cells import NamedCells, joined, named_cells, named_pairs
+from polyadic.completion.named_cells import CellReading, NamedCells, joined, named_cells, named_pairs
 from polyadic.completion.recommending import best_columns, warn_of_none
 from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
 from polyadic.core.errors import InputError, check_choice, check_int, meant
@@ -172,7 +172,15 @@ class TableCompletion(Model):
             )
         self._new().check()
 
-    def fit(self, table: Any, y: Any = None, *, columns: Sequence[Any] | None = None, times: Any = None) -> Self:
+    def fit(
+        self,
+        table: Any,
+        y: Any = None,
+        *,
+        columns: Sequence[Any] | None = None,
+        times: Any = None,
+        reading: CellReading | None = None,
+    ) -> Self:
         """Fit the model to the known cells of a table.
 
         Parameters
@@ -187,6 +195,8 @@ class TableCompletion(Model):
             Names or positions from 1 of the columns with row names, column names and values.
         times : str, int or sequence, optional
             Timestamps, numbers or dates, of all lines, or the name or position from 1 of their column.
+        reading : CellReading, optional
+            How the table is read, such as ``CellReading(missing="ignore", duplicates="mean")``.
 
         Raises
         ------
@@ -197,7 +207,9 @@ class TableCompletion(Model):
         self.check()
         place = times if isinstance(times, str | int) else None
         stamps = times if place is None else None
-        known, rows, names, valued, times = named_cells(table, y, columns=columns, time=place, times=stamps)
+        known, rows, names, valued, times = named_cells(
+            table, y, columns=columns, time=place, times=stamps, reading=reading
+        )
         if not valued and self.method != "implicit":
             raise InputError(
                 f"the table must have values for method {self.method}; use method implicit for tables without values"
