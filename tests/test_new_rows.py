@@ -9,21 +9,25 @@ from scipy.sparse import csr_matrix
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from helpers import in_json, invoke, sentence
+from helpers import in_json, invoke, refuses, sentence
 from polyadic import (
     BayesianMatrixFactorization,
+    ConvexCollective,
     Database,
     ImplicitFactorization,
     InputError,
     MatchboxFactorization,
     MatrixFactorization,
     Relation,
+    RobustPCA,
     TableCompletion,
     TraceNormCompletion,
+    TraceNormSum,
     VariationalFactorization,
     frame,
 )
 from polyadic.completion.cells import cells_of, split_cells
+from polyadic.completion.convex_collective import RelationMatrix
 from polyadic.core.errors import InputWarning
 from polyadic.relations.link_prediction import Completed
 
@@ -181,6 +185,25 @@ def test_the_score_is_r_squared_of_held_out_cells(model):
     model.fit(kept)
     assert model.score(out) == pytest.approx(r2_score(out.values, model.predict(out.rows, out.columns)))
     assert model.score(kept) > model.score(out)
+
+
+def test_scores_of_convex_models_are_r_squared():
+    """The score of held-out cells is that of scikit-learn for the predictions."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(12, 2)) @ rng.normal(size=(2, 10))
+    held = rng.random(truth.shape) < 0.2
+    given, asked = np.where(held, np.nan, truth), np.where(held, truth, np.nan)
+    i, j = np.nonzero(held)
+    for model, predict in (
+        (TraceNormSum(0.1, max_iter=50, tol=1e-2), lambda model: model.predict(i, j)),
+        (RobustPCA(max_iter=50, tol=1e-3), lambda model: model.matrix_.toarray()[i, j]),
+    ):
+        model.fit(given)
+        assert model.score(asked) == pytest.approx(r2_score(truth[held], predict(model)))
+    coupled = ConvexCollective(0.1, max_iter=50, tol=1e-2).fit([RelationMatrix("a", "b", given)])
+    score = r2_score(truth[held], coupled.predict(0, i, j))
+    assert coupled.score([RelationMatrix("a", "b", asked)]) == pytest.approx(score)
+    refuses("the same order", coupled.score, [RelationMatrix("b", "a", asked)])
 
 
 def test_cross_validation_over_rows_predicts_new_rows():

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import check_size, robust_pca
-from polyadic.completion.cells import cells_of
+from polyadic.completion.cells import cells_of, pairs, r_squared
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.model import Callback, Count, Model, Positive
 from polyadic.core.solvers.run import run
@@ -89,3 +90,11 @@ class RobustPCA(Model):
         self.gap_ = self.history_[-1] - float(bound)
         warn_of_gap(self.result_, self.gap_, tol=self.tol)
         return self
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return R² of the predictions of held-out cells by the low-rank matrix; X is as in :meth:`fit`."""
+        del y
+        check_is_fitted(self)
+        cells, (U, s, V) = cells_of(X), self.matrix_
+        i, j = pairs(cells.rows, cells.columns, (len(U), len(V)))
+        return r_squared(cells.values, np.einsum("nr,nr->n", U[i] * s, V[j]))

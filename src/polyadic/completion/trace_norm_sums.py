@@ -10,7 +10,7 @@ from scipy.linalg import block_diag
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import NormTerm, trace_norm_sum
-from polyadic.completion.cells import cells_of
+from polyadic.completion.cells import cells_of, r_squared
 from polyadic.completion.trace_norm import check_loss
 from polyadic.core.containers import entries_of, match_columns, name_columns
 from polyadic.core.errors import InputError, check_number
@@ -153,6 +153,15 @@ class TraceNormSum(Model):
         if len(at) != len(shape) or not all(fits) or not all(inside):
             raise InputError(f"indices must be {len(shape)} integer arrays of the same length, within shape {shape}")
         return np.asarray(self.array_[tuple(at)])
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return R² of the predictions of held-out elements, given as in :meth:`fit`."""
+        del y
+        check_is_fitted(self)
+        numbers, values, shape = _elements(X)
+        if shape != self.array_.shape:
+            raise InputError(f"X must have the shape of the fit, {self.array_.shape}; got {shape}")
+        return r_squared(values, self.array_.ravel()[numbers])
 
 
 def _elements(X: Any) -> tuple[NDArray[np.int64], Array, tuple[int, ...]]:

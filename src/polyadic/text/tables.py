@@ -231,7 +231,8 @@ class Table:
 
     def note(self, text: str) -> None:
         """Note how the table is understood."""
-        note(f"{self.name}: {', '.join([*self.about, *([] if self.headed else ['no headings'])])}; {text}")
+        if self.headed or self.unit == "line":  # not for lists in memory, whose cells are in the documented order
+            note(f"{self.name}: {', '.join([*self.about, *([] if self.headed else ['no headings'])])}; {text}")
 
     def roles_named(self, roles: Sequence[Role]) -> dict[str, int]:
         """Return the columns with usual names by role; a role that fits several columns is left out."""
