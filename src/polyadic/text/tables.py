@@ -7,6 +7,7 @@ chosen by name or position, by usual names such as *user*, *item* and *rating*, 
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
@@ -392,6 +393,10 @@ def _take_heading(table: Table, first: tuple[int, Sequence[Any]], roles: Sequenc
     cells, rest = [text_of(cell) for cell in first[1]], [row for _, row in table.sample]
     widths = Counter(len(row) for row in rest)
     width = max(widths, key=lambda w: (widths[w], w), default=len(cells))
+    while width > 2 and len(table.sample) > 1 and sum(map(bool, cells)) == 1 < sum(bool(text_of(c)) for c in rest[0]):
+        table.about.append(f"without the title {' '.join(filter(None, cells))!r:.60}")  # a line above the table
+        first, table.sample, rest = table.sample[0], table.sample[1:], rest[1:]
+        cells = [text_of(cell) for cell in first[1]]
     headed = sure or table.reading.header
     if headed is None:
         headed = _asks_for_names(table, cells) or is_heading(cells, rest, roles)
@@ -493,7 +498,7 @@ def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
         return None
     shares: dict[str, float] = {}
     for rank, sep in enumerate(each for each in SEPARATORS if each != " "):
-        widths = Counter(len(_cells(line, sep) or line.split(sep)) for line in sample)
+        widths = Counter(len(_cells(line, sep, quotes=sep != "\t") or ()) for line in sample)
         width = max(widths, key=lambda w: (widths[w], w), default=1)
         share = max(widths[width] / len(sample), LEAST if min(widths) > 1 else 0)
         if width > 1 and share >= LEAST:
@@ -512,12 +517,20 @@ def _cells(line: str, sep: str | None, *, quotes: bool = True, exact: bool = Fal
         return [line] if exact else [line.strip().strip('"')]
     if '"' not in line or len(sep) > 1 or (sep == "\t" and not quotes):
         return line.split() if sep == " " else [cell if exact else cell.strip() for cell in line.split(sep)]
-    try:
-        text = line.strip() if sep == " " else line
-        found = next(csv.reader([text], delimiter=sep, skipinitialspace=not exact, strict=True))
-        return found if exact else [cell.strip() for cell in found]
-    except csv.Error:
-        return None
+    text = line.strip() if sep == " " else line
+    for escape in (None, "\\")[
+        : 1 + ('\\"' in line)
+    ]:  # of quotation marks in quoted cells: doubled, or with a backslash
+        how: Any = {"skipinitialspace": not exact, "strict": True, "escapechar": escape, "doublequote": not escape}
+        with contextlib.suppress(csv.Error):
+            found = next(csv.reader([text], delimiter=sep, **how))
+            return found if exact else [cell.strip() for cell in found]
+    return None
+
+
+def _marks(line: str) -> int:
+    """Return the number of quotation marks without those that a backslash escapes."""
+    return line.count('"') - line.count('\\"')
 
 
 def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) -> Iterator[tuple[int, Sequence[str]]]:
@@ -529,13 +542,13 @@ def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) 
         if not (text if table.exact else text.strip()):
             continue
         more: list[tuple[int, str]] = []
-        quotes, most = (text.count('"') if sep and len(sep) == 1 else 0), MAX_OPEN << (13 * table.exact)
+        quotes, most = (_marks(text) if sep and len(sep) == 1 else 0), MAX_OPEN << (13 * table.exact)
         while quotes % 2 and len(more) < most and (table.quotes or sep != "\t"):
             following = back.popleft() if back else next(source, None)
             if following is None:
                 break
             more.append(following)
-            quotes += following[1].count('"')
+            quotes += _marks(following[1])
         text = "\n".join([text, *(line for _, line in more)])
         cells = _cells(text, sep, quotes=table.quotes, exact=table.exact)
         if cells is None:  # a stray quotation mark: read the first line as it is
