@@ -856,6 +856,7 @@ def test_published_sets_are_read(realdata, name):
     assert train.features.shape[1] == test.features.shape[1]
 
 
+@pytest.mark.filterwarnings("ignore:.* no observed cell")
 @pytest.mark.realdata
 def test_ratings_are_completed_better_than_by_biases(realdata):
     """On the first fold of MovieLens 100k the trace norm takes three hundredths from the error of biases alone."""

@@ -65,6 +65,10 @@ def difference(where, source, want, got):
     return f"{where}: {source.strip()}\n{told}"
 
 
+READ = re.compile(r"polyadic: .*: (encoded as|separated by|one column|JSON|RDF)")
+"""Note on how a table was read, which pages leave out; it is on the standard error."""
+
+
 class Shell:
     """Runs commands one after another; only the current folder is kept between them."""
 
@@ -99,7 +103,8 @@ class Shell:
         )
         if done.returncode == 0:
             self.folder = Path(self.after.read_text(encoding="utf-8").strip())
-        return done.returncode, done.stdout.decode("utf-8")
+        printed = done.stdout.decode("utf-8").splitlines(keepends=True)
+        return done.returncode, "".join(line for line in printed if not READ.match(line))
 
 
 def run_page(page, shell):

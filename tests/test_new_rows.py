@@ -187,6 +187,7 @@ def test_the_score_is_r_squared_of_held_out_cells(model):
     assert model.score(kept) > model.score(out)
 
 
+@pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
 def test_scores_of_convex_models_are_r_squared():
     """The score of held-out cells is that of scikit-learn for the predictions."""
     rng = np.random.default_rng(0)

@@ -193,7 +193,7 @@ def test_relations_that_make_no_sense_are_refused():
         ([("ann",)], "r: each cell must have 2 entities"),
         ([(1, "Up")], "user names must be text; got 1"),
         ([("ann", np.nan)], "film names must be text or whole numbers, without missing values"),
-        (("ann", 1), "r: each cell must have 2 entities"),
+        (("ann", 1), "film names must be text; got 1"),
         ({"user": ["ann"]}, "r: column 'film' is missing; existing columns are user"),
         ({"user": ["ann"], "film": ["Up", "M"]}, "r: all columns must have the same length"),
     ):
@@ -202,7 +202,7 @@ def test_relations_that_make_no_sense_are_refused():
     numbered = Database({"r": Relation(np.eye(3), ("a", "b"))})
     refuses("b ids must be from 0 to 2; got 0 to 3", numbered.locate, "r", [(0, 0), (0, 3)])
     refuses("a ids must be from 0 to 2; got 'x'", numbered.locate, "r", [("x", 0)])
-    refuses("r: each cell must have 2 entities", numbered.locate, "r", (0, 1))
+    refuses("r: each cell must have 2 entities", numbered.locate, "r", (0, 1, 2))
     refuses("biases must be True or False; got 'no'", Relation, LIKES, ("user", "film"), biases="no")
     for model in MODELS:  # a number beyond one type must not be a row of the next
         fitted = clone(model).fit(numbered)

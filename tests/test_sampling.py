@@ -123,6 +123,7 @@ def test_gradient_of_the_posterior(family):
     np.testing.assert_allclose(posterior(q)[1], differences, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:.* no observed cell")
 def test_a_single_cell_agrees_with_quadrature():
     """The predictive mean of a second column, of which nothing is known, is an integral over the prior and the cells.
 

@@ -184,7 +184,13 @@ def facts_of(
     return _numbered(rows, entities, relations, unknown)
 
 
-def by_name(X: Any, *, entities: Sequence[str] | None = None, relations: Sequence[str] | None = None) -> Any:
+def by_name(
+    X: Any,
+    *,
+    entities: Sequence[str] | None = None,
+    relations: Sequence[str] | None = None,
+    unknown: Unknown = "error",
+) -> Any:
     """Convert names in an array or list of shape (n, 3), a data frame or records to Facts; return ids as an array."""
     if isinstance(X, Facts):
         return X
@@ -193,7 +199,7 @@ def by_name(X: Any, *, entities: Sequence[str] | None = None, relations: Sequenc
         return given.astype(np.int64)
     if given.dtype.kind not in "UO" or given.ndim != 2:
         return given
-    return facts_of(given.tolist(), entities=entities, relations=relations)
+    return facts_of(given.tolist(), entities=entities, relations=relations, unknown=unknown)
 
 
 def checked_names(where: str, fact: Any, what: str, sizes: set[int]) -> None:

@@ -454,7 +454,7 @@ def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> I
     start = head[0][1].lstrip()
     if start[:14].lower().startswith(("<!doctype", "<html", "<?xml")):
         raise InputError(f"{table.name} is a web page or XML, not a table; save the table as .csv or .xlsx")
-    if suffix in {".json", ".jsonl", ".ndjson"} or start[:1] in "[{":
+    if suffix in {".json", ".jsonl", ".ndjson"} or re.match(r"\{.*\}\s*$|\[?\s*\{?\s*$|\[\s*\{", start):
         return _json_rows(table, chain(head, numbered))
     if suffix in RDF or re.match(r"<\S+> <\S+> .+\.\s*$", start):
         return _rdf_rows(table, path, RDF.get(suffix, "nt"))
@@ -502,7 +502,7 @@ def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
         width = max(widths, key=lambda w: (widths[w], w), default=1)
         share = max(widths[width] / len(sample), LEAST if min(widths) > 1 else 0)
         if width > 1 and share >= LEAST:
-            shares[sep] = share - 0.02 * rank
+            shares[sep] = share - 0.02 * rank + 0.03 * min(width, 6)
     if shares:
         return max(shares, key=shares.__getitem__)
     widths = Counter(len(_cells(line, " ") or ()) for line in sample[1:] or sample)
