@@ -238,7 +238,8 @@ class AlternatingModel(Transformer, SearchedModel):
         """
         check_is_fitted(self)
         V, cells = self._factors()[1], self._read(X, empty=True)
-        match_columns(self, X)
+        if not isinstance(X, ObservedEntries):
+            match_columns(self, X)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         return self._exactly(self._centred(cells), V)
 

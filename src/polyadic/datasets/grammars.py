@@ -78,7 +78,8 @@ def _verb_phrase(rng: np.random.Generator, plural: bool, depth: int) -> Phrase: 
         return Phrase(tag, (word if plural else word + ("es" if word.endswith("ch") else "s"),))
 
     if chance < 0.15 and depth < MAX_DEPTH:
-        return Phrase("VP", (verb(SAID), Phrase("SBAR", (Phrase("IN", ("that",)), _clause(rng, depth + 1)))))
+        said = Phrase("SBAR", (Phrase("IN", ("that",)), _clause(rng, depth + 1)))  # before the verb is drawn
+        return Phrase("VP", (verb(SAID), said))
     parts = [verb(ALONE if chance < 0.4 else VERBS)]
     if chance >= 0.4:
         other = _noun_phrase(rng, bool(rng.random() < 0.3), NOUNS, depth)
