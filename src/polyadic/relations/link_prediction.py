@@ -226,8 +226,9 @@ class LinkPredictor(TripleModel):
         del y
         check_is_fitted(self)
         n, K = self._sizes
-        names = {"entities": self.entities_, "relations": self.relations_, "unknown": "skip"}
-        X = by_name(X.named() if isinstance(X, Facts) and len(X) else X, **(names if self.entities_ else {}))
+        given = X.named() if isinstance(X, Facts) and len(X) else X
+        names: dict[str, Any] = {"entities": self.entities_, "relations": self.relations_, "unknown": "skip"}
+        X = by_name(given, **(names if self.entities_ else {}))
         if isinstance(X, Facts):
             if self.entities_ is None:
                 raise InputError(
