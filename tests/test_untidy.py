@@ -15,6 +15,7 @@ from polyadic.core.errors import InputWarning
 from polyadic.core.streams import encoding_of
 from polyadic.relations.facts import read_facts
 from polyadic.tables.cross_table import cross_table
+from polyadic.text.readers import documents
 from polyadic.text.tables import FACTS, RATINGS, TableReading, open_table
 
 CASES = {case.file: case for case in untidy()}
@@ -40,6 +41,17 @@ def test_ratings_are_the_same_however_they_are_written(tmp_path):
         expected = expected or found
         assert found[1:4] == expected[1:4]
         np.testing.assert_array_equal(found.cells.values, expected.cells.values)
+
+
+def test_text_of_one_column_is_whole(tmp_path):
+    """Commas, line ends, empty lines and quotation marks belong to the text of a table with one column."""
+    texts = ["Hello, world", 'She said "no", twice', "one\n\ntwo", "a, b", "c, d"]
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"text": texts}).to_csv(path, index=False)
+    assert [document.text for document in documents(path)] == texts
+    assert [cell for _, [cell] in open_table(path, TableReading(header=True))] == texts
+    pd.DataFrame({"id": range(5), "text": texts}).to_csv(path, index=False)
+    assert [cells[1] for _, cells in open_table(path)] == texts
 
 
 def test_what_cannot_be_read_is_skipped_counted_and_shown(tmp_path):
@@ -71,6 +83,7 @@ def test_several_values_of_a_cell(rule, value):
         (["1,234,567", "2", "3"], [1234567, 2, 3]),
         (["1.500", "2.250", "3.000"], [1.5, 2.25, 3]),
         (["1e3", "-2", "+.5"], [1000, -2, 0.5]),
+        (["1,5", "2.5", "3"], [2.5, 3]),  # which of the two is the decimal mark? 1,5 is not grouped
         (["1,234", "2", "3"], None),
         (["1.234", "950", "3"], None),
     ],
@@ -82,6 +95,9 @@ def test_decimal_and_thousands_marks(tmp_path, numbers, values):
     if values is None:
         refuses("may separate decimals or thousands; set decimal='.' or decimal=','", read_cells, path)
         assert read_cells(path, CellReading(decimal=".", thousands=",")).cells.values[0] in {1234, 1.234}
+    elif len(values) < len(numbers):
+        with pytest.warns(InputWarning, match="skipped 1 of 3 rows .*must be a finite number; got '1,5'"):
+            assert read_cells(path).cells.values.tolist() == values
     else:
         assert read_cells(path).cells.values.tolist() == values
 

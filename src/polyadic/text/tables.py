@@ -16,7 +16,7 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -39,6 +39,7 @@ SEPARATORS = {
 }
 """Separators that are detected, the more telling ones first."""
 MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>"}  # texts that stand for a missing value, in lower case
+NO_SEPARATOR = "\x1f"  # of a table with one column, whose cells may be quoted
 LEAST = 0.5  # share of lines that a separator must divide into the same number of cells
 MAX_SHOWN = 3  # skipped rows shown in a warning
 MAX_OPEN = 100  # lines that a quoted cell may contain; a quotation mark that is not closed by then is a stray one
@@ -393,10 +394,9 @@ def _take_heading(table: Table, first: tuple[int, Sequence[Any]], roles: Sequenc
     cells, rest = [text_of(cell) for cell in first[1]], [row for _, row in table.sample]
     widths = Counter(len(row) for row in rest)
     width = max(widths, key=lambda w: (widths[w], w), default=len(cells))
-    while width > 2 and len(table.sample) > 1 and sum(map(bool, cells)) == 1 < sum(bool(text_of(c)) for c in rest[0]):
-        table.about.append(f"without the title {' '.join(filter(None, cells))!r:.60}")  # a line above the table
-        first, table.sample, rest = table.sample[0], table.sample[1:], rest[1:]
-        cells = [text_of(cell) for cell in first[1]]
+    if len(rest) > 1 and sum(map(bool, cells)) == 1 and is_heading(below := [*map(text_of, rest[0])], rest[1:], roles):
+        table.about.append(f"without the title {' '.join(filter(None, cells))!r:.60}")  # a line above the headings
+        first, table.sample, rest, cells = table.sample[0], table.sample[1:], rest[1:], below
     headed = sure or table.reading.header
     if headed is None:
         headed = _asks_for_names(table, cells) or is_heading(cells, rest, roles)
@@ -447,8 +447,8 @@ def is_heading(first: Sequence[str], rows: Sequence[Sequence[Any]], roles: Seque
 def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> Iterator[tuple[int, Sequence[Any]]]:
     """Return the rows of a text file, after the separator, the headings and the encoding are detected."""
     stream = _decoded_lines(table, path)
-    numbered = enumerate(stream, 1)
-    head = [*islice(((n, line) for n, line in numbered if line.strip()), SAMPLE)]
+    numbered = dropwhile(lambda each: not each[1].strip(), enumerate(stream, 1))
+    head = [*islice(numbered, SAMPLE)]
     if not head:
         raise InputError(f"{table.name} is empty")
     start = head[0][1].lstrip()
@@ -464,7 +464,7 @@ def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> I
     while len(head) > 1 and head[0][1].startswith("#") and not head[-1][1].startswith("#"):
         head = head[1:]
     if sep is None:
-        sep = separator([line for _, line in head])
+        sep = separator([line for _, line in head if line.strip()])
     table.about += [f"separated by {SEPARATORS.get(sep, repr(sep))}"] if sep else ["one column"]
     rows = records(table, chain(head, numbered), sep)
     if (first := next(rows, None)) is None:
@@ -511,16 +511,13 @@ def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
     return next((sep for sep in SEPARATORS if sep != " " and sep in sample[0]), None)
 
 
-def _cells(line: str, sep: str | None, *, quotes: bool = True, exact: bool = False) -> list[str] | None:
+def _cells(line: str, sep: str, *, quotes: bool = True, exact: bool = False) -> list[str] | None:
     """Split a line into cells, or return None if a quoted cell goes on in the next line or is not valid."""
-    if sep is None:
-        return [line] if exact else [line.strip().strip('"')]
     if '"' not in line or len(sep) > 1 or (sep == "\t" and not quotes):
         return line.split() if sep == " " else [cell if exact else cell.strip() for cell in line.split(sep)]
     text = line.strip() if sep == " " else line
-    for escape in (None, "\\")[
-        : 1 + ('\\"' in line)
-    ]:  # of quotation marks in quoted cells: doubled, or with a backslash
+    escapes = (None, "\\") if '\\"' in line else (None,)  # in a quoted cell, quotation marks are doubled or escaped
+    for escape in escapes:
         how: Any = {"skipinitialspace": not exact, "strict": True, "escapechar": escape, "doublequote": not escape}
         with contextlib.suppress(csv.Error):
             found = next(csv.reader([text], delimiter=sep, **how))
@@ -536,13 +533,14 @@ def _marks(line: str) -> int:
 def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield the number of the first line, and the cells, of each row that is not empty."""
     csv.field_size_limit(MAX_LINE_LENGTH)
+    sep = NO_SEPARATOR if sep is None else sep
     source, back = iter(numbered), deque[tuple[int, str]]()
     while (item := back.popleft() if back else next(source, None)) is not None:
         number, text = item
         if not (text if table.exact else text.strip()):
             continue
         more: list[tuple[int, str]] = []
-        quotes, most = (_marks(text) if sep and len(sep) == 1 else 0), MAX_OPEN << (13 * table.exact)
+        quotes, most = (_marks(text) if len(sep) == 1 else 0), MAX_OPEN << (13 * table.exact)
         while quotes % 2 and len(more) < most and (table.quotes or sep != "\t"):
             following = back.popleft() if back else next(source, None)
             if following is None:
@@ -761,10 +759,15 @@ class Numbers:
             self.thousands = _other(str(decimal))
 
     def __call__(self, cell: Any) -> float | None:
-        """Return a number, or None if the cell contains none."""
+        """Return a number, or None if the cell contains none, or has thousands marks at other places than groups."""
         if isinstance(cell, str):
-            if self.thousands:
-                cell = cell.replace(self.thousands, "")
-            if self.decimal == ",":
-                cell = None if "." in cell else cell.replace(",", ".")
+            whole, mark, rest = cell.strip().partition(str(self.decimal))
+            if self.thousands and self.thousands in whole:
+                first, *groups = whole.split(self.thousands)
+                if len(first.lstrip("+-")) > 3 or any(len(group) != 3 for group in groups):
+                    return None
+                whole = first + "".join(groups)
+            if mark and not {",", "."}.isdisjoint(whole + rest):
+                return None
+            cell = f"{whole}{'.' if mark else ''}{rest}"
         return number_of(cell)

@@ -55,8 +55,9 @@ def csv_rows(file: File) -> Iterator[Row]:
     sample = [*islice(numbered, SAMPLE_SIZE)]
     reading = TableReading(errors="strict" if file.reading.errors == "strict" else "skip")
     table = Table(file.name, [], True, (), reading, exact=True)
-    mark = separator([line for _, line in sample if line.strip()], blanks=False)
-    table.rows = records(table, chain(sample, numbered), mark)
+    text = [line for _, line in sample if line.strip()]
+    mark = separator(text, blanks=False)
+    table.rows = records(table, chain(sample, numbered), mark if mark and mark in text[0] else None)
     return iter(table)
 
 
