@@ -79,10 +79,10 @@ def test_train_predict_similar(files, method):
         (
             'entities = ["user", "film"]',
             'entities = ["user", "movie"]',
-            "has no column 'movie'; its columns are 'user', 'film', 'stars'",
+            "has no column 'movie'; it has 'user', 'film', 'stars'",
         ),
         ('loss = "logistic"', 'loss = "hinge"', "genres: loss must be one of"),
-        ("columns = [1, 2]", "columns = [1, 3]", "genres.tsv has no column '3'; its columns are numbered from 1 to 2"),
+        ("columns = [1, 2]", "columns = [1, 3]", "genres.tsv has no column '3'; positions are from 1 to 2"),
         ("[entities]", "[entity]", "unknown section 'entity'; allowed are .relations.NAME. and .entities."),
         ('film = "films.txt"', 'town = "films.txt"', "entity type 'town' does not occur in a relation"),
         ("[relations.stars]", "[relations.stars", "films.toml cannot be read"),
@@ -94,7 +94,7 @@ def test_train_predict_similar(files, method):
         ),
         ('entities = ["user", "film"]', 'entities = "user"', "stars: option entities must be a list; got 'user'"),
         ("columns = [1, 2]", "columns = 5", "genres: option columns must be a list; got 5"),
-        ("columns = [1, 2]", "columns = [0, 1]", "genres.tsv has no column '0'; its columns are numbered from 1 to 2"),
+        ("columns = [1, 2]", "columns = [0, 1]", "genres.tsv has no column '0'; positions are from 1 to 2"),
         ('value = "stars"', 'value = "stars"\nbiases = "no"', "stars: biases must be True or False; got 'no'"),
     ],
 )

@@ -287,7 +287,7 @@ def test_the_verb_analyses_several_variables(tmp_path):
     for options, fault in (
         (
             ("--variables", "eye,hiar"),
-            "has no column 'hiar'; its columns are 'eye', 'hair', 'group'; did you mean 'hair'?",
+            "has no column 'hiar'; it has 'eye', 'hair', 'group'; did you mean 'hair'?",
         ),
         (("--variables", "eye,eye"), "--variables must be at least two different names"),
         (("--variables", "eye,hair", "--why", "a", "b"), "--why and --variables are mutually exclusive"),

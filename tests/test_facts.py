@@ -46,7 +46,7 @@ def test_columns_of_a_table():
     assert facts_of(odd, columns=["a", "b", "c"]).named() == FACTS
     refuses("do not show which are subject, relation, object; set columns", facts_of, odd)
     refuses("do not show which are subject", facts_of, odd.rename(columns={"c": "relation"})[["a", "b", "relation"]])
-    refuses("has no column 'e'; its columns are 'a'", facts_of, odd, columns=["a", "b", "e"])
+    refuses("has no column 'e'; it has 'a'", facts_of, odd, columns=["a", "b", "e"])
     refuses("columns can be set only for a data frame", facts_of, FACTS, columns=["a", "b", "c"])
     numbers = pd.DataFrame({"tail": [1, 2, 0], "head": [0, 1, 2], "relation": [0, 0, 0]})
     assert KnowledgeTensor(2, max_iter=1).fit(numbers).facts_.tolist() == [[0, 0, 1], [1, 0, 2], [2, 0, 0]]

@@ -315,7 +315,7 @@ def test_times_are_a_column_of_a_frame():
     found = model.fit(data, times="when").held_out_
     assert found == model.fit(data, times=range(len(data), 0, -1)).held_out_
     for times, message in (
-        ("whne", "no column 'whne'; its columns are 'who', 'what', 'stars', 'when'; did you mean 'when'"),
+        ("whne", "no column 'whne'; it has 'who', 'what', 'stars', 'when'; did you mean 'when'"),
         (None, "give times to fit"),
     ):
         with pytest.raises(InputError, match=message):

@@ -161,6 +161,10 @@ def test_facts_are_the_same_however_they_are_written(tmp_path):
         assert found.named() == expected.named()
     (tmp_path / "facts.nt").write_bytes(CASES["facts.nt"].content)
     assert read_facts(tmp_path / "facts.nt").relations[0] == "http://e.org/borders"
+    (tmp_path / "german.csv").write_text("Subjekt,Beziehung,Objekt\nOslo,in,Norwegen\nRom,in,Italien\nOslo,an,Fjord\n")
+    with pytest.warns(InputWarning, match="the first line is read as data: 'Subjekt', 'Beziehung', 'Objekt'; if these"):
+        assert len(read_facts(tmp_path / "german.csv")) == 4
+    assert len(read_facts(tmp_path / "german.csv", TableReading(header=True))) == 3
     (tmp_path / "four.tsv").write_text("Oslo\tin\tNorway\t1\nRome\tin\tItaly\t1\n")
     refuses("do not show which are subject, relation, object; set columns", read_facts, tmp_path / "four.tsv")
     assert len(read_facts(tmp_path / "four.tsv", columns=[1, 2, 3])) == 2
@@ -205,7 +209,7 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("user,item\na,x\n")
     refuses("sheet is supported only for Excel files", open_table, tmp_path / "t.csv", TableReading(sheet="one"))
     refuses(
-        "has no column 'usr'; its columns are 'user', 'item'; did you mean 'user'",
+        "has no column 'usr'; it has 'user', 'item'; did you mean 'user'",
         open_table(tmp_path / "t.csv", columns=["usr", "item"], roles=RATINGS).places,
         RATINGS,
     )

@@ -344,7 +344,7 @@ def test_frames_are_tables(tmp_path):
 def test_a_heading_that_might_be_a_pair_is_told(tmp_path):
     """Of two fields nothing tells a heading from a pair but that neither is named again."""
     (tmp_path / "t.csv").write_text("one,other\na,x\nb,x\n")
-    with pytest.warns(UserWarning, match="the first line is read as row 'one' and column 'other'"):
+    with pytest.warns(UserWarning, match="the first line is read as data: 'one', 'other'; if these are headings"):
         assert len(read_cells(tmp_path / "t.csv").cells.values) == 3
     assert len(read_cells(tmp_path / "t.csv", columns=["one", "other"]).cells.values) == 2
     (tmp_path / "t.csv").write_text("a,y\na,x\nb,x\n")

@@ -141,6 +141,7 @@ def named_cells(
     if values is None and times is None and _is_wide(table, how.layout):
         return _collected(table, _wide_lines(table), how, valued=True)
     at = table.places(RATINGS if values is None else RATINGS[:2], also={} if time is None else {"time": time})
+    table.watched = () if "value" in at else at.values()
     added = {name: [*each] for name, each in (("value", values), ("time", times)) if each is not None}
     if added:  # as further columns
         rows = [[cells[place] for place in at.values()] for _, cells in table]
@@ -327,21 +328,6 @@ def _collected(table: Table, lines: Iterator[Line], how: CellReading, *, valued:
     order = np.lexsort(indices.T[::-1])
     divisor = number_of_values if rule == "mean" else {}
     values = np.array([value / divisor.get(cell, 1) for cell, (value, _) in seen.items()])
-    alone = all((side == 0).sum() == 1 for side in indices.T)
-    if (
-        alone
-        and len(seen) > 1
-        and table.unit == "line"
-        and not (valued or table.headed or table.reading.header is False)
-    ):
-        warnings.warn(
-            InputWarning(
-                f"{table.name}: the first line is read as row {next(iter(rows))!r} and column {next(iter(columns))!r};"
-                " if these are headings, set header=True",
-                "header",
-            ),
-            stacklevel=2,
-        )
     i, j = indices[order].T
     cells = ObservedEntries(i, j, values[order], (len(rows), len(columns)))
     return NamedCells(cells, [*rows], [*columns], valued, np.array(times)[order] if times else None)

@@ -253,6 +253,7 @@ def named_facts(
     """Yield each row of a table of facts, as subject, relation and object, with its location, ``"FILE, line N"``."""
     table = open_table(source, reading, columns=columns, roles=FACTS, quotes=False)
     at = table.places(FACTS, only=True)
+    table.watched = at.values()
     for number, cells in table:
         if len(cells) <= max(at.values()):
             table.skip(number, f"expected {' and '.join(at)}; got {', '.join(cells)!r:.80}")

@@ -253,6 +253,7 @@ def _triples(source: Any, reading: TableReading | None, columns: Sequence[Any] |
     else:
         at = dict.fromkeys(("subject", "object", "predicate"), 1)
         table.note("subject, object and predicate are columns 1, 2 and 3, or entity and predicate columns 1 and 2")
+    table.watched = range(len(table.names))
     named = table.headed or table.columns is not None
     for number, cells in table:
         chosen = [cells[k] for k in at.values() if k < len(cells)] if named else cells

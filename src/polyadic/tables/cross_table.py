@@ -144,6 +144,7 @@ def _of_records(table: Table, chosen: tuple[str, str, str | None]) -> CrossTable
     row, column = (table.place(name, what) for name, what in zip(chosen, ("rows", "columns"), strict=False))
     weight = None if chosen[2] is None else table.place(chosen[2], "counts")
     numbers = None if weight is None else Numbers(table, [weight])
+    table.note(f"rows: {table.names[row]}, columns: {table.names[column]}")
     first, second, counts = [], [], []
     for number, cells in table:
         if len(cells) <= max(row, column, weight or 0):

@@ -14,7 +14,7 @@ import math
 import re
 import warnings
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from itertools import chain, dropwhile, islice
 from pathlib import Path
@@ -151,13 +151,22 @@ class Table:
     skipped: dict[int, str] = field(default_factory=dict)
     mended: int = 0
     count: int = 0
+    watched: Collection[int] = ()  # columns in which a first line that is no heading should occur again
 
     def __iter__(self) -> Iterator[tuple[int, Sequence[Any]]]:
-        """Yield the number and the cells of each row; afterwards, warn about skipped rows."""
+        """Yield the number and the cells of each row; afterwards, warn about skipped rows and a probable heading."""
+        first: Sequence[Any] | None = None
+        watched = () if self.headed or self.reading.header is not None or self.unit != "line" else self.watched
         for number, cells in self.rows:
             self.count += 1
+            if watched and first is not None and any(first[at] == cells[at] for at in watched if at < len(cells)):
+                watched = ()
+            first = cells if first is None and len(cells) > max(watched, default=0) else first
             yield number, cells
         self.warn_skipped()
+        if watched and first is not None and self.count > 2:
+            message = f"{self.name}: the first line is read as data: {', '.join(map(repr, first))}"
+            warnings.warn(InputWarning(f"{message}; if these are headings, set header=True", "header"), stacklevel=2)
 
     def where(self, number: int) -> str:
         """Return the position of a row for messages."""
@@ -199,10 +208,8 @@ class Table:
             return texts.index(str(wanted))
         if str(wanted).isdecimal() and 1 <= int(str(wanted)) <= len(self.names):
             return int(str(wanted)) - 1
-        known = ", ".join(map(repr, texts)) if self.headed else f"numbered from 1 to {len(texts)}"
-        raise InputError(
-            f"{self.name} has no column {str(wanted)!r}; its columns are {known}{meant(str(wanted), texts)}", setting
-        )
+        known = f"it has {', '.join(map(repr, texts))}" if self.headed else f"positions are from 1 to {len(texts)}"
+        raise InputError(f"{self.name} has no column {str(wanted)!r}; {known}{meant(str(wanted), texts)}", setting)
 
     def places(
         self, roles: Sequence[Role], *, also: Mapping[str, Any] | None = None, only: bool = False
