@@ -1,4 +1,4 @@
-"""What each model makes of each container: one table, from which ``docs/containers.md`` is made."""
+"""Result of each model for each container, from which ``docs/containers.md`` is generated."""
 
 import itertools
 import warnings
@@ -153,7 +153,7 @@ def of_rows(make, *y, data=COUNTS, ask="predict", **how):
 
 
 def of_factors(make, *names, data=COUNTS, **how):
-    """Give attributes of a fitted model."""
+    """Return attributes of a fitted model."""
 
     def fit(build):
         model = make().fit(build(data), **how)

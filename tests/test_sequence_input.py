@@ -124,7 +124,7 @@ def test_real_values_as_symbols_are_told():
 
 
 def test_missing_symbols_may_be_given_as_such():
-    """If unknown symbols count as missing, a missing one does too; a score of nothing is told with the numbers."""
+    """If unknown symbols count as missing, a missing one does too; a score of no known symbol gives a warning."""
     model = HiddenMarkov(2, max_iter=2, unknown="missing").fit(GOOD)
     assert model.score([[1, None, 2], [float("nan")]]) == model.score([[1, 9, 2], [9]])
     with pytest.warns(

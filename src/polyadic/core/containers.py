@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IMPUTE = "replace missing values, or leave out the rows that have them"
-"""What to do about missing values where a model has no choice for them."""
+"""Advice for missing values, for models without a setting for them."""
 
 
 class NotNumericError(InputError, TypeError):

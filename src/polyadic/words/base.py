@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SMALLER = "lower the rank or the size of the vocabulary"  # remedy if a model does not fit into memory
 COMPLETE = "elements must be known; AsymmetricCP, SymmetricCP and TraceNormSum take tensors with missing elements"
-"""What to say of missing elements."""
+"""Advice for missing elements, at the end of an error message."""
 
 
 class WordModel(Model):
