@@ -120,6 +120,10 @@ def test_wide_tables(tmp_path):
         assert named_cells(matrix).cells.values.tolist() == expected.cells.values.tolist()
     (tmp_path / "t.csv").write_text("kunde,artikel,menge\n1,10,3\n2,11,4\n")
     refuses("set layout='long' or layout='wide'", read_cells, tmp_path / "t.csv")
+    (tmp_path / "u.csv").write_text("who,NA,y,z\na,1,2,3\nb,4,5,6\n")
+    assert read_cells(tmp_path / "u.csv").columns == ["NA", "y", "z"]
+    (tmp_path / "u.csv").write_text("who,x,,z\na,1,2,3\nb,4,5,6\n")
+    refuses("column 3 has no name", read_cells, tmp_path / "u.csv", CellReading(layout="wide", header=True))
     (tmp_path / "u.csv").write_text("leser,rating,buch\nann,4,Emma\n")
     refuses("'leser', 'rating', 'buch' do not show which are row, column; set columns", read_cells, tmp_path / "u.csv")
     assert read_cells(tmp_path / "t.csv", CellReading(layout="long")).columns == ["10", "11"]

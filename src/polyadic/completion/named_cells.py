@@ -14,7 +14,17 @@ from scipy.sparse import issparse
 from polyadic.completion.cells import ObservedEntries, cells_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning, meant
-from polyadic.text.tables import RATINGS, Numbers, Table, TableReading, is_missing, name_in, number_of, open_table
+from polyadic.text.tables import (
+    RATINGS,
+    Numbers,
+    Table,
+    TableReading,
+    is_empty,
+    name_in,
+    number_of,
+    open_table,
+    text_of,
+)
 
 if TYPE_CHECKING:
     import os
@@ -171,7 +181,7 @@ def _is_wide(table: Table, layout: str | None) -> bool:
     if not table.headed or len(table.names) < 3 or len(table.roles_named(RATINGS)) > 1:
         return False
     names = [name for _, (name, *_) in table.sample]
-    values = [cell for _, (_, *cells) in table.sample for cell in cells if not is_missing(cell)]
+    values = [cell for _, (_, *cells) in table.sample for cell in cells if not is_empty(cell)]
     if not table.index and (len({*map(str, names)}) < len(names) or len(names) < 2):
         return False
     if not values or not all(number_of(str(value).replace(",", ".")) is not None for value in values):
@@ -187,13 +197,15 @@ def _is_wide(table: Table, layout: str | None) -> bool:
 
 def _wide_lines(table: Table) -> Iterator[Line]:
     """Yield the cells of a wide table that are not empty."""
-    columns = [at for at, name in enumerate(table.names) if at and not is_missing(name)]
+    columns = [*range(1, len(table.names))]
+    if unnamed := [at for at in columns if not text_of(table.names[at])]:
+        raise InputError(f"{table.name}: column {unnamed[0] + 1} has no name in the headings; name it or remove it")
     numbers = Numbers(table, columns)
     table.note(f"one row of the matrix in each {table.unit}; {len(columns):,} columns")
     for number, cells in table:
         row = name_in(table, number, cells[0], "row name")
         for at in columns:
-            if at < len(cells) and not is_missing(cells[at]):
+            if at < len(cells) and not is_empty(cells[at]):
                 if (value := numbers(cells[at])) is None:
                     raise InputError(
                         f"{table.where(number)}: {table.names[at]!r} must be a number; got {cells[at]!r:.40}"
@@ -212,7 +224,7 @@ def _lines(table: Table, at: dict[str, int], how: CellReading) -> Iterator[Line]
         row, column = (name_in(table, number, cells[at[side]], f"{side} name") for side in ("row", "column"))
         value: float | None = 1.0
         if place is not None and numbers is not None:
-            if is_missing(cells[place]):
+            if is_empty(cells[place]):
                 if how.missing == "ignore":
                     continue
                 raise InputError(

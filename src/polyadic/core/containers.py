@@ -338,8 +338,15 @@ def _real(X: Numbers, message: str) -> Any:
     return coo_array((real, values.coords), shape=values.shape) if sparse else real
 
 
+def is_missing(each: Any) -> bool:
+    """Return whether an object has no value: None, NaN, a masked element, or NA or NaT of pandas."""
+    if each is None or each is np.ma.masked or type(each).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(each, float | np.floating) and bool(np.isnan(each))
+
+
 def _number(each: Any) -> float | None:
     """Return an object as a number, NaN if it stands for a missing value, or None if it is no number."""
-    if each is None or each is np.ma.masked or type(each).__name__ in {"NAType", "NaTType"}:
+    if is_missing(each):
         return np.nan
     return float(each) if isinstance(each, Real | Decimal | np.bool_) else None

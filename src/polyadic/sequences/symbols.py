@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.containers import is_missing
 from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.streams import blocks as text_blocks
 from polyadic.core.streams import lines, name_of, open_bytes
@@ -106,9 +107,7 @@ def stacked(values: Any, lengths: Sequence[int]) -> list[Any]:
 
 def absent(symbol: object) -> bool:
     """Return whether a symbol stands for a missing value: None, NaN, or empty text."""
-    if symbol is None or type(symbol).__name__ in ("NAType", "MaskedConstant"):
-        return True
-    return symbol == "" or bool(symbol != symbol)  # noqa: PLR0124 # NaN
+    return is_missing(symbol) or (isinstance(symbol, str) and not symbol)
 
 
 def fault(symbol: object) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import is_missing
 from polyadic.core.errors import InputError
 from polyadic.core.frames import indexed, is_wide
 from polyadic.core.model import Model
@@ -172,11 +173,6 @@ def _rows(columns: Columns) -> int:
             f"columns must contain at least one field, and all fields must have the same length; got {sizes}", "columns"
         )
     return next(iter(sizes.values()))
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN or the missing value of a data frame."""
-    return value is None or (not isinstance(value, (str, *LISTS)) and str(value) in {"nan", "<NA>", "NaT"})
 
 
 def _is_float(column: Any) -> bool:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.containers import is_missing
 from polyadic.core.errors import InputError, meant
 from polyadic.core.model import Amount, Callback, Count, Model
 from polyadic.core.selection import select
-from polyadic.supervised.fields import FieldEncoder, columns_of, is_missing
+from polyadic.supervised.fields import FieldEncoder, columns_of
 from polyadic.supervised.multitask import LossName, LowRankTasks
 from polyadic.text.tokens import Tokenizer
 

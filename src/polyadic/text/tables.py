@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import math
 import re
 import warnings
 from collections import Counter, deque
@@ -20,6 +19,7 @@ from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from polyadic.core.containers import is_missing
 from polyadic.core.errors import InputError, InputWarning, MissingExtraError, error_text, meant
 from polyadic.core.frames import indexed, is_wide
 from polyadic.core.progress import note
@@ -444,7 +444,7 @@ def is_heading(first: Sequence[str], rows: Sequence[Sequence[Any]], roles: Seque
     if any(not cell for cell in first[1:-1]):
         return False
     for at in range(len(first)):
-        below = [text_of(row[at]) for row in rows if at < len(row) and not is_missing(row[at])]
+        below = [text_of(row[at]) for row in rows if at < len(row) and not is_empty(row[at])]
         if first[at] and below and all(map(_numeric, below)):
             return True
     matched = {role.name for role in roles for name in names if {_plain(name), _last_word(name)} & role.usual}
@@ -672,13 +672,9 @@ def _last_word(name: Any) -> str:
     return words[-1] if words else ""
 
 
-def is_missing(cell: Any) -> bool:
-    """Return whether a cell has no value: None, NaN, NA or NaT, or a text such as "NA" or an empty one."""
-    if isinstance(cell, str):
-        return cell.strip().lower() in MISSING
-    return (
-        cell is None or type(cell).__name__ in {"NAType", "NaTType"} or (isinstance(cell, float) and math.isnan(cell))
-    )
+def is_empty(cell: Any) -> bool:
+    """Return whether a cell has no value: a missing object, or a text such as "NA" or an empty one."""
+    return cell.strip().lower() in MISSING if isinstance(cell, str) else is_missing(cell)
 
 
 def text_of(cell: Any) -> str:
@@ -727,7 +723,7 @@ class Numbers:
     def __init__(self, table: Table, places: Sequence[int]) -> None:
         how = table.reading
         cells = [row[place] for _, row in table.sample for place in places if place < len(row)]
-        texts = [cell.strip() for cell in cells if isinstance(cell, str) and not is_missing(cell)]
+        texts = [cell.strip() for cell in cells if isinstance(cell, str) and not is_empty(cell)]
         self.decimal: Decimal | None = how.decimal
         self.thousands = how.thousands
         self._detect(table, texts)

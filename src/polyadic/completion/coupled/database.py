@@ -24,7 +24,7 @@ from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.objective import Term
 from polyadic.core.settings import Count, Positive, check_settings
 from polyadic.relations.facts import as_names, numbers_of
-from polyadic.text.tables import is_missing, number_of
+from polyadic.text.tables import is_empty, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,7 +181,7 @@ def _names(name: str, column: Any, values: Any) -> Array:
     if names is None:
         values = [*values]
         odd = [at for at, each in enumerate(values) if not isinstance(each, str | Integral)]
-        at = next((at for at in odd if is_missing(values[at])), odd[0] if odd else 0)
+        at = next((at for at in odd if is_empty(values[at])), odd[0] if odd else 0)
         raise InputError(
             f"{name}: column {column!r} must contain text or whole numbers, without missing values; row {at + 1:,} has"
             f" {values[at]!r:.40}"
