@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import io
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -85,6 +86,7 @@ class File(NamedTuple):
     stream: io.BufferedReader
     reading: Reading
     start: int = 0
+    left_out: Counter[str] = Counter()  # parts that are not running text, such as notes, by kind
 
     @property
     def name(self) -> str:

@@ -86,15 +86,20 @@ Source = str | os.PathLike[str] | Iterable[Any]
 
 @dataclass
 class Account:
-    """Summary of the files read: number of files by format, and the error message of each skipped file."""
+    """Summary of the files read: files by format, the error message of each skipped file, and parts left out by kind.
+
+    ``left_out`` counts structure that is not running text, such as notes and speaker labels.
+    """
 
     formats: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Account) -> None:
-        """Add the file counts and skipped files of another summary."""
+        """Add another summary."""
         self.formats.update(other.formats)
         self.skipped |= other.skipped
+        self.left_out.update(other.left_out)
 
 
 def read(source: Source, **reading: Any) -> Iterator[str]:
@@ -369,7 +374,7 @@ def _of_file(
 ) -> Iterator[Piece]:
     start = span[0] if span else 0
     with open_bytes(path, advance, span) as stream:
-        file = File(path, stream, reading, start)
+        file = File(path, stream, reading, start, account.left_out)
         kind = format_of(file)
         for number, piece in enumerate(READERS[kind](file)):
             goes_on = start and not number and kind == "text"
