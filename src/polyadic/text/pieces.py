@@ -86,7 +86,7 @@ class File(NamedTuple):
     stream: io.BufferedReader
     reading: Reading
     start: int = 0
-    left_out: Counter[str] = Counter()  # parts that are not running text, such as notes, by kind
+    left_out: Counter[str] = Counter()  # noqa: RUF012 # parts that are no running text, by kind
 
     @property
     def name(self) -> str:
