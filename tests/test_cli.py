@@ -502,7 +502,7 @@ def test_missing_folders_and_fields_are_named(tmp_path):
     assert sentence(done).endswith(f"there is no file or folder {tmp_path / 'none'}")
     table = tmp_path / "table.csv"
     table.write_text("text,author\napollo flies,Ann\n", encoding="utf-8")
-    succeed("corpus", table, "--out", tmp_path / "c", "--min-count", "1", "--keep-text", "--field", "text")
+    succeed("corpus", table, "--out", tmp_path / "c", "--min-count", "1", "--field", "text")
     done = invoke("lines", tmp_path / "c", "apollo", "--where", "year=1")
     assert sentence(done).endswith(
         "no document has the field 'year'; the documents of this corpus have the fields author"
@@ -566,7 +566,7 @@ def test_train_says_how_long_steps_took(text, tmp_path):
 def test_train_ends_with_what_to_look_at(text, tmp_path):
     """The commands that it names are of this text, and run."""
     text.write_text(text.read_text(encoding="utf-8") * 3, encoding="utf-8")
-    kept = ("--keep", tmp_path / "kept here", "--keep-text")
+    kept = ("--keep", tmp_path / "kept here")
     done = in_json("train", text, "--out", tmp_path / "my vectors", *SMALL, *kept)
     assert [shlex.split(command)[:2] for command in done["look_at"]] == [
         ["polyadic", verb] for verb in ("neighbours", "components", "phrase", "senses", "lines")
@@ -648,7 +648,6 @@ def test_two_words_are_one(tmp_path):
         tmp_path / "v",
         "--keep",
         tmp_path / "k",
-        "--keep-text",
         "--set",
         "multiwords=true",
         *SMALL,
@@ -1061,7 +1060,7 @@ def test_names_of_files_may_be_no_text(asked, text, tmp_path):
         (folder / os.fsdecode(name)).write_bytes(Path(text).read_bytes())
     out = tmp_path / os.fsdecode(b"out\xff")
     keep = ["--keep", tmp_path / os.fsdecode(b"keep\xff")]
-    wanted = ["--min-count", "1", "--keep-text"] if asked == "corpus" else [*SMALL, *keep]
+    wanted = ["--min-count", "1"] if asked == "corpus" else [*SMALL, *keep]
     for _ in range(2):
         found = json.loads(succeed(asked, folder, "--out", out, *wanted, "--force", "--json"))
         assert found["out"] == str(out)

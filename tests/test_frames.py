@@ -41,7 +41,7 @@ def test_topics_have_their_words():
 
 def test_senses_and_lines(tmp_path):
     texts = [f"bank {a} {b} {c}" for a in "abcd" for b in "efgh" for c in "ijkl"] * 4
-    corpus = Corpus.build(texts, tmp_path / "corpus", min_count=1, keep_text=True)
+    corpus = Corpus.build(texts, tmp_path / "corpus", min_count=1)
     found = WordSenses.learn(train(corpus, method="ppmi-svd", rank=4), corpus).senses("bank", known=1, top=3)
     table = frame(found)
     assert list(table) == ["word", "sense", "share", "rank", "substitute"]

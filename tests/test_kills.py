@@ -92,7 +92,7 @@ def test_one_of_many_gets_a_name(tmp_path):
 CALLS = verbs.TRAINED | verbs.CALLED
 STAGED = "explore make"
 """It leaves its folder stage by stage, as a run that is kept does."""
-KEPT = "train t.txt --out v --keep k --keep-text --min-count 2 --rank 4 --set max_iter=2 --set threads=1 --set tol=0"
+KEPT = "train t.txt --out v --keep k --min-count 2 --rank 4 --set max_iter=2 --set threads=1 --set tol=0"
 COMMANDS = dict(verbs.verbs())
 STOPPED = {"kill": {-signal.SIGKILL}, "term": {143, 0}, "full": {1, 0}}
 """How what is stopped may end; it may have been done."""

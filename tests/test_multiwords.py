@@ -87,8 +87,7 @@ def texts():
 def test_corpora_have_them(texts, chunk, tmp_path, monkeypatch):
     """They are words, found again with their lines, whatever the chunks; stop words are in none."""
     monkeypatch.setattr(encoder, "CHUNK", chunk)
-    corpus = Corpus.build(texts, tmp_path / "c", multiwords=True, min_count=5, stop_words=["of", "the", "in"], jobs=1,
-                          keep_text=True)  # fmt: skip
+    corpus = Corpus.build(texts, tmp_path / "c", multiwords=True, min_count=5, stop_words=["of", "the", "in"], jobs=1)
     words = corpus.vocabulary
     assert {word for word in words.words if "_" in word} == {"new_york"}
     assert words.counts[words.index["new_york"]] == 40
@@ -115,8 +114,12 @@ def test_text_without_any_is_as_it_is():
 
 def test_words_that_are_joined_already():
     """Text that has "new_york" as a word adds to the same."""
-    corpus = Corpus.build(["he saw new york"] * 20 + ["in new_york"] * 5 + [f"x{i}" for i in range(60)],
-                          multiwords=True, min_count=1, stop_words=["he", "saw", "in"])  # fmt: skip
+    corpus = Corpus.build(
+        ["he saw new york"] * 20 + ["in new_york"] * 5 + [f"x{i}" for i in range(60)],
+        multiwords=True,
+        min_count=1,
+        stop_words=["he", "saw", "in"],
+    )
     assert corpus.vocabulary.counts[corpus.vocabulary.index["new_york"]] == 25
 
 
@@ -142,7 +145,7 @@ def test_lines_of_pairs_of_lemmas(tmp_path):
     """Forms of both words are found where they stand."""
     pytest.importorskip("simplemma")
     texts = ["The bank holidays were long."] * 15 + [f"Thing{i} ran." for i in range(300)]
-    how = {"min_count": 5, "stop_words": ["the", "be", "run"], "language": "en", "keep_text": True}
+    how = {"min_count": 5, "stop_words": ["the", "be", "run"], "language": "en"}
     corpus = Corpus.build(texts, tmp_path / "c", multiwords=True, tokenizer=Tokenizer(lemmas=True), **how)
     assert "bank_holiday" in corpus.settings["multiwords"]
     for word in ("bank_holiday", "bank holiday"):
@@ -155,7 +158,7 @@ def test_lines_of_pairs_of_lemmas(tmp_path):
 def test_underscores_of_the_text():
     """A word that has one there is found, and other text is not joined to it."""
     texts = ["A foo_bar was there."] * 15 + ["He saw New York."] * 15 + [f"x{i} y" for i in range(300)]
-    corpus = Corpus.build(texts, min_count=5, stop_words=["saw"], multiwords=True, keep_text=True)
+    corpus = Corpus.build(texts, min_count=5, stop_words=["saw"], multiwords=True)
     assert "new_york" in corpus.settings["multiwords"]
     assert [line.word for line in corpus.lines.find("foo_bar")] == ["foo_bar"] * 15
     assert corpus.tokenize("foo bar New York") == [["foo", "bar", "new_york"]]
@@ -163,6 +166,10 @@ def test_underscores_of_the_text():
 
 def test_marks_are_in_no_pair():
     """Not even where they are words."""
-    corpus = Corpus.build(["York ; New"] * 40 + [f"x{i} y" for i in range(300)], multiwords=True, min_count=5,
-                          tokenizer=Tokenizer(punctuation="keep"))  # fmt: skip
+    corpus = Corpus.build(
+        ["York ; New"] * 40 + [f"x{i} y" for i in range(300)],
+        multiwords=True,
+        min_count=5,
+        tokenizer=Tokenizer(punctuation="keep"),
+    )
     assert corpus.settings["multiwords"] == []

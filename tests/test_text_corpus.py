@@ -27,7 +27,12 @@ from polyadic.text.readers import read
 from polyadic.text.tokens import Tokenizer, whitespace
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(polyadic.__file__).parents[1])}
-FILES = ["documents.npy", "ids.npy", "meta.json", "sentences.npy", "vocabulary.txt"]
+FILES = ["documents.npy", "ids.npy", "meta.json", "rows.npy", "sentences.npy"]
+FILES += [
+    *("text/checksums.npy", "text/documents.npy", "text/form-counts.npy", "text/forms.npy", "text/forms.txt"),
+    *("text/gaps.json", "text/gaps.npy", "text/leads.npy", "text/sentences.npy", "text/word-of.npy", "text/words.txt"),
+    "vocabulary.txt",
+]
 DOCUMENTS = st.lists(st.lists(st.lists(st.sampled_from("abcdefg"), max_size=6), max_size=4), max_size=8)
 
 
@@ -99,7 +104,7 @@ def test_jobs_and_hashing_change_nothing(tmp_path):
         out = tmp_path / f"{jobs}"
         command = [sys.executable, "-c", code, str(path), str(out), str(jobs)]
         subprocess.run(command, check=True, env=ENVIRONMENT | {"PYTHONHASHSEED": seed})
-        assert sorted(file.name for file in out.iterdir()) == FILES
+        assert sorted(str(file.relative_to(out)) for file in out.rglob("*.*")) == FILES
         contents.append({name: (out / name).read_bytes() for name in FILES})
     assert contents[0] == contents[1]
     assert len(Corpus.open(out).documents) == 2  # one document, though read in pieces
@@ -294,7 +299,7 @@ def cut(name, size):
     ("damage", "fault"),
     [
         (change_meta("kind", "counts"), "of kind 'counts', but a folder of kind 'corpus' is required"),
-        (change_meta("version", 3), "version 3"),
+        (change_meta("version", 4), "version 4"),
         (change_meta("digest", None), "has no key 'digest'"),
         (change_meta("settings", 1), "has no key 'settings'"),
         (lambda folder: (folder / "meta.json").unlink(), "has no meta.json"),

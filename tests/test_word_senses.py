@@ -24,7 +24,7 @@ def corpus(tmp_path_factory):
         words = [f"w{topic:02}x{k:02}" for k in rng.integers(0, WORDS, LENGTH)]
         extra = {0: ["bank"], 1: ["bank"], 2: ["violin"]}.get(topic, [])
         lines.append(" ".join(rng.permutation([*words, "the", *extra])))
-    return Corpus.build(lines, tmp_path_factory.mktemp("corpus") / "corpus", min_count=1, keep_text=True)
+    return Corpus.build(lines, tmp_path_factory.mktemp("corpus") / "corpus", min_count=1)
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +205,7 @@ def test_too_little_text(corpus, vectors, space):
 def test_lines_that_are_shown_differ():
     """A help page says the same on many pages; of a sense it is shown once."""
     said = ["press the bank key", "press the bank key", "press the red bank key", "money lies in a bank", "a bank pays"]
-    text = Corpus.build(said, min_count=1, stop_words="none", keep_text=True)
+    text = Corpus.build(said, min_count=1, stop_words="none")
     places = np.flatnonzero(text.ids == text.vocabulary.words.index("bank"))
     sense = occurrences.SenseOfWord(1.0, (), places, np.ones(1))
     space = WordSenses(Embedding(["bank", "key"], np.eye(2)), text, np.zeros((0, 0)), np.zeros(0), 0.0)

@@ -263,7 +263,7 @@ def test_files_are_read_by_those_who_see_them(whole, seen, tmp_path, monkeypatch
     def built(**how):
         sent.clear()
         with pytest.warns(SkippedFilesWarning, match="skipped 1 of 13 files: .*07.txt is not a text file"):
-            corpus = Corpus.build(source, min_count=1, language="en", keep_text=True, **how)
+            corpus = Corpus.build(source, min_count=1, language="en", **how)
         skipped = [Path(path).name for path in corpus.settings["skipped"]]
         return corpus.digest, skipped, corpus.settings["formats"], corpus.fields, corpus.line(700).text
 

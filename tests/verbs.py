@@ -57,7 +57,7 @@ FILES = {
     "spare/x": "x",
 }
 TRAINED = {
-    "corpus": "corpus t.txt --out c --min-count 1 --keep-text --set jobs=1 --language en",
+    "corpus": "corpus t.txt --out c --min-count 1 --set jobs=1 --language en",
     "count": "count c --out n --order 3 --width 4 --threads 1 --tns n.tns",
     "train": "train n --out v --rank 3 --set max_iter=2 --set tol=0 --set threads=1",
     "convert": "convert v v.txt --to word2vec",

@@ -11,7 +11,7 @@ would be to the right of the dotted line.
 from polyadic import Corpus, count, frame, plots
 from polyadic.metrics.association import log_likelihood
 
-corpus = Corpus.build("example/holmes", stop_words="language", keep_text=True)
+corpus = Corpus.build("example/holmes", stop_words="language")
 pairs = count(corpus, order=2, width=5, min_count=3)
 often = dict(zip(pairs.vocabulary.words, pairs.marginals, strict=True))
 near = frame(pairs)

@@ -50,7 +50,7 @@ def prepare(folder: Path, text: Path, *, rank: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write(folder)
     os.chdir(folder)
-    for call in (f"corpus {text} --out corpus --min-count 5 --keep-text", f"train corpus --out vectors --rank {rank}"):
+    for call in (f"corpus {text} --out corpus --min-count 5", f"train corpus --out vectors --rank {rank}"):
         subprocess.run([POLYADIC, *call.split(), "--force"], check=True, stdout=subprocess.DEVNULL)
 
 

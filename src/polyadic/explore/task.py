@@ -24,7 +24,6 @@ PAGE = ("word", "phrase", "topics", "table", "parts", "map_")  # options that se
 @TASK.verb(
     example="polyadic explore holmes",
     settings={"given": SETTINGS},
-    fixed=("keep_text",),
     show=print_written,
     options=("out", "field", "port", "no_browser", "only_make", "export", *PAGE),
 )

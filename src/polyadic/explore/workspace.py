@@ -76,7 +76,6 @@ class Workspace:
             )
         with made_folder(folder):
             store = StageCache(folder, steps=steps, force=overwrite)
-            settings = {**settings, "keep_text": True}
 
             def learn() -> dict[str, Any]:
                 vectors = train(source, keep=folder, overwrite=overwrite, steps=steps, **settings)

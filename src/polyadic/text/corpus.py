@@ -20,12 +20,12 @@ from polyadic.core.files import checked_in_background, folder_or_temporary, read
 from polyadic.core.progress import bar
 from polyadic.core.urls import bytes_of
 from polyadic.text import languages
+from polyadic.text.concordance import Concordance, ConcordanceLine
 from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, groups, several_files
-from polyadic.text.lines import FILE as TEXT
-from polyadic.text.lines import ConcordanceLine, Lines
 from polyadic.text.multiwords import join_words
 from polyadic.text.pieces import Reading, nested
-from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces
+from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces, stamp
+from polyadic.text.running import FILES, FOLDER, RunningText
 from polyadic.text.stopwords import BLOCK, most_spread
 from polyadic.text.stopwords import stop_words as read_stop_words
 from polyadic.text.tokens import Tokenizer, whitespace
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-KIND, VERSION = "corpus", 2
+KIND, VERSION = "corpus", 3
 _ARRAYS = ("ids.npy", "sentences.npy", "documents.npy")
 SAMPLES = 16  # number of pieces used for language detection
 _BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
@@ -102,7 +102,6 @@ class Corpus:
         stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
         tokenizer: Tokenize | None = None,
         multiwords: bool = False,
-        keep_text: bool = False,
         jobs: int | None = None,
         overwrite: bool = False,
         **reading: Any,
@@ -134,8 +133,6 @@ class Corpus:
         multiwords : bool
             Whether to join adjacent words that co-occur far more often than by chance, such as ``new_york``: see
             :mod:`polyadic.text.multiwords`.
-        keep_text : bool
-            Whether to keep the original sentences for :attr:`lines`; this takes about 1.5 times the size of the text.
         jobs : int, optional
             Number of processes; all cores by default. Small inputs are processed without workers.
         overwrite : bool
@@ -162,7 +159,7 @@ class Corpus:
         how = Reading(**({"wrapped": False} if tokenizer is whitespace else {}) | reading)
         with folder_or_temporary(path) as (target, release):
             with whole_folder(target, kind=KIND, overwrite=overwrite) as folder:
-                with Draft(folder, keep_text=keep_text) as draft:
+                with Draft(folder) as draft:
                     account = Account()
                     language, tokenizer = _fill(draft, source, how, account, language, tokenizer, jobs)
                     if stop_words == "auto":
@@ -179,6 +176,7 @@ class Corpus:
                 settings |= {"multiwords": pairs if multiwords else None, **dataclasses.asdict(how)}
                 settings |= {"language": language, "tokenizer": _name(tokenizer)}
                 settings |= {"formats": dict(account.formats), "skipped": account.skipped}
+                settings |= {"source": stamp(source) if find_files(source) not in (None, ["-"]) else None}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
             corpus = cls.open(target)
             weakref.finalize(corpus, release)
@@ -195,7 +193,7 @@ class Corpus:
         for key, kind in (("settings", dict), ("digest", str)):
             if not isinstance(meta.get(key), kind):
                 raise InputError(f"{folder / 'meta.json'} has no key {key!r}")
-        with checked_in_background(folder, but=[TEXT]):
+        with checked_in_background(folder, but=[f"{FOLDER}/{name}" for name in FILES]):
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             ids = open_array(folder / "ids.npy", (np.uint16, np.uint32))
             sentences = open_array(folder / "sentences.npy", (np.int64,))
@@ -230,31 +228,45 @@ class Corpus:
         return titles if any(titles) else None
 
     @functools.cached_property
-    def lines(self) -> Lines:
-        """Searchable original sentences, available if the corpus was built with ``keep_text=True``."""
-        return Lines(self.path)
+    def text(self) -> RunningText:
+        """Every word of the text as it is written; :attr:`ids` are those of them that are in the vocabulary."""
+        return RunningText(self.path)
+
+    @functools.cached_property
+    def lines(self) -> Concordance:
+        """Queries on the running text."""
+        return Concordance(self)
 
     def line(self, position: int) -> ConcordanceLine:
-        """Return the sentence that contains a token, as original text if available, otherwise as words of the corpus.
+        """Return the sentence, as it is written, that contains a token of :attr:`ids`.
 
         Examples
         --------
-        >>> corpus = Corpus.build(["A rose! Is it red?"], min_count=1, keep_text=True)
+        >>> corpus = Corpus.build(["A rose! Is it red?"], min_count=1)
         >>> corpus.line(4).text, corpus.line(4).word
         ('Is it red?', 'red')
         """
+        start, stop = self.place(position)
+        return self.lines.line(start, stop)
+
+    def place(self, position: int) -> tuple[int, int]:
+        """Return the first position in the running text, and the one after the last, of a token of :attr:`ids`."""
+        if self._rows is None:
+            raise InputError(f"{self.path} is part of a corpus and does not contain the text")
         sentence = int(np.searchsorted(self.sentences, position, side="right")) - 1
-        word = self.vocabulary.words[self.ids[position]]
-        if self._rows is not None:
-            return self.lines.at(int(self._rows[sentence]), word)
-        document = int(np.searchsorted(self.documents, sentence, side="right")) - 1
-        ids = self.ids[self.sentences[sentence] : self.sentences[sentence + 1]]
-        before = [self.vocabulary.words[i] for i in self.ids[self.sentences[sentence] : position]]
-        start = sum(map(len, before)) + len(before)
-        text = " ".join(self.vocabulary.words[i] for i in ids)
-        return ConcordanceLine(
-            document, self.fields[document] if self.fields else {}, text, ((start, start + len(word)),)
-        )
+        start, stop = map(int, self.text.sentences[self._rows[sentence] : self._rows[sentence] + 2])
+        of = self.text.word_of[self.text.forms[start:stop]]
+        places = np.flatnonzero(of >= 0) + start
+        words = [self.text.words[k] for k in of[of >= 0]]
+        left, at = position - int(self.sentences[sentence]), 0
+        for word in join_words(words, {*(self.settings.get("multiwords") or ())}):
+            size = 1 if word == words[at] else 2
+            if word in self.vocabulary:
+                if not left:
+                    return int(places[at]), int(places[at + size - 1]) + 1
+                left -= 1
+            at += size
+        raise InputError(f"{self.path} is damaged: a sentence has fewer words in use than ids.npy has")
 
     @functools.cached_property
     def _rows(self) -> NDArray[np.int64] | None:
@@ -286,10 +298,11 @@ class Corpus:
                 " use a corpus of word forms"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
-        return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
+        return [join_words(sentence, pairs) for sentence in nested(self.tokenizer(text))]
 
     @functools.cached_property
-    def _tokenizer(self) -> Tokenize:
+    def tokenizer(self) -> Tokenize:
+        """Tokenizer of the corpus; raises InputError if it is a function of the caller."""
         name = self.settings["tokenizer"]
         if name == _name(whitespace):
             return whitespace

@@ -1,21 +1,23 @@
-"""Encode text as word ids: workers encode chunks of documents, and a second pass assigns the final ids.
+"""Encode text as numbers of its words: workers encode chunks of documents, and a second pass assigns final numbers.
 
-The text is read once. A worker numbers the words of its chunk by first occurrence and writes the numbers to a spill
-file; the parent assigns provisional numbers for the whole corpus. When the vocabulary is known, a second pass over the
-spill files writes the final numbers. Only the word counts stay in memory (and, if word pairs are joined, a table of
-fixed size and the frequent pairs).
+The text is read once. Every running word is kept as it is written, with what is written between it and the next word,
+so that the text can be restored. A worker numbers the different words and the different strings between words of its
+chunk by first occurrence and writes the numbers to a spill file; the parent assigns provisional numbers for the whole
+corpus. When the vocabulary is known, a second pass over the spill files writes the final numbers. Only the different
+words and their counts stay in memory (and, if word pairs are joined, a table of fixed size and the frequent pairs).
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -25,10 +27,10 @@ from polyadic.core.executor import ProcessExecutor, cluster
 from polyadic.core.executor.spill import Spilled, SpillFile
 from polyadic.core.urls import is_file, is_url
 from polyadic.text.formats.markup import clean_markup
-from polyadic.text.lines import LineWriter
 from polyadic.text.multiwords import MIN_COUNT, join_pairs, pairs, select_pairs
 from polyadic.text.pieces import Piece, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
+from polyadic.text.running import BREAK, RunningWriter
 from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -42,54 +44,104 @@ Tokenize = Callable[[str], list[list[str]]]
 Group = list[Piece] | Files
 CHUNK = 1 << 21  # characters that one task of a worker takes
 FIELDS = "documents.jsonl"
-ROWS = "rows.npy"  # file with the row of the kept text for each sentence
+ROWS = "rows.npy"  # file with the number of the sentence of the running text for each sentence
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
+_NOT_STORED = re.compile("[\t\n\r\ud800-\udfff]")  # in a word, because a line holds one
 
 
 class Chunk(NamedTuple):
-    """Chunk of encoded documents, in which each word id is an index into the word list ``types``."""
+    """Chunk of encoded documents; words and gaps (what is written after a word) are numbered by first occurrence."""
 
-    types: list[str]
-    counts: NDArray[np.int64]  # how often each occurs
-    numbers: Spilled  # of all tokens; then lengths of sentences, sentences of pieces, whether a piece starts a document
+    words: list[str]
+    counts: NDArray[np.int64]  # how often each word occurs
+    gaps: list[str]
+    numbers: Spilled  # words, gaps, lengths of sentences, sentences of pieces, whether a piece starts a document
     starts: list[bool]  # the last of these
+    leads: list[str]  # what is written before the first word of each document, and of the chunk if it goes on with one
     fields: list[dict[str, str]]  # of the documents that start
-    texts: list[list[tuple[str, list[str]]]]  # the sentences of each piece with their words, if they are to be kept
+    written: bool  # whether it was read from text that is not tokenized
     account: Account  # of the files that were read
 
 
-def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: bool = False) -> Chunk:
-    """Encode pieces of text or files as word ids, assigned in order of first occurrence."""
+def encode(group: Group, tokenize: Tokenize, spool: SpillFile) -> Chunk:
+    """Encode pieces of text or files as numbers of words and gaps, assigned in order of first occurrence."""
     account = Account()
     pieces = group.pieces(account) if isinstance(group, Files) else group
-    index: defaultdict[str, int] = defaultdict(count().__next__)
-    ids: list[NDArray[np.uint32]] = []
-    lengths: list[int] = []
-    sentences: list[int] = []
-    starts: list[bool] = []
-    fields: list[dict[str, str]] = []
-    texts: list[list[tuple[str, list[str]]]] = []
+    encoder = _Encoder()
     for some in chunks(pieces):
-        read = [_sentences(piece, tokenize) for piece in some]
-        split = [words for sentences_of in read for _, words in sentences_of]
-        sizes = [len(words) for words in split]
-        tokens = map(index.__getitem__, chain.from_iterable(split))
-        lengths += sizes
+        encoder.add(some, tokenize)
+    return encoder.chunk(spool, account)
+
+
+class _Encoder:
+    """Words, gaps and lengths of a chunk of documents while it is read."""
+
+    def __init__(self) -> None:
+        self._words: defaultdict[str, int] = defaultdict(count().__next__)
+        self._gaps: defaultdict[str, int] = defaultdict(count().__next__)
+        self._ids: list[NDArray[np.uint32]] = []
+        self._gap_ids: list[int] = []
+        self._lengths: list[int] = []
+        self._sentences: list[int] = []
+        self._starts: list[bool] = []
+        self._leads: list[str] = []
+        self._fields: list[dict[str, str]] = []
+        self._written = False
+        self._before, self._leading = "", True  # what is written since the last word; whether none was read yet
+
+    def add(self, pieces: Iterable[Piece], tokenize: Tokenize) -> None:
+        words: list[str] = []
+        for piece in pieces:
+            if piece.starts and self._starts:
+                self._close(self._before.removesuffix(BREAK))
+                self._before, self._leading = "", True
+            self._starts.append(piece.starts)
+            self._fields += [dict(piece.fields)] if piece.starts else []
+            self._written |= isinstance(piece.content, str) and isinstance(tokenize, Tokenizer)
+            number = len(self._lengths)
+            for parts in _sentences(piece, tokenize):
+                if len(parts) == 1:
+                    self._before += parts[0] + BREAK
+                    continue
+                self._close(self._before + parts[0])
+                self._leading = False
+                words += parts[1::2]
+                self._gap_ids.extend(map(self._gaps.__getitem__, parts[2:-1:2]))
+                self._before = parts[-1] + BREAK
+                self._lengths.append(len(parts) // 2)
+            self._sentences.append(len(self._lengths) - number)
         try:
-            ids.append(np.fromiter(tokens, dtype=np.uint32, count=sum(sizes)))
+            numbers = map(self._words.__getitem__, words)
+            self._ids.append(np.fromiter(numbers, dtype=np.uint32, count=len(words)))
         except TypeError as error:
             raise InputError(f"tokens must be strings; got an {error}") from None
-        sentences += map(len, read)
-        starts += [piece.starts for piece in some]
-        fields += [dict(piece.fields) for piece in some if piece.starts]
-        texts += read if keep_text else []
-    types = list(index)
-    odd = next((word for word in types if not isinstance(word, str)), None)
-    if odd is not None:
-        raise InputError(f"tokens must be strings; got {odd!r}")
-    numbers = np.concatenate([*ids, np.zeros(0, np.uint32)])
-    left = spool.leave([numbers, *(np.array(each, dtype=np.uint32) for each in (lengths, sentences, starts))])
-    return Chunk(types, np.bincount(numbers, minlength=len(types)), left, starts, fields, texts, account)
+
+    def _close(self, text: str) -> None:
+        if self._leading:
+            self._leads.append(text)
+        else:
+            self._gap_ids.append(self._gaps[text])
+
+    def chunk(self, spool: SpillFile, account: Account) -> Chunk:
+        """Return the encoded chunk, and leave its numbers in the spill file."""
+        if self._starts:
+            self._close(self._before.removesuffix(BREAK))
+        for word in self._words:
+            if not isinstance(word, str):
+                raise InputError(f"tokens must be strings; got {word!r}")
+            if _NOT_STORED.search(word):
+                line = any(map(word.__contains__, "\t\n\r"))
+                raise InputError(
+                    f"a word must not contain a tab or line break; got {word!r}"
+                    if line
+                    else f"a word must be valid Unicode; got {word!r} with an unpaired surrogate"
+                )
+        ids = np.concatenate([*self._ids, np.zeros(0, np.uint32)])
+        rest = (self._gap_ids, self._lengths, self._sentences, self._starts)
+        left = spool.leave([ids, *(np.array(each, dtype=np.uint32) for each in rest)])
+        counts = np.bincount(ids, minlength=len(self._words))
+        texts = (list(self._words), counts, list(self._gaps))
+        return Chunk(*texts, left, self._starts, self._leads, self._fields, self._written, account)
 
 
 def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
@@ -135,13 +187,11 @@ def _executor(jobs: int | None) -> Executor:
     return cluster() or ProcessExecutor(jobs)
 
 
-def encode_all(
-    groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None, *, keep_text: bool = False
-) -> Generator[Chunk]:
+def encode_all(groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None) -> Generator[Chunk]:
     """Encode groups of text pieces or files in order, in worker processes if there are more than SMALL groups."""
     remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
-    work = partial(encode, tokenize=tokenize, spool=spool, keep_text=keep_text)
+    work = partial(encode, tokenize=tokenize, spool=spool)
     if len(first) > SMALL:
         yield from executor.imap(work, chain(first, remaining))
     else:
@@ -149,19 +199,26 @@ def encode_all(
 
 
 class Draft:
-    """Corpus under construction, with provisional word ids on disk and word counts in memory."""
+    """Corpus under construction, with provisional numbers of words on disk and word counts in memory."""
 
-    def __init__(self, folder: Path, *, keep_text: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._lines = LineWriter(folder) if keep_text else None
         self._spool = SpillFile(folder / "parts")
-        self._tables = (folder / "tables").open("w+b")  # the provisional number of each word of a chunk
+        self._tables = (folder / "tables").open("w+b")  # the provisional numbers of the words and gaps of each chunk
         self._fields = (folder / FIELDS).open("w", encoding="utf-8", newline="\n")
-        self._known = False
-        self._parts: list[tuple[int, Spilled]] = []
+        self._known = self._written = False
+        self._parts: list[tuple[int, int, Spilled]] = []
+        self._last: dict[int, int] = {}  # gap of the last word of a chunk whose document goes on in the next one
+        self._last_text = ""  # of the last of these gaps
+        self._leads: list[str] = []
+        self._empty = True  # whether the last document has no word yet
         self.documents = self.tokens = 0  # so far, of all types
         self._index: dict[str, int] = {}
+        self._gaps: dict[str, int] = {}
         self._counts = np.zeros(1 << 16, dtype=np.int64)
+        self._words: list[str] = []  # as counted
+        self._word_of = np.zeros(0, np.int64)  # number of the counted word of each written one, or -1
+        self._joined: tuple[NDArray[np.uint64], NDArray[np.uint32]] | None = None  # pairs of words, and their names
 
     def __enter__(self) -> Self:
         return self
@@ -170,93 +227,148 @@ class Draft:
         self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
     ) -> None:
         """Encode groups of text pieces or files and append them to the corpus; add the file counts to ``account``."""
-        kept = self._lines is not None
-        with contextlib.closing(encode_all(groups, tokenize, self._spool, jobs, keep_text=kept)) as made:
+        with contextlib.closing(encode_all(groups, tokenize, self._spool, jobs)) as made:
             for chunk in made:
                 self.add(chunk)
                 if account is not None:
                     account.add(chunk.account)
+        self._normalize(tokenize)
 
     def add(self, chunk: Chunk) -> None:
         """Append a chunk of encoded documents to the corpus."""
-        index = self._index
-        numbers = np.array([index.setdefault(word, len(index)) for word in chunk.types], dtype=np.uint32)
+        if not chunk.starts:
+            return
+        index, gaps = self._index, self._gaps
+        numbers = np.array([index.setdefault(word, len(index)) for word in chunk.words], dtype=np.uint32)
         if len(index) > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros(len(index), dtype=np.int64)])
         self._counts[numbers] += chunk.counts
+        leads = chunk.leads
+        if not chunk.starts[0]:  # the chunk goes on with the document of the last one
+            first, *leads = leads
+            if self._empty and self._leads:
+                self._leads[-1] += first
+            else:
+                self._last_text += BREAK + first
+                self._last[max(self._last)] = gaps.setdefault(self._last_text, len(gaps))
+        self._leads += leads
+        gap_numbers = np.array([gaps.setdefault(gap, len(gaps)) for gap in chunk.gaps], dtype=np.uint32)
         self._tables.write(numbers.data)
-        self._parts.append((len(numbers), self._spool.take(chunk.numbers)))
+        self._tables.write(gap_numbers.data)
+        taken = self._spool.take(chunk.numbers)
+        self._parts.append((len(numbers), len(gap_numbers), taken))
+        _, gaps_here, _, per_piece, _ = self._spool.read(taken)
+        if len(gaps_here):
+            self._last[len(self._parts) - 1] = int(gap_numbers[gaps_here[-1]])
+            self._last_text = chunk.gaps[gaps_here[-1]]
+        last_start = max((k for k, start in enumerate(chunk.starts) if start), default=None)
+        self._empty = not per_piece[last_start or 0 :].any() and (last_start is not None or self._empty)
         self._fields.writelines(f"{json.dumps(fields, ensure_ascii=False)}\n" for fields in chunk.fields)
         self._known |= any(chunk.fields)
-        if self._lines is not None:
-            self._lines.add(chunk.starts, chunk.fields, chunk.texts)
+        self._written |= chunk.written
         self.documents += sum(chunk.starts)
         self.tokens += int(chunk.counts.sum())
 
+    def _normalize(self, tokenize: Tokenize) -> None:
+        """Assign to each written word the word as it is counted; tokens given as such are counted as they are."""
+        if isinstance(tokenize, Tokenizer) and self._written:
+            normal = [tokenize.normal(word) for word in self._index]
+            index: dict[str, int] = {}
+            self._word_of = np.array([index.setdefault(word, len(index)) if word else -1 for word in normal], np.int64)
+            self._words = list(index)
+        else:
+            self._words, self._word_of = list(self._index), np.arange(len(self._index))
+        kept = self._word_of >= 0
+        counts = np.bincount(self._word_of[kept], self._counts[: len(self._index)][kept], minlength=len(self._words))
+        self._word_counts = counts.astype(np.int64)
+
     def counts(self) -> dict[str, int]:
         """Return the number of occurrences of each word."""
-        return dict(zip(self._index, self._counts.tolist(), strict=False))
+        return dict(zip(self._words, self._word_counts.tolist(), strict=True))
 
     def spread(self, block: int) -> dict[str, int]:
         """Count for each word the blocks of ``block`` consecutive tokens that contain the word."""
-        parts = np.zeros(len(self._index), dtype=np.int64)
-        for numbers, *_ in self._chunks():
+        parts = np.zeros(len(self._words), dtype=np.int64)
+        for numbers, _ in self._sentences():
             for start in range(0, len(numbers), block):
                 parts[np.unique(numbers[start : start + block])] += 1
-        return dict(zip(self._index, parts.tolist(), strict=True))
+        return dict(zip(self._words, parts.tolist(), strict=True))
 
     def join(
         self, choose: Callable[[dict[str, int]], Vocabulary], *, min_count: int, stop_words: Iterable[str]
     ) -> list[str]:
         """Join frequent collocations with underscores, and return the joined words that ``choose`` selects."""
-        words, min_pair_count = list(self._index), max(min_count, MIN_COUNT)
-        usable = self._counts[: len(words)] >= min_count
+        words, min_pair_count = self._words, max(min_count, MIN_COUNT)
+        index = {word: number for number, word in enumerate(words)}
+        usable = self._word_counts >= min_count
         usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))
-        usable[[self._index[word] for word in stop_words if word in self._index]] = False
-        keys = select_pairs(pairs(self._sentences, usable, min_count=min_pair_count), self._counts[: len(words)])
+        usable[[index[word] for word in stop_words if word in index]] = False
+        keys = select_pairs(pairs(self._sentences, usable, min_count=min_pair_count), self._word_counts)
         while len(keys):
             names = [f"{words[int(key) >> 32]}_{words[int(key) & (2**32 - 1)]}" for key in keys]
-            index = {**self._index}
-            numbers_of = np.array([index.setdefault(name, len(index)) for name in names], np.uint32)
-            counts = np.zeros(len(index), np.int64)
+            more = {**index}
+            numbers_of = np.array([more.setdefault(name, len(more)) for name in names], np.uint32)
+            counts = np.zeros(len(more), np.int64)
             for numbers, lengths in self._sentences():
                 counts += np.bincount(join_pairs(numbers, lengths, keys, numbers_of)[0], minlength=len(counts))
-            vocabulary = choose(dict(zip(index, counts.tolist(), strict=True)))
+            vocabulary = choose(dict(zip(more, counts.tolist(), strict=True)))
             kept = np.array([name in vocabulary for name in names])
             if kept.all():
-                self._index, self._counts = index, counts
-                spool, parts = SpillFile(self._folder / "joined"), []
-                for numbers, lengths, *rest in self._chunks():
-                    parts.append((0, spool.take(spool.leave([*join_pairs(numbers, lengths, keys, numbers_of), *rest]))))
-                self._spool.remove()
-                self._spool, self._parts = spool, parts
+                self._words, self._word_counts, self._joined = list(more), counts, (keys, numbers_of)
                 return names
             keys = keys[kept]
         return []
 
     def _sentences(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
-        return ((numbers, lengths) for numbers, lengths, *_ in self._chunks())
+        """Yield the numbers of counted words and the lengths of sentences for each chunk."""
+        for forms, _, lengths, *_ in self._chunks():
+            yield self._counted(forms, lengths)
+
+    def _counted(
+        self, forms: NDArray[np.uint32], lengths: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        numbers = self._word_of[forms]
+        kept = numbers >= 0
+        if not kept.all():
+            numbers, lengths = numbers[kept], _sums(kept, lengths).astype(np.uint32)
+        return numbers.astype(np.uint32), lengths
 
     def write(self, vocabulary: Vocabulary) -> None:
-        """Write ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the word ids of ``vocabulary``."""
+        """Write the running text, and ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the words in use."""
         dtype = np.uint16 if len(vocabulary) < 1 << 16 else np.uint32
         absent = len(vocabulary)
-        final = np.full(len(self._index), absent, dtype=np.uint32)
-        final[[self._index[word] for word in vocabulary.words]] = np.arange(absent)
+        final = np.full(len(self._words), absent, dtype=np.uint32)
+        number_of = {word: number for number, word in enumerate(self._words)}
+        final[[number_of[word] for word in vocabulary.words]] = np.arange(absent)
         token, sentence, read = 0, 0, 0
+        counts = np.zeros(len(self._gaps), np.int64)
+        for _, gaps, *_ in self._chunks():
+            counts += np.bincount(gaps, minlength=len(counts))
         with contextlib.ExitStack() as stack:
-            rows = None if self._lines is None else stack.enter_context(ArrayWriter(self._folder / ROWS, np.int64))
+            running = stack.enter_context(
+                RunningWriter(
+                    self._folder,
+                    dict(zip(self._index, self._counts.tolist(), strict=False)),
+                    dict(zip(self._gaps, counts.tolist(), strict=True)),
+                    self._leads,
+                    [self._words[k] if k >= 0 else "" for k in self._word_of.tolist()],
+                )
+            )
+            rows = stack.enter_context(ArrayWriter(self._folder / ROWS, np.int64))
             ids = stack.enter_context(ArrayWriter(self._folder / "ids.npy", dtype))
             sentences = stack.enter_context(ArrayWriter(self._folder / "sentences.npy", np.int64))
             documents = stack.enter_context(ArrayWriter(self._folder / "documents.npy", np.int64))
             sentences.append([0])
-            for numbers, lengths, per_piece, starts in self._chunks():
+            for forms, gaps, lengths, per_piece, starts in self._chunks():
+                running.append(forms, gaps, lengths, per_piece, starts)
+                numbers, sizes = self._counted(forms, lengths)
+                if self._joined is not None:
+                    numbers, sizes = join_pairs(numbers, sizes, *self._joined)
                 new = final[numbers]
                 kept = new < absent
-                lengths_kept = _sums(kept, lengths)
+                lengths_kept = _sums(kept, sizes)
                 filled = lengths_kept > 0
-                if rows is not None:
-                    rows.append(read + np.flatnonzero(filled))
+                rows.append(read + np.flatnonzero(filled))
                 read += len(lengths)
                 ends = token + np.cumsum(lengths_kept[filled])
                 before = sentence + np.concatenate([[0], np.cumsum(_sums(filled, per_piece))])
@@ -270,18 +382,24 @@ class Draft:
         """Delete the temporary files, and the metadata file if no document has metadata."""
         self._tables.close()
         self._fields.close()
-        if self._lines is not None:
-            self._lines.close()
         (self._folder / "tables").unlink()
         self._spool.remove()
         if not self._known:
             (self._folder / FIELDS).unlink(missing_ok=True)
 
     def _chunks(self) -> Iterator[list[NDArray[np.uint32]]]:
+        """Yield the provisional numbers of words and gaps, the lengths, the sentences of pieces and whether they start.
+
+        Arrays of words and gaps are copies.
+        """
         self._tables.seek(0)
-        for size, left in self._parts:
-            numbers, *rest = self._spool.read(left)
-            yield [np.frombuffer(self._tables.read(4 * size), np.uint32)[numbers] if size else numbers, *rest]
+        for part, (n_words, n_gaps, left) in enumerate(self._parts):
+            words, gaps, *rest = self._spool.read(left)
+            tables = np.frombuffer(self._tables.read(4 * (n_words + n_gaps)), np.uint32)
+            gaps = tables[n_words:][gaps]
+            if part in self._last:
+                gaps[-1] = self._last[part]
+            yield [tables[:n_words][words], gaps, *rest]
 
 
 def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -291,22 +409,28 @@ def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.i
     return np.diff(total[edges])
 
 
-def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
-    """Return the text and tokens of each sentence; for pre-tokenized input, the text is the tokens joined by spaces."""
+def _sentences(piece: Piece, tokenize: Tokenize) -> Iterator[list[str]]:
+    """Yield each sentence as its words, between what is written before, between and after them."""
     content = piece.content
-    if not isinstance(content, str):
-        return [(" ".join(words), words) for words in nested(content)]
-    text = clean_markup(content) if piece.markup else content
-    if isinstance(tokenize, Tokenizer):
-        return tokenize.sentences(text)
-    result = tokenize(text)
-    if not isinstance(result, list):
-        raise InputError(f"a tokenizer must return a list of sentences, each a list of strings; got {_kind(result)}")
-    result = nested(result)
-    odd = next((sentence for sentence in result if not isinstance(sentence, (list, tuple))), None)
-    if odd is not None:
-        raise InputError(f"a tokenizer must return sentences as lists of strings; got the sentence {_kind(odd)}")
-    return [(" ".join(map(str, words)), list(words)) for words in result]
+    if isinstance(content, str):
+        text = (clean_markup(content) if piece.markup else content).replace(BREAK, " ")
+        if isinstance(tokenize, Tokenizer):
+            yield from tokenize.parts(text)
+            return
+        result = tokenize(text)
+        if not isinstance(result, list):
+            raise InputError(
+                f"a tokenizer must return a list of sentences, each a list of strings; got {_kind(result)}"
+            )
+        content = nested(result)
+        odd = next((sentence for sentence in content if not isinstance(sentence, (list, tuple))), None)
+        if odd is not None:
+            raise InputError(f"a tokenizer must return sentences as lists of strings; got the sentence {_kind(odd)}")
+    for words in nested(content):
+        parts: list[Any] = [" "] * (2 * len(words) + 1)
+        parts[1::2] = words
+        parts[0], parts[-1] = "", "\n" if words else ""
+        yield parts
 
 
 def _kind(value: object) -> str:

@@ -13,6 +13,8 @@ the time. Arrays are copied element by element because slice assignment makes nu
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +24,9 @@ from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+SCANNED = 1 << 22  # values that one thread scans at a time
 
 
 class WordIndex(NamedTuple):
@@ -58,6 +63,14 @@ def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray
     positions = np.empty(n, np.int32 if len(ids) < 1 << 31 else np.int64)
     _occurrences(ids, end, positions, starts)
     return positions, starts
+
+
+def positions_where(values: NDArray[Any], truth: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the positions whose value is marked in ``truth``, in ascending order."""
+    bounds = [*range(0, len(values), SCANNED), len(values)]
+    with ThreadPoolExecutor(2) as pool:
+        parts = pool.map(lambda span: _where(values[slice(*span)], truth, span[0]), pairwise(bounds))
+        return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
 def indexed_length(ids: int, bounds: int, reach: int) -> int:
@@ -165,6 +178,16 @@ def _word_starts(ids, end, starts):
     for c in range(starts.shape[0] - 1):
         starts[c + 1] += starts[c]
     return starts[-1]
+
+
+@njit(cache=True, nogil=True)
+def _where(values, truth, start):
+    found = np.empty(len(values), np.int64)
+    n = 0
+    for i in range(len(values)):
+        found[n] = start + i
+        n += truth[values[i]]
+    return found[:n].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
+import re
 import sys
 from itertools import chain
 from pathlib import Path
@@ -10,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyadic.core.errors import InputError
-from polyadic.core.files import check_replaceable, check_whole
-from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Threads
+from polyadic.core.errors import InputError, meant
+from polyadic.core.files import check_replaceable, check_whole, read_meta
+from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Seed, Threads
+from polyadic.core.streams import text_lines
 from polyadic.interface import errors, output
 from polyadic.interface.run import Incomplete, Saved
 from polyadic.interface.task import Task
@@ -20,10 +23,12 @@ from polyadic.interface.task import Task
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polyadic.text.lines import ConcordanceLine
+    from polyadic.text.concordance import Concordance, ConcordanceLine
+    from polyadic.text.corpus import Corpus
     from polyadic.text.pieces import Reading
 
 TASK = Task("text", "Encode text, search it, and verify what was written.")
+log = logging.getLogger("polyadic")
 READING = "polyadic.text.pieces:Reading"  # settings for reading files
 Docs = Annotated[
     str,
@@ -39,6 +44,12 @@ Sources = Annotated[
     ),
 ]
 CorpusFolder = Annotated[Path, Metavar("CORPUS"), Help("Folder created by polyadic corpus.")]
+CorpusOrText = Annotated[
+    str,
+    Metavar("CORPUS"),
+    Help("Folder created by polyadic corpus, or texts, from which a corpus is made once and kept beside them."),
+]
+Where = Annotated[list[str], Metavar("FIELD=VALUE"), Repeated()]
 OWN = ("document", "left", "word", "right")  # columns of a table of lines besides the fields of documents
 AROUND = 60  # characters shown on either side of a word on a terminal
 
@@ -54,76 +65,148 @@ def nothing_more(_: dict[str, Any]) -> None:
     """Print nothing, because the result of each step has already been printed."""
 
 
-@TASK.verb(example="polyadic lines work/corpus case --sort right")
-def lines(
-    corpus: CorpusFolder,
-    words: Annotated[list[str], Metavar("WORD")],
-    *,
-    width: Natural | None = None,
-    either: bool = False,
-    sort: Literal["document", "left", "right", "relevance"] = "document",
-    where: Annotated[list[str], Metavar("FIELD=VALUE"), Repeated()] | None = None,
-    start: Natural = 0,
-    top: Count | None = None,
-    csv: File | None = None,
-    force: bool = False,
-) -> dict[str, Any] | None:
-    """Print a concordance: the sentences that contain the given words, each with its document.
+def corpus_of(place: str, reading: Reading | None = None) -> Corpus:
+    """Open a corpus folder, or make a corpus from texts and keep it beside them until they change."""
+    from polyadic.core.urls import is_url
+    from polyadic.text.corpus import KIND, Corpus
+    from polyadic.text.pieces import Reading
+    from polyadic.text.readers import stamp, survey
 
-    The corpus must be made with --keep-text.
+    path = Path(place)
+    for folder in (path, path / "corpus"):
+        if (folder / "meta.json").is_file() and read_meta(folder)["kind"] == KIND:
+            return Corpus.open(folder)
+    how = dataclasses.asdict(reading or Reading())
+    settings: dict[str, Any] = {"min_count": 1, **how}
+    if is_url(place) or not path.exists():  # also standard input and patterns
+        return Corpus.build(place, **settings)
+    name = path.absolute().name.split(".")[0] or path.absolute().name
+    kept = path.absolute().parent / f"{name}-corpus"
+    if (kept / "meta.json").is_file() and read_meta(kept)["kind"] == KIND:
+        corpus = Corpus.open(kept)
+        if corpus.settings.get("source") == stamp(place) and all(corpus.settings[key] == how[key] for key in how):
+            return corpus
+    found = survey(place, reading or Reading())
+    built = Corpus.build(place, kept, overwrite=True, **settings)
+    sizes = f"{len(built.text):,} words, {built.sizes['documents']:,} documents"
+    log.info("%s: %s; made %s, which later commands use", ", ".join(map(str, found.get("formats", ()))), sizes, kept)
+    return built
 
-    Parameters
-    ----------
-    words
-        Words to search for in the same sentence; 'two words' is a phrase, and 'wo*' matches words that begin with wo.
-    width
-        Maximum number of other words between the search words (default: anywhere in the sentence).
-    either
-        Find sentences that contain any of the words instead of all words.
-    sort
-        Order of the lines: as in the text (document), by the context to the left or right of the first word (left,
-        right), or by BM25 score (relevance).
-    where
-        Search only documents in which a metadata field has the given value; can be repeated.
-    start
-        Number of concordance lines to skip.
-    top
-        Maximum number of concordance lines to print (default: all).
-    csv
-        CSV file to write, with all metadata fields of the documents; - writes to standard output.
-    """
-    from polyadic.text.lines import Lines
 
-    text = Lines(corpus)
+def values_of(where: Sequence[str] | None) -> dict[str, str]:
+    """Return the fields and values of options of the form FIELD=VALUE."""
     fields = {}
     for each in where or ():
         name, sign, value = each.partition("=")
         if not sign or not name:
             raise InputError(f"--where must have the form FIELD=VALUE, such as year=1813; got {each!r}")
         fields[name] = value
+    return fields
+
+
+@TASK.verb(
+    example="polyadic lines holmes goose --sort right",
+    settings={"reading": READING},
+    options=("width", "either", "sort", "where", "context", "sample", "top", "csv", "queries"),
+)
+def lines(
+    corpus: CorpusOrText,
+    words: Annotated[list[str], Metavar("QUERY")] = [],  # noqa: B006 # not changed
+    *,
+    reading: Reading,
+    width: Natural | None = None,
+    either: bool = False,
+    sort: Literal["document", "left", "right", "relevance"] = "document",
+    where: Where | None = None,
+    context: Natural | None = None,
+    sample: Count | None = None,
+    match_case: bool = False,
+    ignore_diacritics: bool = False,
+    start: Natural = 0,
+    top: Count | None = None,
+    queries: File | None = None,
+    csv: File | None = None,
+    seed: Seed = 0,
+    force: bool = False,
+) -> dict[str, Any] | None:
+    """Print a concordance: a line for each match of a query, with its context and its document.
+
+    Parameters
+    ----------
+    words
+        Word or phrase, in which * stands for any letters and ? for one letter, such as '*ing', or query in CQL, such as
+        '[lemma="go"] []{0,2} "home"'; of several queries, lines of the first one in whose sentence the others match.
+    width
+        Maximum number of other words between the matches of several queries (default: anywhere in the sentence).
+    either
+        Find the matches of every query instead.
+    sort
+        Order of the lines: as in the text (document), by the context to the left or right (left, right), or by BM25
+        score of the sentence (relevance).
+    where
+        Search only documents in which a metadata field has the given value; can be repeated.
+    context
+        Number of words to show on either side (default: the sentence).
+    sample
+        Number of lines to draw at random.
+    match_case
+        Distinguish capital and small letters in plain words.
+    ignore_diacritics
+        Find plain words with any diacritics.
+    start
+        Number of concordance lines to skip.
+    top
+        Maximum number of concordance lines to print (default: all).
+    queries
+        File with a query on each line; the matches of every query are found.
+    csv
+        CSV file to write, with all metadata fields of the documents; - writes to standard output.
+    seed
+        Random seed of the sample.
+    """
+    words = list(words)
+    text = corpus_of(corpus, reading).lines
+    fields = values_of(where)
     out = None if csv is None or str(csv) == "-" else csv
     output.check_file(out, force=force)
-    found = text.find(*words, width=width, either=either, sort=sort, where=fields, start=start, top=top)
-    first = next(found, None)
-    if first is None:
-        if unknown := fields.keys() - set(text.fields):
-            known = f"have the fields {', '.join(text.fields)}" if text.fields else "have no fields"
-            raise InputError(f"no document has the field {min(unknown)!r}; the documents of this corpus {known}")
-        errors.say(
-            f"no line contains {(' or ' if either else ' and ').join(map(repr, words))}"
-            + (f" in documents with {' and '.join(where)}" if where else "")
-            + (" from there on" if start else ""),
-            "note",
-        )
-    found = chain([] if first is None else [first], found)
+    how: dict[str, Any] = {"where": fields, "case": match_case, "diacritics": not ignore_diacritics}
+    if queries is not None:
+        listed = [line for line in map(str.strip, text_lines(str(queries))) if line]
+        absent = [query for query in listed if not text.count(query, **how)]
+        if absent:
+            shown = ", ".join(map(repr, absent[:10])) + f" and {len(absent) - 10} more" * (len(absent) > 10)
+            errors.say(f"{len(absent)} of {len(listed)} queries have no match: {shown}", "note")
+        words, either = [*words, *listed], True
+    found = text.find(
+        *words, width=width, either=either, sort=sort, start=start, top=top, context=context, sample=sample,
+        seed=seed, **how,
+    )  # fmt: skip
+    if not found.count or start >= found.count:
+        errors.say(_nothing(text, words, fields, start if found.count else 0, either=either), "note")
     if errors.in_json():
         rows: list[dict[str, Any]] = [{**output.line(line), "places": line.places} for line in found]
-        return {"count": text.count(*words, width=width, either=either, where=fields), "lines": rows}
+        return {"count": found.count, "lines": rows}
     if csv is not None:
         _write_csv(found, text.fields, out)
     else:
         _print_lines(found)
     return None
+
+
+def _nothing(text: Concordance, words: Sequence[str], fields: dict[str, str], start: int, *, either: bool) -> str:
+    """Return why a query has no line: a word that the text does not have, or words that do not stand together."""
+    said = f"no line contains {(' or ' if either else ' and ').join(map(repr, words))}"
+    said += f" in documents with {' and '.join(f'{name}={value}' for name, value in fields.items())}" * bool(fields)
+    if start:
+        return said + f" from line {start + 1:,} on"
+    for word in words:
+        parts = [part for part in word.split() if re.search(r"\w", part)]
+        if re.search(r'[\[\]"*?]', word):
+            continue
+        for part in parts:
+            if not text.count(part):
+                return f"{said}; {part!r} does not occur in the text{meant(part.lower(), text.text.words)}"
+    return said
 
 
 def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) -> None:
@@ -151,7 +234,7 @@ def _print_lines(found: Iterator[ConcordanceLine]) -> None:
 @TASK.verb(
     example="polyadic corpus holmes --out corpus --min-count 5",
     settings={"reading": READING},
-    options=("min_count", "max_size", "language", "stop_words", "format", "field", "keep_text"),
+    options=("min_count", "max_size", "language", "stop_words", "format", "field"),
     show=nothing_more,
     distributed=True,
 )
@@ -169,7 +252,6 @@ def corpus(
     tokenised: bool = False,
     lemmas: bool = False,
     multiwords: bool = False,
-    keep_text: bool = False,
     jobs: Threads = None,
     force: bool = False,
 ) -> Saved:
@@ -196,8 +278,6 @@ def corpus(
         Replace words by their lemmas: banks by bank.
     multiwords
         Join two-word collocations, such as new_york.
-    keep_text
-        Also store the original sentences, as required by polyadic lines.
     jobs
         Number of processes (default: all cores).
     """
@@ -223,7 +303,6 @@ def corpus(
             stop_words=stop_words,
             tokenizer=tokenizer,
             multiwords=multiwords,
-            keep_text=keep_text,
             jobs=jobs,
             overwrite=force,
             **dataclasses.asdict(reading),

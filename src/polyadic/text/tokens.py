@@ -12,9 +12,9 @@ from polyadic.core.errors import InputError, check_choice
 from polyadic.text import languages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-_JOINERS = "\u200c\u200d"  # invisible, part of words in Persian and the scripts of India
+_JOINERS = "\u00ad\u200c\u200d"  # invisible: the soft hyphen, and joiners in Persian and the scripts of India
 
 
 @dataclass(frozen=True)
@@ -82,33 +82,65 @@ class Tokenizer:
 
     def sentences(self, text: str) -> list[tuple[str, list[str]]]:
         """Return the sentences of ``text`` as written, each with its tokens; sentences without tokens are dropped."""
+        normal = _Normal(self.normal).__getitem__
+        split = (("".join(parts).strip(), list(filter(None, map(normal, parts[1::2])))) for parts in self.parts(text))
+        return [(sentence, tokens) for sentence, tokens in split if tokens]
+
+    def parts(self, text: str) -> Iterator[list[str]]:
+        """Yield each sentence of ``text`` as its words as written, between what is written before, between and after.
+
+        >>> list(Tokenizer().parts("Well-known! No."))
+        [['', 'Well', '-', 'known', '! '], ['', 'No', '.']]
+        """
         language = self.language or "en"
-        text = composed(text)
         kind = "parting" if language in languages.PARTING else "colon" if language in languages.COLON else ""
-        find, find_plain = (_pattern(self.punctuation, kind, plain=plain).findall for plain in (False, True))
+        split, split_plain = (_pattern(self.punctuation, kind, plain=plain).split for plain in (False, True))
         cut = languages.segmenter(language)
-        lemma = languages.lemmatizer(language) if self.lemmas else None
-        sentences = []
-        for line in text.split("\n"):
+        lines = composed(text).split("\n")
+        for number, line in enumerate(lines, 1):
+            parts: list[str] = []
             for sentence in languages.sentences(line, language):
-                words = sentence.replace("’", "'").replace("\u00ad", "")
-                words = words if cut is None else " ".join(cut(words))
-                if self.lowercase:
-                    words = languages.lowered(words, language)
-                plain = words.isascii()
-                if self.lowercase and not plain:
-                    words = composed(words)
-                if self.digits == "zero":
-                    words = re.sub(r"\d", "0", words)
-                tokens = find_plain(words) if plain else find(words)
-                if self.digits == "drop":
-                    tokens = [token for token in tokens if not token[0].isdecimal()]
-                if lemma is not None:
-                    tokens = [lemma(token) for token in tokens]
-                    tokens = [languages.lowered(token, language) for token in tokens] if self.lowercase else tokens
-                if tokens:
-                    sentences.append((sentence.strip(), tokens))
-        return sentences
+                if parts:
+                    yield parts
+                if cut is None:
+                    parts = split_plain(sentence) if sentence.isascii() else split(sentence)
+                else:
+                    parts = [part.replace(_CUT, "") for part in split(_CUT.join(cut(sentence)))]
+            parts = parts or [""]
+            if number < len(lines):
+                parts[-1] += "\n"
+            yield parts
+
+    def normal(self, word: str) -> str:
+        """Return a word as it is counted, such as "bank" for "Bank"; an empty string if it is left out."""
+        language = self.language or "en"
+        word = word.replace("’", "'").replace("\u00ad", "")
+        if self.lowercase:
+            word = languages.lowered(word, language)
+            word = word if word.isascii() else composed(word)
+        if self.digits == "drop" and word[:1].isdecimal():
+            return ""
+        if self.digits == "zero":
+            word = re.sub(r"\d", "0", word)
+        if self.lemmas:
+            word = languages.lemmatizer(language)(word)
+            word = languages.lowered(word, language) if self.lowercase else word
+        return word
+
+
+class _Normal(dict[str, str]):
+    """Words as they are counted, computed once for each word."""
+
+    def __init__(self, normal: Callable[[str], str]) -> None:
+        super().__init__()
+        self._normal = normal
+
+    def __missing__(self, word: str) -> str:
+        self[word] = normal = self._normal(word)
+        return normal
+
+
+_CUT = "\x1f"  # mark between the words of a language without spaces
 
 
 def whitespace(text: str) -> list[list[str]]:
@@ -131,21 +163,24 @@ def tokenizer_of(
 
 @functools.cache
 def _pattern(punctuation: str, kind: str, *, plain: bool) -> re.Pattern[str]:
-    """Return the regular expression of tokens; the ``plain`` one matches ASCII text three times as fast."""
+    """Return the regular expression of words as a group; the ``plain`` one matches ASCII text three times as fast."""
+    aujourd = "(?<=\\b[aA][uU][jJ][oO][uU][rR][dD])"
     if plain:
         some = "[A-Za-z0-9]++"
-        joint = rf"(?:_|(?<=\baujourd)'){some}" if kind == "parting" else rf"['_](?!s\b){some}"
+        joint = rf"(?:_|{aujourd}'){some}" if kind == "parting" else rf"['_](?![sS]\b){some}"
         joint += rf"|:(?=[A-Za-z]){some}" * (kind == "colon")
         inner = rf"{joint}|(?<=[0-9])[.,][0-9][A-Za-z0-9]*+|(?<=\b[A-Za-z])\.[A-Za-z]\b"
         word = rf"{some}(?:(?=[.,:'_])(?:{inner}))*+"
-        mark = r"'s\b|[!-/:-@\[-`{-~]"
-        return re.compile(rf"({word})(?:'s\b)?" if punctuation == "drop" else rf"{word}|{mark}", re.ASCII)
-    joint = r"(?:_|(?<=\baujourd)')[^\W_]+" if kind == "parting" else r"['_](?!s\b)[^\W_]+"
+        mark = r"'[sS]\b|[!-/:-@\[-`{-~]"
+        possessive = r"(?!(?<=[A-Za-z0-9_]')[sS]\b)"
+        return re.compile(rf"({possessive}{word})" if punctuation == "drop" else rf"({word}|{mark})", re.ASCII)
+    joint = rf"(?:_|{aujourd}['’])[^\W_]+" if kind == "parting" else r"['’_](?![sS]\b)[^\W_]+"
     joint += rf"|[{INNER}{':' * (kind == 'colon')}](?=[^\W\d_])[^\W_]+|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])[^\W_]+"
-    word = rf"[^\W_]+(?:[{marks()}{_JOINERS}]+[^\W_]*|{joint}|(?<=\d)[{POINTS}]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
+    within = f"{marks()}{_JOINERS}"
+    word = rf"[^\W_]+(?:[{within}]+[^\W_]*|{joint}|(?<=\d)[{POINTS}]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
     if punctuation == "drop":
-        return re.compile(rf"({word})(?:'s\b)?")
-    return re.compile(rf"{word}|'s\b|[^\w\s{marks()}{_JOINERS}\u200b\u2060\ufeff\x00-\x1f\x7f-\x9f]|_")
+        return re.compile(rf"((?!(?<=[\w{marks()}]['’])[sS]\b){word})")
+    return re.compile(rf"({word}|['’][sS]\b|[^\w\s{within}\u200b\u2060\ufeff\x00-\x1f\x7f-\x9f]|_)")
 
 
 MARKS = 30

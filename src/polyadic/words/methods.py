@@ -139,7 +139,7 @@ ADAPTED: dict[str, Callable[[WordMethod, Options], Options]] = {
     "CorrespondenceVectors": _correspondence,
 }
 READING = ("format", "field", "wrapped", "encoding", "errors")
-TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "lemmas", "multiwords", "keep_text", *READING)
+TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "lemmas", "multiwords", *READING)
 COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
 WEIGHED = ("shift", "smoothing", "weights")  # settings of the steps before the model
 BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
@@ -183,8 +183,6 @@ class Training:
         Whether to replace words by their lemmas.
     multiwords : bool
         Whether to join two-word collocations, such as ``new_york``.
-    keep_text : bool
-        Also store the original sentences in the corpus, as required by polyadic lines.
     order : int, optional
         Number of words in a tuple (default: 3; 2 for pairwise methods).
     window : {"span", "centred", "chunk"}
@@ -222,7 +220,6 @@ class Training:
     tokenised: bool = False
     lemmas: bool = False
     multiwords: bool = False
-    keep_text: bool = False
     format: str = "auto"
     field: str | None = None
     wrapped: bool | None = None

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.embedding import Embedding
+    from polyadic.text.concordance import ConcordanceLine
     from polyadic.text.corpus import Corpus
-    from polyadic.text.lines import ConcordanceLine
 
 WIDE, NEAR = 10, 2
 """Words on each side in the wide and the near context."""

@@ -54,10 +54,7 @@ Top = Annotated[Count, Help("Number of words to list.")]
 TextOfVectors = Annotated[
     Path,
     Metavar("CORPUS"),
-    Help(
-        "Corpus folder with the occurrences of the words; sentences are shown if it was created with --keep-text"
-        " (default: the training corpus, if kept)."
-    ),
+    Help("Corpus folder with the occurrences of the words (default: the training corpus, if kept)."),
 ]
 Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]
 Window = Annotated[
@@ -83,7 +80,7 @@ def text_of(embedding: Embedding, named: Path | None) -> Corpus:
     if named is None and not known:
         raise InputError(
             "corpus is required: pass the encoded text from which the vectors were trained, or create it with"
-            " `polyadic corpus TEXT --out CORPUS --keep-text`",
+            " `polyadic corpus TEXT --out CORPUS`",
             "corpus",
         )
     return Corpus.open(named or known[0])
@@ -131,9 +128,9 @@ def _print_trained(result: Trained) -> None:
 
 
 @TASK.verb(
-    example="polyadic train holmes --out vectors --keep work --keep-text",
+    example="polyadic train holmes --out vectors --keep work",
     settings={"given": SETTINGS},
-    options=("method", "rank", "min_count", "width", "field", "keep", "keep_text", "memory"),
+    options=("method", "rank", "min_count", "width", "field", "keep", "memory"),
     show=_print_trained,
     distributed=True,
 )
@@ -173,7 +170,7 @@ def train(
     trained = Trained(out=str(out), **sizes, steps=steps.done, look_at=[command for command, _ in looks])
     trained.looks = looks
     if looks and keep is None and not (Path(sources[0]) / "meta.json").is_file():
-        trained.hint = "to list senses and sentences of words as well, train with --keep DIR --keep-text"
+        trained.hint = "to list senses and sentences of words as well, train with --keep DIR"
     if interrupted:
         trained.kept = [f"the vectors of the last sweep in {out}"]
     return trained
@@ -208,7 +205,7 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
     import numpy as np
 
     from polyadic.embedding import components
-    from polyadic.text.lines import FILE
+    from polyadic.text.running import FOLDER
     from polyadic.words.occurrences import MIN_OCCURRENCES
 
     counts = np.zeros(len(vectors)) if vectors.counts is None else vectors.counts
@@ -234,7 +231,7 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
         ]
     if corpus and several is not None:
         looks.append((("senses", out, several, "--corpus", corpus), "senses and their shares"))
-    if corpus and (corpus / FILE).is_file():
+    if corpus and (corpus / FOLDER).is_dir():
         looks.append((("lines", corpus, word, others[0]), "sentences with both words"))
     return [(output.command(command), shown) for command, shown in looks]
 

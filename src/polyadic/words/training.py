@@ -393,11 +393,7 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
 
 
 def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: WordMethod) -> None:
-    """Raise InputError if ``keep`` or ``keep_text`` would have no effect."""
-    if training.keep_text and keep is None:
-        raise InputError(
-            "keep_text requires keep, the folder in which the corpus is saved with its text", "keep_text", "keep"
-        )
+    """Raise InputError if ``keep`` would have no effect."""
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
         raise InputError("keep has no effect if the source is counts, because this method cannot be resumed", "keep")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):

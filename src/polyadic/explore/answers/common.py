@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from polyadic.explore.workspace import Workspace
-    from polyadic.text.lines import ConcordanceLine
+    from polyadic.text.concordance import ConcordanceLine
 
 Answer = dict[str, Any]
 Top = Annotated[int, Within(1, 1000)]

@@ -59,13 +59,13 @@ def lines(
 
     ``wo*`` matches every word with this prefix; several words in one argument are a phrase.
     """
-    text = workspace.corpus.lines
     where = {field: value or ""} if field else {}
-    found = text.find(*words, width=width, either=either, sort=sort, where=where, start=start, top=top)
+    find = workspace.corpus.lines.find
+    found = find(*words, width=width, either=either, sort=sort, where=where, start=start, top=top)
     return {
         "words": words,
         "lines": [line_of(line) for line in found],
-        "count": text.count(*words, width=width, either=either, where=where),
+        "count": found.count,
         "start": start,
     }
 
