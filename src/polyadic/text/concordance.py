@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.text.corpus import Corpus
+    from polyadic.text.store import TextStore
 
 SORTS = ("document", "left", "right", "relevance")
 SORTED_BY = 5  # number of words by which lines are sorted
@@ -65,7 +65,7 @@ class Lines:
 class Concordance:
     """Queries on the running text of a corpus; see :mod:`polyadic.text.query` for the query language."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: TextStore) -> None:
         self.corpus = corpus
         self.text = corpus.text  # is opened now: a temporary corpus may be gone when it is asked
 
@@ -88,10 +88,12 @@ class Concordance:
             by_word["lemma"] = self._lemmas
         return Spelling(self.text, self._split, by_word)
 
-    @functools.cache  # noqa: B019 # lives as long as the corpus
     def _lemmas(self) -> list[str]:
-        lemma = languages.lemmatizer(self.corpus.settings["language"])
-        return [lemma(word).lower() for word in self.text.words]
+        def of_words() -> list[str]:
+            lemma = languages.lemmatizer(self.corpus.settings["language"])
+            return [lemma(word).lower() for word in self.text.words]
+
+        return self.text.computed("lemmas", of_words)
 
     def _split(self, query: str) -> list[tuple[str, str]]:
         """Return the words of a plain query as written and as counted; joined words are phrases."""
@@ -285,16 +287,17 @@ class Concordance:
         for k in range(SORTED_BY):  # only lines that may be shown are sorted further
             at = starts[order] - 1 - k if sort == "left" else ends[order] + k
             inside = (at >= edges[order, 0]) & (at < edges[order, 1])
-            words = np.where(inside, self.text.word_of[self.text.forms[np.where(inside, at, 0)]], -1)
-            numbers, of = np.unique(words, return_inverse=True)
-            names = [self.text.words[number] if number >= 0 else "" for number in numbers.tolist()]
-            rank = np.unique(names, return_inverse=True)[1][of]
-            key = np.unique(np.stack([key, rank]), axis=1, return_inverse=True)[1]
-            by_key = np.argsort(key, kind="stable")
-            last = key[by_key[min(stop, len(by_key)) - 1]]
-            by_key = by_key[: np.searchsorted(key[by_key], last, side="right")]
-            order, key = order[by_key], key[by_key]
-        return np.asarray(chosen[order])
+            words = np.where(inside, self.text.word_of[self.text.forms[np.where(inside, at, 0)]], -1) + 1
+            present = np.flatnonzero(np.bincount(words, minlength=1))
+            names = [self.text.words[number - 1] if number else "" for number in present.tolist()]
+            rank = np.zeros(present[-1] + 1, np.int64)
+            rank[present] = np.unique(names, return_inverse=True)[1]
+            key = key * len(present) + rank[words]
+            if stop < len(key):
+                shown = key <= np.partition(key, stop - 1)[stop - 1]
+                order, key = order[shown], key[shown]
+            key = np.unique(key, return_inverse=True)[1]
+        return np.asarray(chosen[order[np.argsort(key, kind="stable")]])
 
     def _bm25(self, sentences: NDArray[np.int64], queries: Sequence[Matches]) -> NDArray[np.float64]:
         r"""Return BM25 of sentences, :math:`\sum_q \mathrm{idf}_q f_q (k + 1) / (f_q + k (1 - b + b l / \bar l))`."""

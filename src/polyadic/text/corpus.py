@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import hashlib
 import itertools
 import json
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, check_int, counted
-from polyadic.core.files import checked_in_background, folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.core.files import checked_in_background, folder_or_temporary, whole_folder, write_meta
 from polyadic.core.progress import bar
 from polyadic.core.urls import bytes_of
 from polyadic.text import languages
-from polyadic.text.concordance import Concordance, ConcordanceLine
-from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, groups, several_files
+from polyadic.text.encoder import ROWS, Draft, Tokenize, chunks, groups, several_files
 from polyadic.text.multiwords import join_words
-from polyadic.text.pieces import Reading, nested
-from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces, stamp
-from polyadic.text.running import FILES, FOLDER, RunningText
+from polyadic.text.pieces import Reading
+from polyadic.text.readers import Account, Source, as_text, find_files, pieces, stamp
+from polyadic.text.running import FILES, FOLDER
 from polyadic.text.stopwords import BLOCK, most_spread
 from polyadic.text.stopwords import stop_words as read_stop_words
+from polyadic.text.store import FIELDS, KIND, VERSION, TextStore, name_of
 from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-KIND, VERSION = "corpus", 3
+    from polyadic.text.concordance import ConcordanceLine
+
 _ARRAYS = ("ids.npy", "sentences.npy", "documents.npy")
 SAMPLES = 16  # number of pieces used for language detection
 _BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
 
 
 @dataclasses.dataclass(eq=False, repr=False)
-class Corpus:
+class Corpus(TextStore):
     """Memory-mapped corpus in which each document is a list of sentences and each sentence is a list of word ids.
 
     Created by :meth:`build` and :meth:`open`. Words outside the vocabulary and stop words are left out, and the
@@ -60,17 +60,8 @@ class Corpus:
         Document offsets: document ``d`` has the sentences from ``documents[d]`` to ``documents[d + 1]``.
     vocabulary : Vocabulary
         The word of each number; counts are those in ``ids``.
-    settings : dict
-        Settings, files and language of the corpus.
-    digest : str
-        SHA-256 of the content, identical on all machines for the same text and settings.
-    path : Path
-        The folder.
-    fields : tuple of dict, optional
-        Metadata of each document, all strings: ``file`` if there are several files, ``title``, and the other columns of
-        a table; None if no document has any. Read on first access.
-    titles : tuple of str, optional
-        Title of each document, empty if it has none; None if no document has one.
+    settings, digest, path, fields, titles, text, lines
+        See :class:`~polyadic.text.store.TextStore`.
 
     Examples
     --------
@@ -86,9 +77,6 @@ class Corpus:
     documents: NDArray[np.int64]
     _: dataclasses.KW_ONLY
     vocabulary: Vocabulary
-    settings: dict[str, Any]
-    digest: str
-    path: Path
 
     @classmethod
     def build(
@@ -174,7 +162,7 @@ class Corpus:
                 vocabulary.save(folder / "vocabulary.txt")
                 settings: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "stop_words": stop}
                 settings |= {"multiwords": pairs if multiwords else None, **dataclasses.asdict(how)}
-                settings |= {"language": language, "tokenizer": _name(tokenizer)}
+                settings |= {"language": language, "tokenizer": name_of(tokenizer)}
                 settings |= {"formats": dict(account.formats), "skipped": account.skipped}
                 settings |= {"source": stamp(source) if find_files(source) not in (None, ["-"]) else None}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
@@ -188,11 +176,8 @@ class Corpus:
 
         A folder that is no corpus, has another version, or is damaged raises InputError, which names the file.
         """
-        folder = Path(path)
-        meta = read_meta(folder, KIND, VERSION)
-        for key, kind in (("settings", dict), ("digest", str)):
-            if not isinstance(meta.get(key), kind):
-                raise InputError(f"{folder / 'meta.json'} has no key {key!r}")
+        store = TextStore.open(path)
+        folder = store.path
         with checked_in_background(folder, but=[f"{FOLDER}/{name}" for name in FILES]):
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             ids = open_array(folder / "ids.npy", (np.uint16, np.uint32))
@@ -201,41 +186,12 @@ class Corpus:
             _check_offsets(folder / "sentences.npy", sentences, end=len(ids), of="tokens in ids.npy")
             _check_offsets(folder / "documents.npy", documents, end=len(sentences) - 1, of="sentences in sentences.npy")
             _check_ids(folder / "ids.npy", ids, vocabulary)
-        known = {key: meta[key] for key in ("settings", "digest")}
-        return cls(ids, sentences, documents, vocabulary=vocabulary, path=folder, **known)
+        return cls(ids, sentences, documents, vocabulary=vocabulary, **vars(store))
 
-    @functools.cached_property
-    def fields(self) -> tuple[dict[str, str], ...] | None:
-        """Metadata of each document, or None if no document has metadata."""
-        file = self.path / FIELDS
-        if not file.exists():
-            return None
-        try:
-            fields = tuple(json.loads(line) for line in file.read_text(encoding="utf-8").split("\n")[:-1])
-        except ValueError as error:
-            raise InputError(f"{file} is damaged: {error}") from None
-        if len(fields) != len(self.documents) - 1 or not all(isinstance(each, dict) for each in fields):
-            raise InputError(
-                f"{file} is damaged: it must have one line for each of {len(self.documents) - 1} documents; got"
-                f" {len(fields)}"
-            )
-        return fields
-
-    @functools.cached_property
-    def titles(self) -> tuple[str, ...] | None:
-        """Title of each document, or None if no document has a title."""
-        titles = tuple(" ".join(str(each.get("title", "")).split()) for each in self.fields or ())
-        return titles if any(titles) else None
-
-    @functools.cached_property
-    def text(self) -> RunningText:
-        """Every word of the text as it is written; :attr:`ids` are those of them that are in the vocabulary."""
-        return RunningText(self.path)
-
-    @functools.cached_property
-    def lines(self) -> Concordance:
-        """Queries on the running text."""
-        return Concordance(self)
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return len(self.documents) - 1
 
     def line(self, position: int) -> ConcordanceLine:
         """Return the sentence, as it is written, that contains a token of :attr:`ids`.
@@ -278,49 +234,6 @@ class Corpus:
                 f" {len(rows)}"
             )
         return rows
-
-    def tokenize(self, text: str) -> list[list[str]]:
-        """Tokenize new text into sentences of words with the tokenizer of the corpus.
-
-        Raises
-        ------
-        InputError
-            If the corpus was built with a custom tokenizer, or from lemmas in its files.
-
-        Examples
-        --------
-        >>> Corpus.build(["Ein Haus"], min_count=1, language="de").tokenize("Das Haus! Z. B. dieses.")
-        [['das', 'haus'], ['z', 'b', 'dieses']]
-        """
-        if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
-            raise InputError(
-                f"new text cannot be tokenized for the corpus {self.path}, which contains lemmas from CoNLL-U files;"
-                " use a corpus of word forms"
-            )
-        pairs = {*(self.settings.get("multiwords") or ())}
-        return [join_words(sentence, pairs) for sentence in nested(self.tokenizer(text))]
-
-    @functools.cached_property
-    def tokenizer(self) -> Tokenize:
-        """Tokenizer of the corpus; raises InputError if it is a function of the caller."""
-        name = self.settings["tokenizer"]
-        if name == _name(whitespace):
-            return whitespace
-        if not name.startswith("Tokenizer("):
-            raise InputError(
-                f"new text cannot be tokenized for the corpus {self.path}, which was built with the custom tokenizer"
-                f" {name}; tokenize the text with this tokenizer"
-            )
-        call = ast.parse(name, mode="eval").body
-        assert isinstance(call, ast.Call)
-        settings = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
-        return Tokenizer(**{"language": self.settings["language"], **settings})
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name of each document: the title, or else the file name, or else the document number starting at 1."""
-        known = self.fields or ({},) * (len(self.documents) - 1)
-        return tuple(name_of_document(fields) or str(number) for number, fields in enumerate(known, 1))
 
     def select(
         self,
@@ -444,14 +357,6 @@ def _fill(
     if not draft.tokens:
         raise InputError("the corpus is empty: its documents contain no words")
     return language, tokenizer
-
-
-def _name(tokenizer: Callable[[str], Any]) -> str:
-    """Return the name or repr of a tokenizer without parts that change between runs, such as memory addresses."""
-    if isinstance(tokenizer, Tokenizer):
-        return repr(tokenizer)
-    named = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
-    return f"{named.__module__}.{named.__qualname__}"
 
 
 def _digest(folder: Path) -> str:

@@ -31,6 +31,7 @@ from polyadic.text.multiwords import MIN_COUNT, join_pairs, pairs, select_pairs
 from polyadic.text.pieces import Piece, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.running import BREAK, RunningWriter
+from polyadic.text.store import FIELDS
 from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 Tokenize = Callable[[str], list[list[str]]]
 Group = list[Piece] | Files
 CHUNK = 1 << 21  # characters that one task of a worker takes
-FIELDS = "documents.jsonl"
 ROWS = "rows.npy"  # file with the number of the sentence of the running text for each sentence
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 _NOT_STORED = re.compile("[\t\n\r\ud800-\udfff]")  # in a word, because a line holds one

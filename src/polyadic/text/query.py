@@ -270,12 +270,25 @@ class Query:
         if self.node.kind == "test":
             starts = automaton.tests[0].positions()
             return Matches(starts, starts + 1)
+        if self.node.kind == "sequence" and all(part.kind == "test" for part in self.node.parts):
+            return self._in_a_row(automaton.tests, edges)
         starts = self._starts(automaton, edges)
         of = np.searchsorted(edges, starts, side="right")
         ends = automaton.run(starts, edges[np.minimum(of, len(edges) - 1)])
         starts, ends = starts[ends >= 0], ends[ends >= 0]
         new = ends > np.concatenate([[-1], np.maximum.accumulate(ends)[:-1]]) if len(ends) else ends >= 0
         return Matches(starts[new], ends[new])
+
+    def _in_a_row(self, tests: Sequence[Any], edges: Positions) -> Matches:
+        """Return the matches of one test after another, from the rarest on."""
+        rarest, *others = sorted(range(len(tests)), key=lambda k: tests[k].size())
+        starts = tests[rarest].positions() - rarest
+        starts = starts[(starts >= 0) & (starts + len(tests) <= edges[-1])]
+        for k in others:
+            starts = starts[tests[k](starts + k)]
+        of = np.searchsorted(edges, starts, side="right")
+        starts = starts[starts + len(tests) <= edges[of]]
+        return Matches(starts, starts + len(tests))
 
     def _starts(self, automaton: Automaton, edges: Positions) -> Positions:
         """Return the sorted positions where a match may start, from the rarest word that every match has."""

@@ -12,6 +12,7 @@ lemmas or parts of speech.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import re
@@ -26,10 +27,11 @@ import numpy as np
 
 from polyadic.core.arrays import ArrayWriter, open_array, save_array
 from polyadic.core.errors import InputError
+from polyadic.core.files import checked_in_background, whole_file
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,6 +40,9 @@ BLOCK = 1 << 16  # number of words with a checksum of their own
 FOLDER = "text"  # within that of a corpus
 FILES = ("forms.npy", "gaps.npy")
 LAYERS = "layers"  # folder of further values of each position
+NOT_TEXT = ["ids.npy", "sentences.npy", "documents.npy", "rows.npy", "vocabulary.txt"]
+NOT_TEXT += [f"{FOLDER}/{name}" for name in FILES]
+"""Files of a corpus that are not compared with their digests when the text is used."""
 _UNSIGNED = (np.uint8, np.uint16, np.uint32)
 
 
@@ -134,6 +139,7 @@ class RunningText:
         self._sums = open_array(self.path / "checksums.npy", (np.uint32,), ndim=2)
         self._lock = threading.Lock()
         self._verified: Future[None] | None = None
+        self._computed: dict[str, list[str]] = {}
         lengths = {len(self.forms), len(self.gaps), int(self.sentences[-1])}
         if len(lengths) > 1 or len(self.leads) != len(self.documents) - 1 or self.form_counts.sum() != len(self.forms):
             raise InputError(f"{self.path} is damaged: its files do not have the same number of words or documents")
@@ -151,7 +157,7 @@ class RunningText:
         self._verified.result()
 
     def _verify(self) -> None:
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(2) as pool, checked_in_background(self.path.parent, but=NOT_TEXT):
             found = list(pool.map(checksums, (self.forms, self.gaps)))
         for name, sums, known in zip(FILES, found, self._sums, strict=True):
             wrong = np.flatnonzero(sums != known) if len(sums) == len(known) else [0]
@@ -199,6 +205,21 @@ class RunningText:
     def edges(self) -> NDArray[np.int64]:
         """Position of the first word of each document, and the number of words."""
         return np.asarray(self.sentences[self.documents])
+
+    def computed(self, name: str, compute: Callable[[], list[str]]) -> list[str]:
+        """Return a value of each counted word, which is computed once and then kept in the folder if it is writable."""
+        file = self.path / f"{name}.txt"
+        with self._lock:
+            if name not in self._computed and file.is_file():
+                sign, _, kept = file.read_bytes().partition(b"\n")
+                if sign == f"{zlib.crc32(kept):08x}".encode() and kept.count(b"\n") == len(self.words):
+                    self._computed[name] = kept.decode().split("\n")[:-1]
+            if name not in self._computed:
+                self._computed[name] = compute()
+                kept = "".join(f"{value}\n" for value in self._computed[name]).encode()
+                with contextlib.suppress(OSError, InputError), whole_file(file) as draft:
+                    draft.write_bytes(f"{zlib.crc32(kept):08x}\n".encode() + kept)
+        return self._computed[name]
 
     @property
     def layers(self) -> list[str]:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from polyadic.text.concordance import Concordance, ConcordanceLine
-    from polyadic.text.corpus import Corpus
     from polyadic.text.pieces import Reading
+    from polyadic.text.store import TextStore
 
 TASK = Task("text", "Encode text, search it, and verify what was written.")
 log = logging.getLogger("polyadic")
@@ -65,17 +65,18 @@ def nothing_more(_: dict[str, Any]) -> None:
     """Print nothing, because the result of each step has already been printed."""
 
 
-def corpus_of(place: str, reading: Reading | None = None) -> Corpus:
-    """Open a corpus folder, or make a corpus from texts and keep it beside them until they change."""
+def text_of(place: str, reading: Reading | None = None) -> TextStore:
+    """Open the text of a corpus folder, or make a corpus from texts and keep it beside them until they change."""
     from polyadic.core.urls import is_url
-    from polyadic.text.corpus import KIND, Corpus
+    from polyadic.text.corpus import Corpus
     from polyadic.text.pieces import Reading
     from polyadic.text.readers import stamp, survey
+    from polyadic.text.store import KIND, TextStore
 
     path = Path(place)
     for folder in (path, path / "corpus"):
         if (folder / "meta.json").is_file() and read_meta(folder)["kind"] == KIND:
-            return Corpus.open(folder)
+            return TextStore.open(folder)
     how = dataclasses.asdict(reading or Reading())
     settings: dict[str, Any] = {"min_count": 1, **how}
     if is_url(place) or not path.exists():  # also standard input and patterns
@@ -83,7 +84,7 @@ def corpus_of(place: str, reading: Reading | None = None) -> Corpus:
     name = path.absolute().name.split(".")[0] or path.absolute().name
     kept = path.absolute().parent / f"{name}-corpus"
     if (kept / "meta.json").is_file() and read_meta(kept)["kind"] == KIND:
-        corpus = Corpus.open(kept)
+        corpus = TextStore.open(kept)
         if corpus.settings.get("source") == stamp(place) and all(corpus.settings[key] == how[key] for key in how):
             return corpus
     found = survey(place, reading or Reading())
@@ -165,7 +166,7 @@ def lines(
         Random seed of the sample.
     """
     words = list(words)
-    text = corpus_of(corpus, reading).lines
+    text = text_of(corpus, reading).lines
     fields = values_of(where)
     out = None if csv is None or str(csv) == "-" else csv
     output.check_file(out, force=force)
@@ -281,8 +282,9 @@ def corpus(
     jobs
         Number of processes (default: all cores).
     """
-    from polyadic.text.corpus import KIND, Corpus
+    from polyadic.text.corpus import Corpus
     from polyadic.text.readers import survey
+    from polyadic.text.store import KIND
     from polyadic.text.tokens import tokenizer_of
 
     texts = source(sources)
