@@ -131,7 +131,10 @@ def test_parts(workspace):
     river, money = map(workspaces.words_of, workspaces.KINDS)
     answer = answers.keywords(workspace, "kind", "river", against="money")
     assert [{row["word"] for row in rows} - {"bank"} for rows in answer["words"]] == [river, money]
-    assert all(row["log_ratio"] > 0 for row in answer["words"][0])
+    for row in answer["words"][0]:  # as often as if a missing word occurred half a time, and no other count is changed
+        (one, other), times = answer["tokens"], row["count"] / (row["against"] or 0.5)
+        assert 2 ** row["log_ratio"] == pytest.approx(times * other / one, rel=1e-4)
+        assert row["log_ratio"] > 0
     assert answers.keywords(workspace, "kind", "river")["words"] == answer["words"]  # there is but one other
     told = dict(
         zip(answers.places(workspace)["words"], answers.ratios(workspace, "kind", "river")["ratios"], strict=True)

@@ -1,14 +1,7 @@
-r"""Comparison of two parts of a text, such as documents with different metadata: keywords and contexts of a word.
+"""Comparison of two parts of a text, such as documents with different metadata: keywords and contexts of a word.
 
-Keywords are ranked by the log-likelihood ratio, which measures the evidence, and the effect size is
-
-.. math:: \log_2 \frac{(c_1 + \tfrac12) / n_1}{(c_2 + \tfrac12) / n_2} ,
-
-with counts c and lengths n. The contexts of a word in either part give two vectors in one space.
-
-References
-----------
-Rayson, Garside (2000), Comparing corpora using frequency profiling. Hardie (2014), Log ratio: an informal introduction.
+Keywords are ranked by the log-likelihood ratio, which measures the evidence; the effect size is the log ratio (see
+:mod:`polyadic.metrics.association`). The contexts of a word in either part give two vectors in one space.
 """
 
 from __future__ import annotations
@@ -23,7 +16,7 @@ from polyadic.core.settings import Count, Natural  # noqa: TC001 # the server re
 from polyadic.embedding import unit_rows
 from polyadic.explore.answers.common import Top, known_word, line_of, lists, short
 from polyadic.explore.answers.words import senses_of
-from polyadic.metrics.association import log_likelihood
+from polyadic.metrics.association import log_likelihood, log_ratio
 from polyadic.text.occurrences import sample
 from polyadic.words.occurrences import MIN_OCCURRENCES
 
@@ -46,8 +39,7 @@ def keywords(
     one, other = _parts(workspace, field, value, against)
     first, second = _counts(workspace, one), _counts(workspace, other)
     n, m = first.sum(), second.sum()
-    evidence = log_likelihood(first, n, first + second, n + m)
-    ratio = _log_ratio(first, second)
+    evidence, ratio = (measure(first, n, first + second, n + m) for measure in (log_likelihood, log_ratio))
     words = workspace.corpus.vocabulary.words
 
     def best(sign: int, mine: NDArray[np.int64]) -> list[Answer]:
@@ -75,11 +67,15 @@ def keywords(
 
 
 def ratios(workspace: Workspace, field: str, value: str, *, against: str | None = None) -> Answer:
-    """Return the log ratio of the word frequencies in two parts of the text, for each word on the map."""
+    """Return the log ratio of the word frequencies in two parts of the text, for each word on the map.
+
+    It is 0 for a word that is in neither part.
+    """
     one, other = (_counts(workspace, part) for part in _parts(workspace, field, value, against))
     index = workspace.corpus.vocabulary.index
     at = [index[word] for word in workspace.vectors.words[: len(workspace.places)]]
-    return {"ratios": _log_ratio(one, other)[at].round(3).tolist()}
+    ratio = log_ratio(one, one.sum(), one + other, one.sum() + other.sum())
+    return {"ratios": np.nan_to_num(ratio[at]).round(3).tolist()}
 
 
 def contrast(
@@ -159,10 +155,6 @@ def _parts(
     if not other.any():
         raise InputError(f"all documents have {field} {value!r}; choose a value that some documents do not have")
     return one, other
-
-
-def _log_ratio(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.asarray(np.log2((one + 0.5) / one.sum()) - np.log2((other + 0.5) / other.sum()))
 
 
 @functools.lru_cache(maxsize=64)

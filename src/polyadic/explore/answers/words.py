@@ -45,7 +45,8 @@ def words(workspace: Workspace, start: str, top: Top = 12) -> Answer:
 def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, min_count: Count = 3) -> Answer:
     """Return the profile of a word: frequency, dispersion, nearest words, collocates, and non-negative components.
 
-    Collocates occur at least ``min_count`` times within ``width`` words of it in the sentence.
+    Collocates occur at least ``min_count`` times within ``width`` words of it in the sentence; each occurrence counts
+    once, even if it is near several occurrences of the word.
     """
     number, word = known_word(workspace, word)
     where, vocabulary = workspace.occurrences, workspace.corpus.vocabulary
@@ -53,7 +54,7 @@ def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, mi
     n, N = len(positions), len(workspace.corpus.ids)
     spread = np.bincount(positions * PARTS // N, minlength=PARTS)
     looked = sample(positions, OCCURRENCES)
-    others, together = where.pairs(looked, width)
+    others, together = where.pairs(looked, width, once=True)
     around = together.sum()
     kept = (together >= min_count) & (others != number)
     others, together = others[kept], together[kept]
