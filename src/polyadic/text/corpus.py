@@ -31,7 +31,7 @@ from polyadic.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -167,7 +167,7 @@ class Corpus(TextStore):
                 settings |= {"source": stamp(source) if find_files(source) not in (None, ["-"]) else None}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
             corpus = cls.open(target)
-            weakref.finalize(corpus, release)
+            corpus.keeper = _Keeper(release)
         return corpus
 
     @classmethod
@@ -292,7 +292,7 @@ class Corpus(TextStore):
                 settings = self.settings | {"part": {"documents": len(chosen), "of": self.digest}}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
             corpus = type(self).open(target)
-            weakref.finalize(corpus, release)
+            corpus.keeper = _Keeper(release)
         return corpus
 
     def document(self, number: int) -> list[list[str]]:
@@ -317,6 +317,13 @@ class Corpus(TextStore):
     def __repr__(self) -> str:
         *numbers, _ = self.sizes.items()
         return f"Corpus({', '.join(f'{number:,} {what}' for what, number in numbers)})"
+
+
+class _Keeper:
+    """Object that deletes a temporary folder when nothing refers to it any more."""
+
+    def __init__(self, release: Callable[[], None]) -> None:
+        weakref.finalize(self, release)
 
 
 def _fill(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SCANNED = 1 << 22  # values that one thread scans at a time
+SCANNED = 1 << 20  # values that one thread scans at a time
 
 
 class WordIndex(NamedTuple):

@@ -81,7 +81,7 @@ class RunningWriter:
         _write_lines(folder / "words.txt", [known[k] for k in word_order.tolist()])
         used = [gap_names[k] for k in gap_order.tolist() if gaps[gap_names[k]]]
         (folder / "gaps.json").write_text(json.dumps(used, ensure_ascii=True), encoding="ascii")
-        kinds = (_smallest(len(forms)), _smallest(len(used)), np.int64, np.int64)
+        kinds: tuple[type[np.integer], ...] = (_smallest(len(forms)), _smallest(len(used)), np.int64, np.int64)
         files = (*FILES, "sentences.npy", "documents.npy")
         self._writers = [ArrayWriter(folder / name, kind) for name, kind in zip(files, kinds, strict=True)]
         self._read = self._ended = 0
@@ -123,7 +123,8 @@ class RunningText:
     The files of words and gaps are compared with the checksums of their blocks before anything is read from them.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], keeper: object = None) -> None:
+        self._keeper = keeper
         self.path = Path(folder) / FOLDER
         if not (self.path / FILES[0]).is_file():
             raise InputError(

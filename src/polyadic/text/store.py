@@ -54,6 +54,7 @@ class TextStore:
     settings: dict[str, Any]
     digest: str
     path: Path
+    keeper: object = None  # deletes a temporary folder when nothing refers to it any more
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -95,7 +96,7 @@ class TextStore:
     @functools.cached_property
     def text(self) -> RunningText:
         """Every word of the text as it is written; :attr:`ids` are those of them that are in the vocabulary."""
-        return RunningText(self.path)
+        return RunningText(self.path, self.keeper)
 
     @functools.cached_property
     def lines(self) -> Concordance:

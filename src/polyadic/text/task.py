@@ -180,7 +180,7 @@ def lines(
         words, either = [*words, *listed], True
     found = text.find(
         *words, width=width, either=either, sort=sort, start=start, top=top, context=context, sample=sample,
-        seed=seed, **how,
+        seed=seed or 0, **how,
     )  # fmt: skip
     if not found.count or start >= found.count:
         errors.say(_nothing(text, words, fields, start if found.count else 0, either=either), "note")
