@@ -18,7 +18,7 @@ from polyadic.core.files import checked_in_background, folder_or_temporary, whol
 from polyadic.core.progress import bar
 from polyadic.core.urls import bytes_of
 from polyadic.text import languages
-from polyadic.text.encoder import ROWS, Draft, Tokenize, chunks, groups, several_files
+from polyadic.text.encoder import ROWS, Draft, Tagger, Tokenize, chunks, groups, several_files
 from polyadic.text.multiwords import join_words
 from polyadic.text.pieces import Reading
 from polyadic.text.readers import Account, Source, as_text, find_files, pieces, stamp
@@ -89,6 +89,7 @@ class Corpus(TextStore):
         language: str = "auto",
         stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
         tokenizer: Tokenize | None = None,
+        tagger: Tagger | None = None,
         multiwords: bool = False,
         jobs: int | None = None,
         overwrite: bool = False,
@@ -118,6 +119,9 @@ class Corpus(TextStore):
             Function from the text of a document (or of a part of a long one, split at line ends) to a list of
             sentences, each a list of strings; a flat list of strings is one sentence. Default: ``Tokenizer()``. Use
             ``whitespace`` for pre-tokenized text.
+        tagger : TextTagger, optional
+            Fitted tagger, such as :class:`~polyadic.syntax.text_tagger.TextTagger`, whose parts of speech and lemmas
+            can be searched. CoNLL-U files have theirs.
         multiwords : bool
             Whether to join adjacent words that co-occur far more often than by chance, such as ``new_york``: see
             :mod:`polyadic.text.multiwords`.
@@ -149,7 +153,7 @@ class Corpus(TextStore):
             with whole_folder(target, kind=KIND, overwrite=overwrite) as folder:
                 with Draft(folder) as draft:
                     account = Account()
-                    language, tokenizer = _fill(draft, source, how, account, language, tokenizer, jobs)
+                    language, tokenizer = _fill(draft, source, how, account, language, tokenizer, jobs, tagger)
                     if stop_words == "auto":
                         stop = most_spread(draft.spread(BLOCK))
                     elif stop_words == "language":
@@ -327,7 +331,14 @@ class _Keeper:
 
 
 def _fill(
-    draft: Draft, source: Source, how: Reading, account: Account, language: str, tokenizer: Tokenize, jobs: int | None
+    draft: Draft,
+    source: Source,
+    how: Reading,
+    account: Account,
+    language: str,
+    tokenizer: Tokenize,
+    jobs: int | None,
+    tagger: Tagger | None,
 ) -> tuple[str, Tokenize]:
     """Read and encode the text of a corpus, and return the language and the tokenizer."""
     files = find_files(source)
@@ -355,10 +366,10 @@ def _fill(
                 )
         if several:
             read.close()
-            draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account=account)
+            draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account=account, tagger=tagger)
             several.warn_skipped(account)
         else:
-            draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs)
+            draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs, tagger=tagger)
     if not draft.documents:
         raise InputError("the corpus is empty: the source contains no documents")
     if not draft.tokens:

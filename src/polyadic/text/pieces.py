@@ -21,7 +21,18 @@ FORMATS = (
 )
 ERRORS = ("skip", "strict", "replace", "ignore")
 
-Content = str | list[str] | list[list[str]]
+
+class Tokens(NamedTuple):
+    """Tokenized sentences: each as its words between what is written before, between and after them; and layers.
+
+    A layer has a value for each word of each sentence, such as its part of speech.
+    """
+
+    sentences: list[list[str]]
+    layers: dict[str, list[list[str]]]
+
+
+Content = str | list[str] | list[list[str]] | Tokens
 
 
 class Piece(NamedTuple):
@@ -128,8 +139,10 @@ MAX_UNPACKED, MAX_RATIO = 1 << 26, 100
 """Bytes that an archive may always hold, and maximum ratio of its content to its size beyond that."""
 
 
-def nested(content: list[str] | list[list[str]]) -> list[list[str]]:
-    """Return tokens as a list of sentences; a flat list of tokens becomes one sentence."""
+def nested(content: list[str] | list[list[str]] | Tokens) -> list[list[str]]:
+    """Return tokens as a list of sentences; a flat list of tokens becomes one sentence, annotated words lower case."""
+    if isinstance(content, Tokens):
+        return [[word.lower() for word in parts[1::2]] for parts in content.sentences]
     if content and isinstance(content[0], str):
         return [content]
     return content  # type: ignore[return-value]

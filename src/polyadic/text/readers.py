@@ -21,7 +21,7 @@ from polyadic.core.frames import refuse_named
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 from polyadic.text.formats import markup, office, plain, records
-from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
+from polyadic.text.pieces import File, Piece, Reading, Tokens, checked, nested, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -238,6 +238,8 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
 def as_text(piece: Piece) -> str:
     """Convert a piece to plain text: remove markup, and join tokens with spaces and sentences with line breaks."""
     content = piece.content
+    if isinstance(content, Tokens):
+        return "".join(part for parts in content.sentences for part in parts)
     if isinstance(content, str):
         return markup.clean_markup(content) if piece.markup else content
     return "\n".join(" ".join(sentence) for sentence in nested(content))

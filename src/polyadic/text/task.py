@@ -253,6 +253,7 @@ def corpus(
     tokenised: bool = False,
     lemmas: bool = False,
     multiwords: bool = False,
+    tagger: File | None = None,
     jobs: Threads = None,
     force: bool = False,
 ) -> Saved:
@@ -279,9 +280,12 @@ def corpus(
         Replace words by their lemmas: banks by bank.
     multiwords
         Join two-word collocations, such as new_york.
+    tagger
+        Model of polyadic tag train, whose parts of speech and lemmas can be searched.
     jobs
         Number of processes (default: all cores).
     """
+    from polyadic.core.serialization import load
     from polyadic.text.corpus import Corpus
     from polyadic.text.readers import survey
     from polyadic.text.store import KIND
@@ -305,6 +309,7 @@ def corpus(
             stop_words=stop_words,
             tokenizer=tokenizer,
             multiwords=multiwords,
+            tagger=None if tagger is None else load(tagger),
             jobs=jobs,
             overwrite=force,
             **dataclasses.asdict(reading),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from polyadic.core.errors import InputError
 from polyadic.core.streams import lines
 from polyadic.text.languages import UNSPACED_LETTERS
-from polyadic.text.pieces import PIECE, Piece
+from polyadic.text.pieces import PIECE, Piece, Tokens
 from polyadic.text.tokens import composed
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _FULL_STOP = re.compile(r"[.!?。！？]")
 _LETTERS = r"(?<![^\W\d_])([^\W\d_]++)"  # from the first to the last that stand together, looked at once
 _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 COLUMNS = {"form": 1, "lemma": 2}
+LAYERS = {"lemma": 2, "pos": 3, "tag": 4}  # columns of lemmas, universal and language-specific parts of speech
 N_COLUMNS = 10  # columns of CoNLL-U: those of words, and their number
 
 
@@ -153,46 +154,62 @@ def read_wiki(file: File) -> Iterator[Piece]:
 
 
 def read_conllu(file: File) -> Iterator[Piece]:
-    """Read the words or lemmas of a CoNLL-U file in lower case, without punctuation; ``# newdoc`` begins a document.
+    """Read the words or lemmas of a CoNLL-U file, with lemmas and tags as layers; ``# newdoc`` begins a document.
 
-    Contractions are read as their parts, a missing lemma is replaced by the word, and blanks in words become "_".
+    Punctuation is written between words. Contractions are read as their parts, a missing lemma is replaced by the word,
+    and blanks in words become "_".
     """
     field = file.reading.field or "form"
     if field not in COLUMNS:
         raise InputError(f"field must be 'form' or 'lemma' for the CoNLL-U file {file.name}; got {field!r}")
     starting: Mapping[str, str] | None = None
-    held: list[list[str]] = []
+    held = Tokens([], {name: [] for name in LAYERS})
     size = 0
-    for begins, words in _sentences(file, COLUMNS[field]):
-        if held and (begins is not None or size >= PIECE):
+    for begins, parts, layers in _sentences(file, COLUMNS[field]):
+        if held.sentences and (begins is not None or size >= PIECE):
             yield Piece(held, starting is not None, fields=starting or {})
-            starting, held, size = None, [], 0
+            starting, held, size = None, Tokens([], {name: [] for name in LAYERS}), 0
         starting = starting if begins is None else begins
-        held.append(words)
-        size += sum(map(len, words))
-    if held:
+        held.sentences.append(parts)
+        for name, values in layers.items():
+            held.layers[name].append(values)
+        size += sum(map(len, parts))
+    if held.sentences:
         yield Piece(held, starting is not None, fields=starting or {})
 
 
-def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | None, list[str]]]:
-    """Yield each non-empty sentence of a CoNLL-U file, with document metadata if the sentence begins a document."""
+def _sentences(
+    file: File, column: int
+) -> Iterator[tuple[Mapping[str, str] | None, list[str], Mapping[str, list[str]]]]:
+    """Yield each sentence with words of a CoNLL-U file, with metadata of the document if the sentence begins one."""
     begins: Mapping[str, str] | None = {}
-    words: list[str] = []
+    parts, until = [""], ""
+    layers: dict[str, list[str]] = {name: [] for name in LAYERS}
     for number, line in enumerate(chain(lines(file.texts()), [""]), start=1):
         if line.startswith("# newdoc"):
             name = line.partition("=")[2].strip()
             begins = {"title": name} if name else {}
-        elif line.strip():
-            words += [] if line.startswith("#") else _word(line.split("\t"), column, f"{file.name}, line {number}")
-        elif words:
-            yield begins, words
-            begins, words = None, []
-
-
-def _word(cells: list[str], column: int, where: str) -> list[str]:
-    """Return the word of a CoNLL-U line as a list, or [] for a multiword token, an empty node or punctuation."""
-    if len(cells) != N_COLUMNS:
-        raise InputError(f"{where} must have ten tab-separated columns, as in CoNLL-U; got {len(cells)}")
-    word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
-    word = "_".join(composed(word.lower().replace("’", "'").replace("\u00ad", "")).split())
-    return [word] if cells[0].isdecimal() and any(letter.isalnum() for letter in word) else []
+        elif line.strip() and not line.startswith("#"):
+            cells = line.split("\t")
+            if len(cells) != N_COLUMNS:
+                where = f"{file.name}, line {number}"
+                raise InputError(f"{where} must have ten tab-separated columns, as in CoNLL-U; got {len(cells)}")
+            glued = "SpaceAfter=No" in cells[-1]
+            if "-" in cells[0]:  # a contraction, whose words follow
+                until, after = cells[0].partition("-")[2], glued
+            if not cells[0].isdecimal():
+                continue
+            glued = after if cells[0] == until else glued
+            word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
+            word = "_".join(composed(word.replace("\u00ad", "")).split())
+            if any(letter.isalnum() for letter in word):
+                parts += [word, "" if glued else " "]
+                for name, at in LAYERS.items():
+                    value = cells[at].strip()
+                    layers[name].append(word.lower() if name == "lemma" and value in ("", "_") else value)
+            else:
+                parts[-1] += word + ("" if glued else " ")
+        elif not line.strip() and len(parts) > 1:
+            parts[-1] = parts[-1].rstrip() + "\n"
+            yield begins, parts, layers
+            begins, parts, layers = None, [""], {name: [] for name in LAYERS}
