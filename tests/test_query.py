@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import Corpus, InputError
+from polyadic.syntax.text_tagger import _treebank_words
 from polyadic.text.tokens import whitespace
 
 LETTERS = "abc"
@@ -150,3 +151,40 @@ def test_lines_in_the_order_of_the_words_beside():
     drawn = [*corpus.lines.find("x", sample=7, seed=1)]
     assert len({line.left for line in drawn}) == 7
     assert drawn == [*corpus.lines.find("x", sample=7, seed=1)]
+
+
+def test_layers_of_annotated_text(tmp_path):
+    """Lemmas and parts of speech of CoNLL-U can be asked; punctuation and contractions stand between and in words."""
+    rows = [
+        ("1", "Dogs", "dog", "NOUN", "_"), ("2", "bark", "bark", "VERB", "SpaceAfter=No"),
+        ("3", "!", "!", "PUNCT", "_"), None,
+        ("1", "The", "the", "DET", "_"), ("2-3", "du", "_", "_", "_"), ("2", "de", "de", "ADP", "_"),
+        ("3", "le", "le", "DET", "_"), ("4", "bark", "bark", "NOUN", "_"), None,
+    ]  # fmt: skip
+    lines = ["" if row is None else "\t".join([*row[:4], *"_____", row[4]]) for row in rows]
+    (tmp_path / "a.conllu").write_text("# newdoc = A\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    corpus = Corpus.build(tmp_path / "a.conllu", min_count=1, language="en")
+    assert [line.text for line in corpus.lines.find('[lemma="bark"]')] == ["Dogs bark!", "The de le bark"]
+    assert [line.word for line in corpus.lines.find('[pos="NOUN" & word!="D.*"]')] == ["bark"]
+    assert [line.word for line in corpus.lines.find('[pos="DET"] [pos="ADP"] [pos="DET"]')] == ["The de le"]
+    assert [line.word for line in corpus.lines.find('[pos!="NOUN|DET|ADP"]')] == ["bark"]
+    assert corpus.vocabulary.words == ("bark", "de", "dogs", "le", "the")
+
+
+def test_a_tagger_gives_layers():
+    """Words are tagged in their sentences, with marks; a word that treebanks split has the tag of its first part."""
+
+    class Letters:
+        def layers(self, sentences, language):
+            return {
+                "first": [[word[0] for word in parts[1::2]] for parts in sentences],
+                "of": [[language] * (len(parts) // 2) for parts in sentences],
+            }
+
+    corpus = Corpus.build(["An old dog. * No!", "Be."], min_count=1, language="en", tagger=Letters())
+    assert [line.word for line in corpus.lines.find('[first="[od]"]{2} ')] == ["old dog"]
+    assert corpus.lines.count('[of="en"]') == 5
+    words, places = _treebank_words(["“", "Don’t", " ", "well", "-", "known", " ", "U.S", ".”"], english=True)
+    assert [words[at] for at in places] == ["Do", "well", "known", "U.S."]
+    words, places = _treebank_words(["«", "L", "’", "eau", "»."], english=False)
+    assert (words, places) == (["«", "L", "’", "eau", "»", "."], [1, 3])

@@ -23,7 +23,7 @@ from polyadic.text.multiwords import join_words
 from polyadic.text.pieces import Reading
 from polyadic.text.readers import Account, Source, as_text, find_files, pieces, stamp
 from polyadic.text.running import FILES, FOLDER
-from polyadic.text.stopwords import BLOCK, most_spread
+from polyadic.text.stopwords import BLOCK, most_spread, spelled_as_counted, stop_list
 from polyadic.text.stopwords import stop_words as read_stop_words
 from polyadic.text.store import FIELDS, KIND, VERSION, TextStore, name_of
 from polyadic.text.tokens import Tokenizer, whitespace
@@ -158,6 +158,8 @@ class Corpus(TextStore):
                         stop = most_spread(draft.spread(BLOCK))
                     elif stop_words == "language":
                         stop = sorted(read_stop_words("language", language))
+                    elif stop and not (isinstance(stop_words, str) and stop_list(stop_words)):
+                        stop = spelled_as_counted(stop, tokenizer, draft.counts())
                     choose = functools.partial(
                         Vocabulary.choose, min_count=min_count, max_size=max_size, stop_words=stop
                     )

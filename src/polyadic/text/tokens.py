@@ -99,14 +99,14 @@ class Tokenizer:
         lines = composed(text).split("\n")
         for number, line in enumerate(lines, 1):
             parts: list[str] = []
-            for sentence in languages.sentences(line, language):
+            for sentence in languages.sentences(line, language) if line.strip() else ():
                 if parts:
                     yield parts
                 if cut is None:
                     parts = split_plain(sentence) if sentence.isascii() else split(sentence)
                 else:
                     parts = [part.replace(_CUT, "") for part in split(_CUT.join(cut(sentence)))]
-            parts = parts or [""]
+            parts = parts or [line]
             if number < len(lines):
                 parts[-1] += "\n"
             yield parts
