@@ -7,12 +7,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, kl_div, rel_entr
 
 from polyadic.core.containers import entries_of
 from polyadic.core.errors import InputError, check_number
+from polyadic.core.losses import Logistic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+EPS = float(np.finfo(float).eps)
 
 
 class Prediction(NamedTuple):
@@ -166,8 +171,27 @@ def rmse(model: Any, cells: ObservedEntries) -> float:
     return float(np.sqrt(np.mean((model.predict(cells.rows, cells.columns) - cells.values) ** 2)))
 
 
-def r_squared(values: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the coefficient of determination, as scikit-learn's regressors do."""
-    from sklearn.metrics import r2_score
+def _log_loss(x: NDArray[Any], p: NDArray[Any]) -> NDArray[Any]:
+    p = np.clip(p, EPS, 1 - EPS)
+    return rel_entr(x, p) + rel_entr(1 - x, 1 - p)
 
-    return float(r2_score(values, predicted))
+
+DEVIANCES = {"normal": lambda x, m: (x - m) ** 2, "bernoulli": _log_loss, "poisson": kl_div}
+"""Deviance of values from their expected values, up to a constant factor."""
+
+
+def explained(values: ArrayLike, expected: ArrayLike, family: Any = "normal") -> float:
+    """Return the share of the deviance from the mean of the values that is explained by expected values.
+
+    The family is a name in ``DEVIANCES``, or the loss of a model; with the logistic loss, log-odds are given instead of
+    expected values. For the normal distribution the share is the coefficient of determination R².
+
+    >>> round(explained([1, 2, 6], [1, 3, 5]), 3), round(explained([0, 1, 1], [-1, 1, 2], Logistic()), 3)
+    (0.857, 0.606)
+    """
+    x, m = np.asarray(values, float), np.asarray(expected, float)
+    if isinstance(family, Logistic):
+        m, family = expit(m), "bernoulli"
+    deviance = DEVIANCES.get(family, DEVIANCES["normal"])
+    left, total = deviance(x, m).sum(), deviance(x, x.mean()).sum()
+    return float(1 - left / total) if total else float(left == 0)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of
+from polyadic.completion.cells import cells_of, explained, split_cells
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic, LogPoisson, Squared
@@ -142,6 +142,17 @@ class GeneralizedPCA(Transformer):
         """
         check_is_fitted(self)
         return FAMILIES[self.family].mean(dense_of(U, "U") @ self.column_factors_.T + self.intercept_)
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Return the share of the deviance of a random fifth of the cells that predictions from the others explain.
+
+        For normal values, it is R². X is as for :meth:`transform`.
+        """
+        del y
+        match_columns(self, X)
+        given, out = split_cells(cells_of(X), 0.2, seed=0)
+        means = self.inverse_transform(self.transform(given.array()))
+        return explained(out.values, means[out.rows, out.columns], self.family)
 
     def _run(self, x: NDArray[np.float64], start: Factors, fixed: Factors) -> Result:
         objective = _Means(x, FAMILIES[self.family].loss, self.ridge, fixed)
