@@ -270,7 +270,7 @@ def test_databases_are_divided_by_cells():
     f, g = np.nonzero(V @ rng.standard_normal((6, 2)).T > 0.5)
     kinds = Relation({"f": f, "g": g}, ("f", "g"), loss="logistic", unobserved="zero")
     database = Database({"stars": Relation(stars, ("u", "f"), value="v"), "kinds": kinds})
-    assert len(database) == 375 + len(f)
+    assert database.shape[0] == 375 + len(f)
     search = GridSearchCV(
         CollectiveFactorization(seed=0, max_iter=30), {"rank": [1, 2]}, cv=KFold(3, shuffle=True, random_state=0)
     )

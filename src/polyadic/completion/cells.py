@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-EPS = float(np.finfo(float).eps)
-
-
 class Prediction(NamedTuple):
     """Predictive means and standard deviations of matrix cells, including the noise.
 
@@ -172,19 +169,19 @@ def rmse(model: Any, cells: ObservedEntries) -> float:
 
 
 def _log_loss(x: NDArray[Any], p: NDArray[Any]) -> NDArray[Any]:
-    p = np.clip(p, EPS, 1 - EPS)
+    p = np.clip(p, 1e-15, 1 - 1e-15)
     return rel_entr(x, p) + rel_entr(1 - x, 1 - p)
 
 
-DEVIANCES = {"normal": lambda x, m: (x - m) ** 2, "bernoulli": _log_loss, "poisson": kl_div}
-"""Deviance of values from their expected values, up to a constant factor."""
+DEVIANCES = {"bernoulli": _log_loss, "logistic": _log_loss, "poisson": kl_div}
+"""Deviance of values from their expected values, up to a constant factor, where it is not the squared difference."""
 
 
 def explained(values: ArrayLike, expected: ArrayLike, family: Any = "normal") -> float:
     """Return the share of the deviance from the mean of the values that is explained by expected values.
 
-    The family is a name in ``DEVIANCES``, or the loss of a model; with the logistic loss, log-odds are given instead of
-    expected values. For the normal distribution the share is the coefficient of determination R².
+    The family is a name or a loss; with the loss ``Logistic``, log-odds are given instead of expected values. For the
+    normal distribution the share is the coefficient of determination R².
 
     >>> round(explained([1, 2, 6], [1, 3, 5]), 3), round(explained([0, 1, 1], [-1, 1, 2], Logistic()), 3)
     (0.857, 0.606)
@@ -192,6 +189,6 @@ def explained(values: ArrayLike, expected: ArrayLike, family: Any = "normal") ->
     x, m = np.asarray(values, float), np.asarray(expected, float)
     if isinstance(family, Logistic):
         m, family = expit(m), "bernoulli"
-    deviance = DEVIANCES.get(family, DEVIANCES["normal"])
+    deviance: Any = DEVIANCES.get(family, lambda x, m: (x - m) ** 2)
     left, total = deviance(x, m).sum(), deviance(x, x.mean()).sum()
     return float(1 - left / total) if total else float(left == 0)

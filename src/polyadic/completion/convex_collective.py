@@ -161,10 +161,7 @@ class ConvexCollective(Model):
         return np.asarray(self.means_[relation] + np.einsum("nr,nr->n", U[i], V[j]))
 
     def score(self, X: Sequence[RelationMatrix], y: Any = None) -> float:
-        """Return the explained deviance of held-out cells (R² for numbers), as its mean over relations.
-
-        X is as for :meth:`fit`.
-        """
+        """Return the explained deviance of held-out cells, given as in :meth:`fit`, as its mean over relations."""
         del y
         check_is_fitted(self)
         if [each[:2] for each in X] != [tuple(kinds) for kinds in self.kinds_]:

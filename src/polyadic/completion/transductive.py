@@ -104,8 +104,8 @@ class TransductiveCompletion(Model):
         features = dense_of(X, "features")
         labels = _labels(y, len(features))
         name_columns(self, X)
-        if np.isnan(labels).all() or np.isnan(features).all():
-            raise InputError("at least one label and one feature must be known")
+        if np.isnan(features).all():
+            raise InputError("at least one feature must be known")
         problem, offsets = self._problem(labels, features)
         sweeps = proximal_gradient(problem)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
@@ -146,8 +146,6 @@ class TransductiveCompletion(Model):
         if labels.shape != odds.shape:
             raise InputError(f"y must have {odds.shape[1]:,} labels; got {labels.shape[1]:,}", "y")
         known = ~np.isnan(labels)
-        if not known.any():
-            raise InputError("at least one label must be known", "y")
         return explained(labels[known], odds[known], Logistic())
 
     def _problem(self, labels: Array, features: Array) -> tuple[Problem, WithOffsets]:
@@ -175,6 +173,7 @@ def _labels(y: Any, items: int) -> Array:
     labels = dense_of(y, "labels")
     if labels.ndim != 2 or len(labels) != items:
         raise InputError(f"y must have one row for each of the {items:,} items; got shape {labels.shape}", "y")
-    if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
-        raise InputError("labels must be 0 or 1, or NaN where unknown")
+    known = labels[~np.isnan(labels)]
+    if not len(known) or not np.isin(known, (0, 1)).all():
+        raise InputError("labels must be 0 or 1, or NaN where unknown; at least one must be known")
     return labels

@@ -24,19 +24,8 @@ from polyadic.metrics.completion import Gap
 from polyadic.metrics.multiwords import Candidate
 from polyadic.metrics.outliers import OutlierGroup
 from polyadic.metrics.phrases import PhraseCase
-from polyadic.text.tables import (
-    SAMPLE,
-    Numbers,
-    Role,
-    Table,
-    TableReading,
-    name_in,
-    number_of,
-    open_table,
-    records,
-    separator,
-    separator_of,
-)
+from polyadic.text import tables
+from polyadic.text.tables import Role, TableReading, open_table
 
 if TYPE_CHECKING:
     import os
@@ -161,14 +150,14 @@ def read_pairs(
     """
     table = open_table(path, reading, columns=columns, roles=PAIR, quotes=False)
     at = [*table.places(PAIR).values()]
-    parse, pairs = Numbers(table, at[2:]), []
+    parse, pairs = tables.Numbers(table, at[2:]), []
     for number, cells in table:
         score = parse(cells[at[2]]) if len(cells) > max(at) else None
         if score is None or not math.isfinite(score):
             found = f"{len(cells)} cells" if len(cells) <= max(at) else repr(cells[at[2]])
             table.skip(number, f"expected two words and a number in column {at[2] + 1}; found {found}")
             continue
-        first, second = (str(name_in(table, number, cells[place], "word")) for place in at[:2])
+        first, second = (str(tables.name_in(table, number, cells[place], "word")) for place in at[:2])
         pairs.append((first, second, score))
     if not pairs:
         raise InputError(f"{path} contains no word pairs")
@@ -211,9 +200,11 @@ def read_questions(path: str | os.PathLike[str], reading: TableReading | None = 
             of[number] = section
     asked = [(number, line) for number, line in numbered if number in of]
     blanks = sum(len(line.split()) == 4 for _, line in asked) * 2 >= len(asked)
-    sep = separator_of(how) or (" " if blanks else separator([line for _, line in asked[:SAMPLE]]))
-    table, sections = Table(str(path), [*"1234"], False, (), how), dict[str, list[Question]]()
-    table.rows = records(table, asked, sep)
+    sep = tables.separator_of(how) or (
+        " " if blanks else tables.separator([line for _, line in asked[: tables.SAMPLE]])
+    )
+    table, sections = tables.Table(str(path), [*"1234"], False, (), how), dict[str, list[Question]]()
+    table.rows = tables.records(table, asked, sep)
     for number, cells in table:
         if len(cells) != 4 or not all(cells):
             table.skip(number, f"expected four words; found {len(cells)}")
@@ -241,10 +232,13 @@ def read_gaps(path: Where) -> list[Gap]:
     >>> read_gaps(file)
     [Gap(given=('pearl', 'jam'), answer='band', wrong='ship', matched='war', association=2.5)]
     """
-    return [
-        Gap(_words(where, given), _word(where, answer), _word(where, wrong), _word(where, matched), _number(where, x))
-        for where, (given, answer, wrong, matched, x) in _rows(path, GAPS)
-    ]
+    gaps = []
+    for where, (given, *others, x) in _rows(path, GAPS):
+        (answer,), (wrong,), (matched,) = (_words(where, field, most=1) for field in others)
+        if (association := tables.number_of(x)) is None or not math.isfinite(association):
+            raise InputError(f"{where}: expected a number; found {x!r}")
+        gaps.append(Gap(_words(where, given), answer, wrong, matched, association))
+    return gaps
 
 
 def write_phrases(path: Where, phrases: Iterable[PhraseCase]) -> None:
@@ -278,36 +272,19 @@ def _write(path: Where, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def _rows(path: Where, headings: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    lines = text(Path(path)).split("\n")
-    if lines[0].rstrip("\r").split("\t") != [*headings]:
+    table = open_table(path, TableReading(sep="tab", header=True, errors="strict"), quotes=False)
+    if table.names != [*headings]:
         raise InputError(f"{path}, line 1: expected the tab-separated headings {', '.join(headings)}")
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip():
-            continue
-        fields = line.rstrip("\r").split("\t")
-        if len(fields) != len(headings):
-            raise InputError(
-                f"{path}, line {number}: expected {len(headings)} tab-separated fields; found {len(fields)}"
-            )
-        yield f"{path}, line {number}", fields
+    for number, cells in table:
+        if len(cells) != len(headings):
+            raise InputError(f"{table.where(number)}: expected {len(headings)} cells; got {len(cells)}")
+        yield table.where(number), [*cells]
 
 
-def _word(where: str, field: str) -> str:
-    words = _words(where, field)
-    if len(words) > 1:
-        raise InputError(f"{where}: expected one word; found {field!r}")
-    return words[0]
-
-
-def _words(where: str, field: str) -> tuple[str, ...]:
+def _words(where: str, field: str, *, most: float = math.inf) -> tuple[str, ...]:
     words = tuple(field.split())
     if not words:
         raise InputError(f"{where}: a field that should contain words is empty")
+    if len(words) > most:
+        raise InputError(f"{where}: expected one word; found {field!r}")
     return words
-
-
-def _number(where: str, field: str) -> float:
-    number = number_of(field)
-    if number is None or not math.isfinite(number):
-        raise InputError(f"{where}: expected a number; found {field!r}")
-    return number

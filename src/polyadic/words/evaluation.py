@@ -86,23 +86,19 @@ def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) 
 
 
 def own_tests(
+    reading: TableReading | None = None,
     *,
     pairs: Iterable[Path_] = (),
     groups: Iterable[Path_] = (),
     questions: Iterable[Path_] = (),
-    reading: TableReading | None = None,
 ) -> dict[str, Test]:
     """Load the user's own test sets from files and folders and return a test function for each kind."""
     kinds: dict[str, tuple[Callable[..., Iterator[Part]], Callable[[Path], Any], Iterable[Path_]]] = {
-        "similarity": (
-            partial(_by_set, "similarity", _correlation),
-            partial(datasets.read_pairs, reading=reading),
-            pairs,
-        ),
+        "similarity": (partial(_by_set, "similarity", _correlation), lambda f: datasets.read_pairs(f, reading), pairs),
         "outliers": (_outliers, datasets.read_outlier_groups, groups),
         "analogies": (
             partial(_by_set, "analogies", _answers),
-            partial(datasets.read_questions, reading=reading),
+            lambda f: datasets.read_questions(f, reading),
             questions,
         ),
     }

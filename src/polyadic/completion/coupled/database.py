@@ -370,18 +370,14 @@ class Database:
         entities = {entity: database.sizes[entity] - size for entity, size in self.sizes.items()}
         return database, {"new_cells": new, "changed_cells": changed, "new_entities": entities}
 
-    def __len__(self) -> int:
-        """Return the number of cells of all relations."""
-        return sum(map(len, self._cells.values()))
-
     @property
     def shape(self) -> tuple[int]:
-        """Number of cells, which scikit-learn's tools divide."""
-        return (len(self),)
+        """Number of cells of all relations, which scikit-learn's tools divide."""
+        return (sum(map(len, self._cells.values())),)
 
     def __getitem__(self, cells: Any) -> Database:
         """Return a database with the cells at the given indices, in the order of relations, and with all entities."""
-        chosen, end = np.zeros(len(self), bool), 0
+        chosen, end = np.zeros(self.shape, bool), 0
         chosen[cells[0] if isinstance(cells, tuple) else cells] = True  # a tuple ends with an ellipsis
         part = copy(self)
         for name, entries in self._cells.items():

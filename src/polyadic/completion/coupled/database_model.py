@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from polyadic.core.entries import Entries
 
 Array = NDArray[Any]
-FAMILIES = {"logistic": "bernoulli", "poisson": "poisson"}  # of losses other than squared and huber
 MAX_FOLD_IN_SWEEPS = 50  # maximum number of sweeps over new rows; new entities that share no cell converge in a few
 
 
@@ -197,11 +196,6 @@ class DatabaseModel(Model, ABC):
         ----------
         database : as for :meth:`fit`
             Held-out cells, with entities and relations of the fit.
-
-        Raises
-        ------
-        InputError
-            If a relation or an entity does not exist.
         """
         from sklearn.metrics import roc_auc_score
 
@@ -216,8 +210,7 @@ class DatabaseModel(Model, ABC):
                 indices, values = _with_zeros(indices, values, known, table, np.random.default_rng(0))
                 scores.append(2 * roc_auc_score(values > 0, self.predict_numbered(name, indices)) - 1)
             elif len(values):
-                expected = self.predict_numbered(name, indices)
-                scores.append(explained(values, expected, FAMILIES.get(table.loss, "normal")))
+                scores.append(explained(values, self.predict_numbered(name, indices), table.loss))
         return float(np.mean(scores))
 
     def explain(self, relation: str, cell: Sequence[Any], *, by: str | None = None) -> Explanation:
