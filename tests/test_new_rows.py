@@ -162,6 +162,10 @@ def test_names_of_another_kind_are_refused_with_the_nearest(table):
         (lambda: table.similar("c111"), "did you mean 'c11'"),
         (lambda: table.recommend("R1 "), "did you mean 'r1'"),
         (lambda: MatrixFactorization(1).fit(ratings()).predict("r1", "c1"), "use TableCompletion"),
+        (
+            lambda: MatrixFactorization(1).fit(pd.DataFrame(lines(ratings()))),
+            "of names and values, use TableCompletion",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             ask()
@@ -250,11 +254,11 @@ def test_explained_deviance_agrees_with_scikit_learn():
 def test_models_of_rows_are_selected_by_their_scores(model, setting):
     """The setting that suits a planted matrix of rank 3 is found, and means explain nothing."""
     x = np.random.default_rng(0).standard_normal((60, 3)) @ np.random.default_rng(1).standard_normal((3, 14))
-    given, y = (x, None) if isinstance(model, GeneralizedPCA) else (x[:, :8], x[:, 8:])
+    given, y = (pd.DataFrame(x).add_prefix("c"), None) if isinstance(model, GeneralizedPCA) else (x[:, :8], x[:, 8:])
     if isinstance(model, TransductiveCompletion):
         y = np.where(np.arange(60)[:, None] % 7 == 0, np.nan, y > 0)
     elif getattr(model, "family", "") == "bernoulli":
-        given = x > 0
+        given = given > 0
     search = GridSearchCV(model, setting, cv=2, error_score="raise").fit(given, y)
     worst, best = search.cv_results_["mean_test_score"]
     assert best > 0.2 > worst

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, kl_div, rel_entr
 
-from polyadic.core.containers import entries_of
+from polyadic.core.containers import NotNumericError, entries_of
 from polyadic.core.errors import InputError, check_number
+from polyadic.core.frames import is_wide
 from polyadic.core.losses import Logistic
 
 if TYPE_CHECKING:
@@ -78,7 +79,11 @@ def cells_of(X: Any, name: str = "X", *, empty: bool = False) -> ObservedEntries
     """Convert a container to observed cells: explicit zeros of a sparse array are observed, and missing values not."""
     if isinstance(X, ObservedEntries):
         return X
-    entries = entries_of(X, name, order=2, observed=True)
+    try:
+        entries = entries_of(X, name, order=2, observed=True)
+    except NotNumericError as error:
+        hint = "; for a table of names and values, use TableCompletion" if is_wide(X) else ""
+        raise NotNumericError(f"{error}{hint}") from None
     if entries.order != 2 or entries.symmetric or entries.weights is not None:
         raise InputError(f"{name} must have order 2 and no weights, and must not be marked as symmetric")
     (rows, columns), values, shape = entries.indices.T, entries.values.astype(float), entries.shape
@@ -182,9 +187,6 @@ def explained(values: ArrayLike, expected: ArrayLike, family: Any = "normal") ->
 
     The family is a name or a loss; with the loss ``Logistic``, log-odds are given instead of expected values. For the
     normal distribution the share is the coefficient of determination R².
-
-    >>> round(explained([1, 2, 6], [1, 3, 5]), 3), round(explained([0, 1, 1], [-1, 1, 2], Logistic()), 3)
-    (0.857, 0.606)
     """
     x, m = np.asarray(values, float), np.asarray(expected, float)
     if isinstance(family, Logistic):

@@ -124,13 +124,7 @@ class GeneralizedPCA(Transformer):
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the factors of the given rows, shape (n, rank), ignoring unknown values."""
-        check_is_fitted(self)
-        x = self._checked(X)
-        match_columns(self, X)
-        if x.shape[1] != len(self.column_factors_):
-            raise InputError(f"X must have {len(self.column_factors_)} columns; got {x.shape[1]}")
-        fixed = [self.column_factors_, self.intercept_[:, None]]
-        return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
+        return self._factors_of(self._new_rows(X))
 
     def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
         """Return the expected values of rows, shape (n, columns), given the row factors.
@@ -144,15 +138,23 @@ class GeneralizedPCA(Transformer):
         return FAMILIES[self.family].mean(dense_of(U, "U") @ self.column_factors_.T + self.intercept_)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Return the share of the deviance of a random fifth of the cells that predictions from the others explain.
-
-        For normal values, it is R². X is as for :meth:`transform`.
-        """
+        """Return the explained deviance (R² if normal) of a random fifth of the cells of rows, given the others."""
         del y
-        match_columns(self, X)
-        given, out = split_cells(cells_of(X), 0.2, seed=0)
-        means = self.inverse_transform(self.transform(given.array()))
+        given, out = split_cells(cells_of(self._new_rows(X)), 0.2, seed=0)
+        means = self.inverse_transform(self._factors_of(given.array()))
         return explained(out.values, means[out.rows, out.columns], self.family)
+
+    def _new_rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        x = self._checked(X)
+        match_columns(self, X)
+        if x.shape[1] != len(self.column_factors_):
+            raise InputError(f"X must have {len(self.column_factors_)} columns; got {x.shape[1]}")
+        return x
+
+    def _factors_of(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        fixed = [self.column_factors_, self.intercept_[:, None]]
+        return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
 
     def _run(self, x: NDArray[np.float64], start: Factors, fixed: Factors) -> Result:
         objective = _Means(x, FAMILIES[self.family].loss, self.ridge, fixed)

@@ -294,10 +294,7 @@ class ConvexCCA(Transformer):
         return [joined[:, place] for place in self._places]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return R² of the known cells of the last view of new rows, predicted from the other views.
-
-        X and y are as for :meth:`fit`.
-        """
+        """Return R² of the last view of new rows, given as in :meth:`fit`, predicted from the other views."""
         *views, last = X if y is None else [X, y]
         cells = cells_of(last, "the last view")
         predicted = self.predict([*views, np.full(cells.shape, np.nan)])[-1]

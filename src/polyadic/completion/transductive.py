@@ -137,10 +137,7 @@ class TransductiveCompletion(Model):
         return np.asarray(self.offsets_ + U @ V[:L].T)
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the share of the deviance of the known labels of new items that the predictions explain.
-
-        X and y are as for :meth:`fit`.
-        """
+        """Return the explained deviance of the known labels of new items, given as in :meth:`fit`."""
         odds = self.decision_function(X)
         labels = _labels(y, len(odds))
         if labels.shape != odds.shape:

@@ -187,15 +187,10 @@ class DatabaseModel(Model, ABC):
         return self._distribution(relation, np.column_stack(columns)).mean
 
     def score(self, database: Database | Mapping[str, Relation], y: object = None) -> float:
-        """Return the share of the deviance of held-out cells that the predictions explain, as its mean over relations.
+        """Return the explained deviance (R² for numbers) of held-out cells, as its mean over relations.
 
-        It is R² for numbers. For relations whose unobserved cells are zeros, as many unobserved cells are sampled, and
-        the measure is ``2 * AUC - 1``. All measures are 1 for perfect predictions and 0 for uninformative ones.
-
-        Parameters
-        ----------
-        database : as for :meth:`fit`
-            Held-out cells, with entities and relations of the fit.
+        The cells are given as in :meth:`fit`. For relations whose unobserved cells are zeros, as many unobserved cells
+        are sampled, and the measure is ``2 * AUC - 1``.
         """
         from sklearn.metrics import roc_auc_score
 
