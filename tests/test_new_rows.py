@@ -257,6 +257,8 @@ def test_models_of_rows_are_selected_by_their_scores(model, setting):
     given, y = (pd.DataFrame(x).add_prefix("c"), None) if isinstance(model, GeneralizedPCA) else (x[:, :8], x[:, 8:])
     if isinstance(model, TransductiveCompletion):
         y = np.where(np.arange(60)[:, None] % 7 == 0, np.nan, y > 0)
+    elif isinstance(model, ConvexCCA):
+        given, y = pd.DataFrame(given), pd.DataFrame(y).add_prefix("c")
     elif getattr(model, "family", "") == "bernoulli":
         given = given > 0
     search = GridSearchCV(model, setting, cv=2, error_score="raise").fit(given, y)

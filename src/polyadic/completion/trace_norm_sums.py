@@ -295,12 +295,13 @@ class ConvexCCA(Transformer):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return R² of the last view of new rows, given as in :meth:`fit`, predicted from the other views."""
-        *views, last = X if y is None else [X, y]
-        cells = cells_of(last, "the last view")
-        predicted = self.predict([*views, np.full(cells.shape, np.nan)])[-1]
+        views = X if y is None else [X, y]
+        cells = cells_of(views[-1], "the last view")
+        rows, V = self._rows(views, hide_last=True)
+        predicted = self.means_[-1] + rows @ V[self._places[-1]].T
         return explained(cells.values, predicted[cells.rows, cells.columns])
 
-    def _rows(self, X: Sequence[Any]) -> tuple[Array, Array]:
+    def _rows(self, X: Sequence[Any], *, hide_last: bool = False) -> tuple[Array, Array]:
         """Return coordinates in all parts by ridge regression on V, whose minimum is the trace norm, and V."""
         check_is_fitted(self)
         sizes = [len(mean) for mean in self.means_]
@@ -308,6 +309,8 @@ class ConvexCCA(Transformer):
         match_columns(self, X)
         if [view.shape[1] for view in views] != sizes:
             raise InputError(f"X must contain matrices with {', '.join(map(str, sizes))} columns")
+        if hide_last:
+            views[-1] = np.full_like(views[-1], np.nan)
         own = block_diag(*(part.V * np.sqrt(part.s) for part in self.own_))
         V = np.hstack([self.shared_.V * np.sqrt(self.shared_.s), own])
         cells = cells_of(np.hstack(views) - np.hstack(self.means_), empty=True)

@@ -25,7 +25,6 @@ TASK = Task(
     "Factorize several tables that share entities, such as users, films and words.",
     model=f"{COUPLED}.database_model:DatabaseModel",
 )
-READING = "polyadic.text.tables:TableReading"
 
 
 def _print_training(result: dict[str, Any]) -> None:
@@ -156,7 +155,7 @@ def _print_predictions(result: Predictions) -> None:
 
 @TASK.verb(
     example="polyadic database predict library ratings new.csv --why 3",
-    settings={"reading": READING},
+    settings={"reading": "polyadic.text.tables:TableReading"},
     show=_print_predictions,
 )
 def predict(
@@ -217,7 +216,7 @@ def _print_update(result: dict[str, Any]) -> None:
 
 @TASK.verb(
     example="polyadic database add library ratings=new-ratings.csv --out library --force",
-    settings={"reading": READING},
+    settings={"reading": "polyadic.text.tables:TableReading"},
     show=_print_update,
 )
 def add(
