@@ -41,7 +41,8 @@ def blocks(page):
     return [block for block in found if RUN[block[1]].search(block[2])]
 
 
-PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))] if blocks(page)]
+MISREAD = ROOT / "docs" / "results" / "misread-inputs.md"
+PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), MISREAD] if blocks(page)]
 
 
 def commands(text):

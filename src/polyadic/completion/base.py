@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import ObservedEntries, cells_of, columns_of_row, compared, pairs, r_squared, split_cells
+from polyadic.completion.cells import ObservedEntries, cells_of, columns_of_row, compared, explained, pairs, split_cells
 from polyadic.core.containers import match_columns, name_columns
 from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.explanation import Contributions, parts_of_row
@@ -77,7 +77,7 @@ class CompletionModel(Model, ABC):
         return self._fit(self._sampled(self._read(X), X))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the coefficient of determination R² of the predictions of held-out cells.
+        """Return the share of the deviance of held-out cells that the predictions explain; R² for numbers.
 
         Parameters
         ----------
@@ -88,7 +88,8 @@ class CompletionModel(Model, ABC):
         """
         del y
         model, out, _ = self._to_score(X)
-        return r_squared(out.values, model.predict(out.rows, out.columns))
+        family = getattr(self, "family", getattr(self, "loss", "normal"))
+        return explained(out.values, model.predict(out.rows, out.columns), family)
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
         """Predict the values of the cells with the given row and column indices.

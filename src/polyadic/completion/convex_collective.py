@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, pairs, r_squared
+from polyadic.completion.cells import cells_of, explained, pairs
 from polyadic.completion.trace_norm import fit_offsets
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.losses import Squared
@@ -161,14 +161,15 @@ class ConvexCollective(Model):
         return np.asarray(self.means_[relation] + np.einsum("nr,nr->n", U[i], V[j]))
 
     def score(self, X: Sequence[RelationMatrix], y: Any = None) -> float:
-        """Return R² of the predictions of held-out cells of all relations, given as in :meth:`fit`."""
+        """Return the explained deviance of held-out cells, given as in :meth:`fit`, as its mean over relations."""
         del y
         check_is_fitted(self)
         if [each[:2] for each in X] != [tuple(kinds) for kinds in self.kinds_]:
             raise InputError("X must have the relations of the fit, in the same order")
         cells = [cells_of(each.X) for each in X]
         predicted = [self.predict(at, each.rows, each.columns) for at, each in enumerate(cells)]
-        return r_squared(np.concatenate([each.values for each in cells]), np.concatenate(predicted))
+        every = zip(cells, predicted, X, strict=True)
+        return float(np.mean([explained(each.values, means, relation.loss) for each, means, relation in every]))
 
     @property
     def places_(self) -> dict[str, slice]:

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from polyadic.completion.cells import ObservedEntries, cells_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning, meant
+from polyadic.core.frames import is_wide, names_of
 from polyadic.text.tables import (
     RATINGS,
     Numbers,
@@ -167,9 +168,13 @@ def named_cells(
 
 
 def _is_matrix(source: Any) -> bool:
-    """Return whether a numeric array is a matrix of cells, rather than rows of indices and values."""
+    """Return whether a numeric array or nameless data frame is a matrix, rather than rows of indices and values."""
     if issparse(source) or isinstance(source, Entries | np.ma.MaskedArray):
         return True
+    if hasattr(getattr(source, "index", None), "start") and is_wide(source):  # a RangeIndex
+        x, names = source.to_numpy(), [*range(source.shape[1])]
+        missing = x.dtype.kind == "f" and bool(np.isnan(x[:, :2]).any())  # names in these columns could not be missing
+        return [*names_of(source)] == names and x.dtype.kind in "iufb" and (len(names) > 4 or missing)
     array = isinstance(source, np.ndarray) and source.ndim == 2 and source.dtype.kind in "iufb"
     return array and (source.shape[1] not in {2, 3} or bool(np.isnan(source.astype(float)).any()))
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import check_size, robust_pca
-from polyadic.completion.cells import cells_of, pairs, r_squared
+from polyadic.completion.cells import cells_of, explained, pairs
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.model import Callback, Count, Model, Positive
 from polyadic.core.solvers.run import run
@@ -97,4 +97,4 @@ class RobustPCA(Model):
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.matrix_
         i, j = pairs(cells.rows, cells.columns, (len(U), len(V)))
-        return r_squared(cells.values, np.einsum("nr,nr->n", U[i] * s, V[j]))
+        return explained(cells.values, np.einsum("nr,nr->n", U[i] * s, V[j]))

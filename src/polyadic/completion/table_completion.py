@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import AlternatingModel, DistributionModel
 from polyadic.completion.bayesian import BayesianMatrixFactorization
-from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, compared, r_squared, rmse, split_cells
+from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, compared, explained, rmse, split_cells
 from polyadic.completion.components import RotatedComponents, TableComponent, rotated_components
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
@@ -360,7 +360,7 @@ class TableCompletion(Model):
         cells, rows, columns, *_ = named_cells(table, y)
         pairs = [rows[i] for i in cells.rows], [columns[j] for j in cells.columns]
         if self.method != "implicit":
-            return r_squared(cells.values, self.predict(*pairs))
+            return explained(cells.values, self.predict(*pairs))
         i, j = self._cells(*pairs)
         out = (i >= 0) & (j >= 0) & (cells.values > 0)
         test = cells_of(coo_array((cells.values[out], (i[out], j[out])), shape=self.known_.shape))

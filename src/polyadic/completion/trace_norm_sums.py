@@ -10,7 +10,7 @@ from scipy.linalg import block_diag
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import NormTerm, trace_norm_sum
-from polyadic.completion.cells import cells_of, r_squared
+from polyadic.completion.cells import cells_of, explained
 from polyadic.completion.trace_norm import check_loss
 from polyadic.core.containers import entries_of, match_columns, name_columns
 from polyadic.core.errors import InputError, check_number
@@ -155,13 +155,13 @@ class TraceNormSum(Model):
         return np.asarray(self.array_[tuple(at)])
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return R² of the predictions of held-out elements, given as in :meth:`fit`."""
+        """Return the explained deviance (R²) of held-out elements, given as in :meth:`fit`."""
         del y
         check_is_fitted(self)
         numbers, values, shape = _elements(X)
         if shape != self.array_.shape:
             raise InputError(f"X must have the shape of the fit, {self.array_.shape}; got {shape}")
-        return r_squared(values, self.array_.ravel()[numbers])
+        return explained(values, self.array_.ravel()[numbers], self.loss)
 
 
 def _elements(X: Any) -> tuple[NDArray[np.int64], Array, tuple[int, ...]]:
@@ -241,21 +241,23 @@ class ConvexCCA(Transformer):
     tol: Amount = 1e-3
     callback: Callback = None
 
-    def fit(self, X: Sequence[Any], y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to the observed cells of several views.
 
         Parameters
         ----------
         X : sequence of arrays with NaN for unknown cells, of shapes (rows, columns of the view)
-            Two or more views.
+            Two or more views, or the first of two.
+        y : array, optional
+            The second view, if X is the first.
 
         Raises
         ------
         InputError
             If views do not have the same rows, a column has no observed cell, or a parameter is out of range.
         """
-        del y
         self.check()
+        X = X if y is None else [X, y]
         views = [cells_of(view, f"view {k}", empty=True).array() for k, view in enumerate(X)]
         if len(views) < 2 or any(len(view) != len(views[0]) for view in views):
             raise InputError("X must contain two or more matrices with the same number of rows")
@@ -291,7 +293,15 @@ class ConvexCCA(Transformer):
         joined = np.hstack(self.means_) + rows @ V.T
         return [joined[:, place] for place in self._places]
 
-    def _rows(self, X: Sequence[Any]) -> tuple[Array, Array]:
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return R² of the last view of new rows, given as in :meth:`fit`, predicted from the other views."""
+        views = X if y is None else [X, y]
+        cells = cells_of(views[-1], "the last view")
+        rows, V = self._rows(views, hide_last=True)
+        predicted = self.means_[-1] + rows @ V[self._places[-1]].T
+        return explained(cells.values, predicted[cells.rows, cells.columns])
+
+    def _rows(self, X: Sequence[Any], *, hide_last: bool = False) -> tuple[Array, Array]:
         """Return coordinates in all parts by ridge regression on V, whose minimum is the trace norm, and V."""
         check_is_fitted(self)
         sizes = [len(mean) for mean in self.means_]
@@ -299,6 +309,8 @@ class ConvexCCA(Transformer):
         match_columns(self, X)
         if [view.shape[1] for view in views] != sizes:
             raise InputError(f"X must contain matrices with {', '.join(map(str, sizes))} columns")
+        if hide_last:
+            views[-1] = np.full_like(views[-1], np.nan)
         own = block_diag(*(part.V * np.sqrt(part.s) for part in self.own_))
         V = np.hstack([self.shared_.V * np.sqrt(self.shared_.s), own])
         cells = cells_of(np.hstack(views) - np.hstack(self.means_), empty=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of
+from polyadic.completion.cells import cells_of, explained
 from polyadic.core import resources
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
@@ -101,16 +101,11 @@ class TransductiveCompletion(Model):
             If a label is not 0, 1 or NaN, shapes do not match, or a parameter is out of range.
         """
         self.check()
-        labels, features = dense_of(y, "labels"), dense_of(X, "features")
+        features = dense_of(X, "features")
+        labels = _labels(y, len(features))
         name_columns(self, X)
-        if len(labels) != len(features):
-            raise InputError(
-                f"y must have one row for each of the {len(features):,} items; got shape {labels.shape}", "y"
-            )
-        if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
-            raise InputError("labels must be 0 or 1, or NaN where unknown")
-        if np.isnan(labels).all() or np.isnan(features).all():
-            raise InputError("at least one label and one feature must be known")
+        if np.isnan(features).all():
+            raise InputError("at least one feature must be known")
         problem, offsets = self._problem(labels, features)
         sweeps = proximal_gradient(problem)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
@@ -141,6 +136,15 @@ class TransductiveCompletion(Model):
         U = posterior_rows(entries, V[L:], precision=self.penalty * np.eye(R), threads=1)
         return np.asarray(self.offsets_ + U @ V[:L].T)
 
+    def score(self, X: Any, y: Any) -> float:
+        """Return the explained deviance of the known labels of new items, given as in :meth:`fit`."""
+        odds = self.decision_function(X)
+        labels = _labels(y, len(odds))
+        if labels.shape != odds.shape:
+            raise InputError(f"y must have {odds.shape[1]:,} labels; got {labels.shape[1]:,}", "y")
+        known = ~np.isnan(labels)
+        return explained(labels[known], odds[known], Logistic())
+
     def _problem(self, labels: Array, features: Array) -> tuple[Problem, WithOffsets]:
         """Set up the trace norm problem for the joint matrix of labels, features and an optional column of ones."""
         weight, ones, L = float(self.label_weight), int(self.bias == "ones"), labels.shape[1]
@@ -159,3 +163,14 @@ class TransductiveCompletion(Model):
 
     def _weight_of_ones(self) -> float:
         return max(1.0, self.label_weight * Logistic().curvature)
+
+
+def _labels(y: Any, items: int) -> Array:
+    """Return the labels of items as an array, or raise InputError if they do not fit."""
+    labels = dense_of(y, "labels")
+    if labels.ndim != 2 or len(labels) != items:
+        raise InputError(f"y must have one row for each of the {items:,} items; got shape {labels.shape}", "y")
+    known = labels[~np.isnan(labels)]
+    if not len(known) or not np.isin(known, (0, 1)).all():
+        raise InputError("labels must be 0 or 1, or NaN where unknown; at least one must be known")
+    return labels

@@ -465,7 +465,7 @@ def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> I
         return _json_rows(table, chain(head, numbered))
     if suffix in RDF or re.match(r"<\S+> <\S+> .+\.\s*$", start):
         return _rdf_rows(table, path, RDF.get(suffix, "nt"))
-    sep = {"tab": "\t", "\\t": "\t", "blanks": " "}.get(str(table.reading.sep), table.reading.sep)
+    sep = separator_of(table.reading)
     if sep is None and (marked := re.fullmatch(r"sep=(.)\s*", head[0][1], re.IGNORECASE)):  # as Excel writes it
         sep, head = marked[1], head[1:]
     while len(head) > 1 and head[0][1].startswith("#") and not head[-1][1].startswith("#"):
@@ -493,6 +493,11 @@ def _fitted(table: Table, rows: Iterable[tuple[int, Sequence[Any]]]) -> Iterator
                 continue
             cells = cells[:width]  # noqa: PLW2901
         yield number, cells
+
+
+def separator_of(reading: TableReading) -> str | None:
+    """Return the separator that is set, with the names tab and blanks replaced."""
+    return {"tab": "\t", "\\t": "\t", "blanks": " "}.get(str(reading.sep), reading.sep)
 
 
 def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:

@@ -370,6 +370,25 @@ class Database:
         entities = {entity: database.sizes[entity] - size for entity, size in self.sizes.items()}
         return database, {"new_cells": new, "changed_cells": changed, "new_entities": entities}
 
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of cells of all relations, which scikit-learn's tools divide."""
+        return (sum(map(len, self._cells.values())),)
+
+    def __getitem__(self, cells: Any) -> Database:
+        """Return a database with the cells at the given indices, in the order of relations, and with all entities."""
+        chosen, end = np.zeros(self.shape, bool), 0
+        chosen[cells[0] if isinstance(cells, tuple) else cells] = True  # a tuple ends with an ellipsis
+        part = copy(self)
+        for name, entries in self._cells.items():
+            part.replace(name, part_of(entries, chosen[end : (end := end + len(entries))]))
+        return part
+
+    def values(self, name: str) -> Array:
+        """Return the values of the cells of a relation."""
+        centre, scale = self.units[name]
+        return np.asarray(centre + scale * np.asarray(self._cells[name].values))
+
     def relation(self, name: str) -> Relation:
         """Return the relation with the given name, or raise InputError if there is none."""
         if name not in self.relations:
@@ -470,6 +489,14 @@ class Database:
         relation = self.relation(name)
         columns = columns_of(name, relation, cells)
         return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
+
+    def located(self, name: str, other: Database) -> Array:
+        """Return the indices that the entities of the cells of another database have in this one, shape (n, order)."""
+        columns = [
+            self.number(entity, index if (names := other.names[entity]) is None else names[index])
+            for entity, index in zip(other.relations[name].entities, other.cells(name).indices.T, strict=True)
+        ]
+        return ordered(name, self.relation(name).entities, np.column_stack(columns))
 
     def number(self, entity: str, names: Any) -> NDArray[np.int64]:
         """Return the indices of entities of a type, given by their names, or by numbers if they are numbered.

@@ -18,10 +18,10 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import Prediction
+from polyadic.completion.cells import Prediction, explained
 from polyadic.completion.coupled.coordinate_descent import curves
 from polyadic.completion.coupled.coupled_tables import State
-from polyadic.completion.coupled.database import Database, part_of, with_negatives
+from polyadic.completion.coupled.database import Database, joined, part_of, with_negatives
 from polyadic.completion.coupled.gibbs import Average
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Relation
-
+    from polyadic.core.entries import Entries
 
 Array = NDArray[Any]
 MAX_FOLD_IN_SWEEPS = 50  # maximum number of sweeps over new rows; new entities that share no cell converge in a few
@@ -185,6 +185,28 @@ class DatabaseModel(Model, ABC):
             raise InputError(f"{relation}: indices must have shape (n, {len(entities)}); got {np.shape(indices)}")
         columns = [numbers_of(e, i, known=None, size=sizes[e]) for e, i in zip(entities, indices.T, strict=True)]
         return self._distribution(relation, np.column_stack(columns)).mean
+
+    def score(self, database: Database | Mapping[str, Relation], y: object = None) -> float:
+        """Return the explained deviance (R² for numbers) of held-out cells, as its mean over relations.
+
+        The cells are given as in :meth:`fit`. For relations whose unobserved cells are zeros, as many unobserved cells
+        are sampled, and the measure is ``2 * AUC - 1``.
+        """
+        from sklearn.metrics import roc_auc_score
+
+        del y
+        check_is_fitted(self, "state_")
+        given, scores = database if isinstance(database, Database) else Database(database), []
+        for name in given.relations:
+            values, table = given.values(name), self.database_.relation(name)
+            indices, known = self.database_.located(name, given), self.database_.cells(name)
+            if len(values) and table.unobserved == "zero":
+                known, _ = joined(known, replace(known, indices=indices, values=values, weights=None))
+                indices, values = _with_zeros(indices, values, known, table, np.random.default_rng(0))
+                scores.append(2 * roc_auc_score(values > 0, self.predict_numbered(name, indices)) - 1)
+            elif len(values):
+                scores.append(explained(values, self.predict_numbered(name, indices), table.loss))
+        return float(np.mean(scores))
 
     def explain(self, relation: str, cell: Sequence[Any], *, by: str | None = None) -> Explanation:
         """Decompose the prediction for a cell into contributions of the observed cells that share a given entity.
@@ -384,21 +406,21 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
         )
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
-    asked = part_of(entries, out)
-    if table.unobserved == "zero":
-        both = with_negatives(entries, replace(table, n_negatives=1), rng)
-        zeros = both.indices[len(entries) :]
-        zeros = zeros[rng.permutation(len(zeros))[:number]]
-        asked = replace(
-            asked,
-            indices=np.concatenate([asked.indices, zeros]),
-            values=np.concatenate([asked.values, np.zeros(len(zeros))]),
-            weights=None,
-        )
-    centre, scale = database.units[relation]
     fewer = copy(database)
     fewer.replace(relation, part_of(entries, ~out))
-    return HeldOut(fewer, relation, np.asarray(asked.indices, np.int64), centre + scale * np.asarray(asked.values))
+    indices, values = np.asarray(entries.indices, np.int64)[out], database.values(relation)[out]
+    if table.unobserved == "zero":
+        indices, values = _with_zeros(indices, values, entries, table, rng)
+    return HeldOut(fewer, relation, indices, values)
+
+
+def _with_zeros(
+    indices: Array, values: Array, known: Entries, table: Relation, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Append as many unobserved cells with the value 0 to held-out cells."""
+    zeros = with_negatives(known, replace(table, n_negatives=1), rng).indices[len(known) :]
+    zeros = zeros[rng.permutation(len(zeros))[: len(indices)]]
+    return np.concatenate([indices, zeros]), np.concatenate([values, np.zeros(len(zeros))])
 
 
 def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
