@@ -14,8 +14,9 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from copy import copy
+from dataclasses import KW_ONLY
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -24,16 +25,18 @@ from polyadic.completion.cells import ObservedEntries, cells_of, columns_of_row,
 from polyadic.core.containers import match_columns, name_columns
 from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.explanation import Contributions, parts_of_row
-from polyadic.core.model import Model, Transformer
+from polyadic.core.model import Amount, Callback, Count, Model, Positive, Transformer
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.trace_norm import proximal_gradient, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import Prediction
+    from polyadic.core.solvers.trace_norm import Answer
 
 SWEEPS = 1
 """Default number of sweeps over both sides.
@@ -47,7 +50,7 @@ FIRST = 1000
 class CompletionModel(Model, ABC):
     r"""Base class for matrix completion models, which are fitted to the observed cells of a matrix.
 
-    A subclass defines ``_fit``, which learns from cells, ``_shape`` of the fitted matrix, and ``_predict``.
+    A subclass defines ``_fit``, which learns from cells, and ``_predict``.
 
     Parameters
     ----------
@@ -129,8 +132,37 @@ class CompletionModel(Model, ABC):
         given, out = split_cells(cells, 0.2, seed=0)
         return self.fold_in(given), out, given
 
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.row_factors_), len(self.column_factors_)
+
     @abstractmethod
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
+
+
+class TraceNormModel(Model):
+    r"""Base class for convex models with trace norms.
+
+    Parameters
+    ----------
+    penalty : float
+        Penalty :math:`\lambda` on the trace norm.
+    tol : float
+        Duality gap, relative to the objective, at which to stop.
+    """
+
+    penalty: Positive = 1.0
+    _: KW_ONLY
+    max_iter: Count = 1000
+    tol: Amount = 1e-3
+    callback: Callback = None
+
+    def _solved(self, problem: Any, sweeps: Iterator[Sweep] | None = None) -> Answer:
+        """Solve a trace norm problem, by default by proximal gradient steps, and keep the record of the fit."""
+        sweeps = proximal_gradient(problem) if sweeps is None else sweeps
+        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
+        self._keep(answer.result)
+        return answer
 
 
 class DistributionModel(CompletionModel):
@@ -154,6 +186,8 @@ class DistributionModel(CompletionModel):
 class SearchedModel(CompletionModel):
     """Base class for models whose hyperparameters can be selected on held-out cells."""
 
+    _grid: ClassVar[Any]  # of the search: candidate values by setting
+
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Return a search space of hyperparameters, to be selected on held-out cells.
 
@@ -168,22 +202,25 @@ class SearchedModel(CompletionModel):
         """
         return self._search(self._read(X), seed)
 
-    @abstractmethod
-    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace: ...
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
+        def losses(model: Any, out: ObservedEntries) -> NDArray[np.float64]:
+            return np.asarray((model.predict(out.rows, out.columns) - out.values) ** 2)
 
+        return self._searched(cells, seed, losses, measure="RMSE", figure=math.sqrt)
 
-def search_by_error(cells: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
-    """Return a search space of hyperparameters, evaluated by the squared errors of held-out cells."""
-    kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
-    return SearchSpace(
-        values=values,
-        fit=lambda model: model.fit(kept),
-        last=lambda model: model.fit(cells),
-        losses=lambda model: (model.predict(out.rows, out.columns) - out.values) ** 2,
-        units="cells",
-        measure="RMSE",
-        figure=math.sqrt,
-    )
+    def _searched(
+        self, cells: ObservedEntries, seed: int | None, losses: Callable[..., Any], **how: Any
+    ) -> SearchSpace:
+        """Return a search space that is evaluated by the losses of a model on held-out cells."""
+        kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
+        return SearchSpace(
+            values=self._grid,
+            fit=lambda model: model.fit(kept),
+            last=lambda model: model.fit(cells),
+            losses=lambda model: losses(model, out),
+            units="cells",
+            **how,
+        )
 
 
 class AlternatingModel(Transformer, SearchedModel):
@@ -315,9 +352,8 @@ class AlternatingModel(Transformer, SearchedModel):
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
     """Raise InputError if a matrix has fewer rows or columns than the matrix of the previous fit."""
     if now[0] < before[0] or now[1] < before[1]:
-        raise InputError(
-            f"X must have at least {before[0]:,} rows and {before[1]:,} columns, as in fit; got shape {now}"
-        )
+        got = f"shape {now}"
+        raise InputError(f"X must have at least {before[0]:,} rows and {before[1]:,} columns, as in fit; got {got}")
 
 
 def grown(F: NDArray[Any], size: int) -> NDArray[Any]:

@@ -111,10 +111,8 @@ def split_cells(
         raise InputError(f"the held-out fraction must be less than 1; got {share!r}")
     number = round(share * len(cells.values))
     if not 0 < number < len(cells.values):
-        raise InputError(
-            f"holding out the fraction {share:g} of {len(cells.values):,} cells leaves the training set or the held-out"
-            " set empty; change the fraction"
-        )
+        about = f"holding out the fraction {share:g} of {len(cells.values):,} cells leaves"
+        raise InputError(f"{about} the training set or the held-out set empty; change the fraction")
     out = np.zeros(len(cells.values), bool)
     order = np.random.default_rng(seed).permutation(len(out)) if times is None else np.argsort(-times, kind="stable")
     out[order[:number]] = True
@@ -141,15 +139,12 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
     if not (i.ndim and j.ndim):
         i, j = map(np.atleast_1d, np.broadcast_arrays(i, j))
     if i.shape != j.shape or i.ndim != 1 or any(at.size and at.dtype.kind not in "iu" for at in (i, j)):
-        raise InputError(
-            f"rows and columns must be integer arrays of the same length; got {rows!r:.40} and {columns!r:.40};"
-            " for rows and columns with names, use TableCompletion"
-        )
+        got = f"{rows!r:.40} and {columns!r:.40}; for rows and columns with names, use TableCompletion"
+        raise InputError(f"rows and columns must be integer arrays of the same length; got {got}")
     for name, at, size in (("row", i, shape[0]), ("column", j, shape[1])):
         if len(at) and not 0 <= at.min() <= at.max() < size:
-            raise InputError(
-                f"{name} indices must be from 0 to {size - 1:,}; got {at.min() if at.min() < 0 else at.max()}"
-            )
+            got = at.min() if at.min() < 0 else at.max()
+            raise InputError(f"{name} indices must be from 0 to {size - 1:,}; got {got}")
     return i.astype(np.int64), j.astype(np.int64)
 
 

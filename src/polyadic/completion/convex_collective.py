@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.completion.base import TraceNormModel
 from polyadic.completion.cells import cells_of, pairs, r_squared
 from polyadic.completion.trace_norm import fit_offsets
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
+from polyadic.core.model import Threads
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum
-from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ class RelationMatrix(NamedTuple):
     weight: float = 1.0
 
 
-class ConvexCollective(Model):
+class ConvexCollective(TraceNormModel):
     r"""Convex collective matrix completion of relations that share entity types.
 
     All entities of all types are rows and columns of one symmetric matrix Z, and a relation is a block of it:
@@ -60,12 +61,8 @@ class ConvexCollective(Model):
 
     Parameters
     ----------
-    penalty : float
-        Penalty :math:`\lambda` on the trace norm.
     relaxation : {"positive", "symmetric"}
         Whether Z is positive semidefinite or any symmetric matrix.
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
@@ -96,13 +93,9 @@ class ConvexCollective(Model):
     True
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     relaxation: Literal["positive", "symmetric"] = "positive"
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
     threads: Threads = None
-    callback: Callback = None
 
     def fit(self, X: Sequence[RelationMatrix], y: Any = None) -> Self:
         """Fit the model to the observed cells of several relations.
@@ -135,10 +128,7 @@ class ConvexCollective(Model):
         spot = np.argsort(order)
         ends = np.cumsum([len(part.x) for part in losses])
         smooth = SeparableSum([(spot[e - len(part.x) : e], part) for e, part in zip(ends, losses, strict=True)])
-        problem = Problem(pattern, smooth, float(self.penalty), positive=self.relaxation == "positive")
-        sweeps = proximal_gradient(problem)
-        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self._keep(answer.result)
+        answer = self._solved(Problem(pattern, smooth, float(self.penalty), positive=self.relaxation == "positive"))
         self.sizes_, self.kinds_, self.means_ = sizes, [(r.row_kind, r.column_kind) for r in X], means
         self.matrix_, self.rank_, self.gap_ = answer.M, answer.M.rank, answer.gap
         return self
@@ -183,9 +173,8 @@ def _sizes(relations: Sequence[RelationMatrix], given: list[ObservedEntries]) ->
     for relation, cells in zip(relations, given, strict=True):
         for kind, size in zip(relation[:2], cells.shape, strict=True):
             if sizes.setdefault(kind, size) != size:
-                raise InputError(
-                    f"entity type {kind!r} must have the same size in all relations; got {sizes[kind]:,} and {size:,}"
-                )
+                got = f"{sizes[kind]:,} and {size:,}"
+                raise InputError(f"entity type {kind!r} must have the same size in all relations; got {got}")
     if not sizes:
         raise InputError("X must contain at least one relation")
     return sizes
@@ -202,8 +191,6 @@ def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, N
     order = np.lexsort((at[1], at[0]))
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
-        raise InputError(
-            "two cells must not have the same pair of entities, even in different relations or in reverse order; merge"
-            " such cells, or give one relation its own entity types"
-        )
+        about = "two cells must not have the same pair of entities, even in different relations or in"
+        raise InputError(f"{about} reverse order; merge such cells, or give one relation its own entity types")
     return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack
 from scipy.special import log_ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import DistributionModel, SearchedModel, search_by_error
+from polyadic.completion.base import DistributionModel, SearchedModel
 from polyadic.completion.cells import Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
 from polyadic.core.containers import complete, numbers_of
@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import ObservedEntries
-    from polyadic.core.selection import SearchSpace
 
     Array = NDArray[np.float64]
 
-VALUES = {"trait_std": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5), "rank": (0, 1, 2, 3, 5, 10, 20, 40)}
-"""Grids of the search on held-out cells."""
 MAX_LEVELS = 50  # maximum number of levels of ordinal values
 NODES = 32  # number of nodes of the Gauss-Hermite quadrature over the latent value
 BLOCK = 1 << 14  # number of cells predicted at a time
@@ -109,6 +106,10 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     tol: Amount = 1e-3
     seed: Seed = None
     callback: Callback = None
+    _grid: ClassVar[Any] = {
+        "trait_std": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5),
+        "rank": (0, 1, 2, 3, 5, 10, 20, 40),
+    }
 
     def fit(self, X: Any, y: Any = None, *, row_features: Any = None, column_features: Any = None) -> Self:
         """Fit the model to the observed cells of a matrix.
@@ -135,10 +136,8 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         cells = cells_of(X, empty=empty)
         if not 2 <= (number := len(np.unique(cells.values))) <= MAX_LEVELS:
-            raise InputError(
-                f"ordinal factorization requires from 2 to {MAX_LEVELS} different values; got {number:,}; use another"
-                " method"
-            )
+            got = f"{number:,}; use another method"
+            raise InputError(f"ordinal factorization requires from 2 to {MAX_LEVELS} different values; got {got}")
         return cells
 
     def _fit(self, cells: ObservedEntries, features: list[csr_array]) -> Self:
@@ -184,9 +183,6 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
             V[1, :, :R] -= start
             start = np.zeros_like(start)
             yield Sweep([belief.copy() for belief in beliefs], -total)
-
-    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
-        return search_by_error(cells, VALUES, seed=seed)
 
     @property
     def _shape(self) -> tuple[int, int]:

@@ -157,10 +157,8 @@ def named_cells(
         rows = [[cells[place] for place in at.values()] for _, cells in table]
         for name, each in added.items():
             if len(each) != len(rows):
-                raise InputError(
-                    f"{name}s must have one element for each pair of names; got {len(each):,} for {len(rows):,} pairs",
-                    f"{name}s",
-                )
+                got = f"{len(each):,} for {len(rows):,} pairs"
+                raise InputError(f"{name}s must have one element for each pair of names; got {got}", f"{name}s")
         at = {name: place for place, name in enumerate([*at, *added])}
         table = open_table([(*row, *more) for row, more in zip(rows, zip(*added.values(), strict=True), strict=True)])
     return _collected(table, _lines(table, at, how), how, valued="value" in at)
@@ -187,11 +185,8 @@ def _is_wide(table: Table, layout: str | None) -> bool:
     if not values or not all(number_of(str(value).replace(",", ".")) is not None for value in values):
         return False
     if len(table.names) == 3 and not (table.index or table.names[0] == ""):
-        raise InputError(
-            f"{table.name} may contain a row name, a column name and a value in each row, or the values of two columns;"
-            " set layout='long' or layout='wide'",
-            "layout",
-        )
+        about = f"{table.name} may contain a row name, a column name and a value in each row,"
+        raise InputError(f"{about} or the values of two columns; set layout='long' or layout='wide'", "layout")
     return True
 
 
@@ -207,9 +202,8 @@ def _wide_lines(table: Table) -> Iterator[Line]:
         for at in columns:
             if at < len(cells) and not is_empty(cells[at]):
                 if (value := numbers(cells[at])) is None:
-                    raise InputError(
-                        f"{table.where(number)}: {table.names[at]!r} must be a number; got {cells[at]!r:.40}"
-                    )
+                    got = f"{cells[at]!r:.40}"
+                    raise InputError(f"{table.where(number)}: {table.names[at]!r} must be a number; got {got}")
                 yield Line(number, row, table.names[at], value)
 
 
@@ -227,10 +221,8 @@ def _lines(table: Table, at: dict[str, int], how: CellReading) -> Iterator[Line]
             if is_empty(cells[place]):
                 if how.missing == "ignore":
                     continue
-                raise InputError(
-                    f"{table.where(number)}: the row has no value; set missing='ignore' to leave out such rows",
-                    "missing",
-                )
+                advice = "set missing='ignore' to leave out such rows"
+                raise InputError(f"{table.where(number)}: the row has no value; {advice}", "missing")
             value = numbers(cells[place])
         if value is None or not math.isfinite(value):
             table.skip(number, f"the value must be a finite number; got {cells[place or 0]!r:.40}")

@@ -19,7 +19,7 @@ from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.metrics.recommendation import recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
@@ -46,10 +46,6 @@ class Recommender(SearchedModel):
 
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         return positive_cells(X, empty=empty)
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return len(self.row_factors_), len(self.column_factors_)
 
     def _products(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
         return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
@@ -111,24 +107,23 @@ class Recommender(SearchedModel):
         given = without if given is None else given
         return float(_ndcg(model, out, None if given is None else positive_cells(given, empty=True)).mean())
 
-
-def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
-    """Return a search space of hyperparameters, evaluated by the mean NDCG of held-out positive cells."""
-    cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
-    out = out.at(out.values > 0)
-    rows = np.unique(out.rows)
-    if len(rows) > MAX_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
-    out = out.at(np.isin(out.rows, rows))
-    return SearchSpace(
-        values=values,
-        fit=lambda model: model.fit(cells),
-        last=lambda model: model.fit(listed),
-        losses=lambda model: 1 - _ndcg(model, out, cells),
-        units="rows",
-        measure=f"NDCG@{TOP_K}",
-        figure=lambda loss: 1 - loss,
-    )
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
+        """Return a search space of hyperparameters, evaluated by the mean NDCG of held-out positive cells."""
+        kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
+        out = out.at(out.values > 0)
+        rows = np.unique(out.rows)
+        if len(rows) > MAX_ROWS:
+            rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
+        out = out.at(np.isin(out.rows, rows))
+        return SearchSpace(
+            values=self._grid,
+            fit=lambda model: model.fit(kept),
+            last=lambda model: model.fit(cells),
+            losses=lambda model: 1 - _ndcg(model, out, kept),
+            units="rows",
+            measure=f"NDCG@{TOP_K}",
+            figure=lambda loss: 1 - loss,
+        )
 
 
 def _ndcg(model: Recommender, out: ObservedEntries, known: ObservedEntries | None) -> NDArray[np.float64]:

@@ -211,17 +211,13 @@ class TableCompletion(Model):
             table, y, columns=columns, time=place, times=stamps, reading=reading
         )
         if not valued and self.method != "implicit":
-            raise InputError(
-                f"the table must have values for method {self.method}; use method implicit for tables without values"
-            )
+            advice = "use method implicit for tables without values"
+            raise InputError(f"the table must have values for method {self.method}; {advice}")
         self.held_out_: dict[str, float] = {}
         self.scores_ = np.zeros(0)
         if self.hold_out_by == "time" and times is None:
-            raise InputError(
-                "hold_out_by='time' requires timestamps: give times to fit (with read_cells, time), or set"
-                " hold_out_by='cells'",
-                "hold_out_by",
-            )
+            about = "hold_out_by='time' requires timestamps: give times to fit (with read_cells,"
+            raise InputError(f"{about} time), or set hold_out_by='cells'", "hold_out_by")
         if self.hold_out:
             by_time = times if self.hold_out_by == "time" else None
             self._hold_out(*split_cells(known, self.hold_out, seed=self.seed, times=by_time))
@@ -339,10 +335,8 @@ class TableCompletion(Model):
         """
         check_is_fitted(self)
         if not len(self.scores_):
-            raise InputError(
-                "prediction intervals require held-out cells; fit with hold_out=0.1 and a method other than implicit",
-                "hold_out",
-            )
+            advice = "fit with hold_out=0.1 and a method other than implicit"
+            raise InputError(f"prediction intervals require held-out cells; {advice}", "hold_out")
         mean, std = self.predict_distribution(rows, columns)
         if np.isnan(std).any():
             std = _spread(self.model_, self.known_, *self._cells(rows, columns))
@@ -583,12 +577,8 @@ class TableCompletion(Model):
         if self.method == "ordinal":
             raise InputError("method ordinal cannot explain predictions; use another method", "method")
         if by == "cells" and not isinstance(self.model_, (ImplicitFactorization, MatrixFactorization)):
-            raise InputError(
-                f"method {self.method} cannot explain predictions by cells; use by='components', or method als or"
-                " implicit",
-                "by",
-                "method",
-            )
+            advice = "use by='components', or method als or implicit"
+            raise InputError(f"method {self.method} cannot explain predictions by cells; {advice}", "by", "method")
         if items is not None and (row is not None or by == "components"):
             raise InputError("items replace the row, and require by='cells'", "items", "by")
         if items is not None:
@@ -700,9 +690,8 @@ class TableCompletion(Model):
         rows = rows if more_rows else rows * len(columns)
         columns = columns if more_columns else columns * len(rows)
         if len(rows) != len(columns):
-            raise InputError(
-                f"rows and columns must have the same number of names; got {len(rows):,} and {len(columns):,}"
-            )
+            got = f"{len(rows):,} and {len(columns):,}"
+            raise InputError(f"rows and columns must have the same number of names; got {got}")
         absent = self.unknown == "mean"
         i = _numbers("row", rows, self.rows_, absent=absent)
         return i, _numbers("column", columns, self.columns_, absent=absent)

@@ -214,11 +214,8 @@ def recommend(
     from polyadic.interface import output
 
     if [row, items, out].count(None) != 2:
-        raise InputError(
-            "give a row, the items of a new row, or set out to a file for the recommendations of all rows",
-            "items",
-            "out",
-        )
+        about = "give a row, the items of a new row,"
+        raise InputError(f"{about} or set out to a file for the recommendations of all rows", "items", "out")
     _check_why(why, by)
     if out is not None and why:
         raise InputError("why requires a row name and cannot be combined with out", "why", "out")

@@ -15,18 +15,18 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import trace_norm_admm
-from polyadic.completion.base import CompletionModel, check_grown, grown
+from polyadic.completion.base import CompletionModel, TraceNormModel, check_grown, grown
 from polyadic.completion.cells import ObservedEntries, cells_of, pairs
 from polyadic.core.containers import match_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.losses import Convex, Logistic, Squared, WithOutliers
-from polyadic.core.model import Amount, Callback, Count, Positive, Threads, Transformer
+from polyadic.core.model import Amount, Count, Positive, Threads, Transformer
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.core.solvers.smooth import CellLosses
-from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -123,7 +123,7 @@ MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
 """Maximum number of fold-in rounds, and the convergence threshold relative to the largest factor."""
 
 
-class TraceNormCompletion(Transformer, CompletionModel):
+class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
     r"""Matrix completion with a trace norm (nuclear norm) penalty.
 
     .. math:: \min_M \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij}) + \lambda \|M\|_*
@@ -165,8 +165,6 @@ class TraceNormCompletion(Transformer, CompletionModel):
         Refit the singular values without penalty, with fixed singular vectors.
     max_rank : int, optional
         Maximum number of singular values kept, the largest. :attr:`gap_` is that of the kept ones.
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
@@ -200,7 +198,6 @@ class TraceNormCompletion(Transformer, CompletionModel):
     (1, True)
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     method: Literal["fista", "soft-impute", "frank-wolfe", "admm"] = "fista"
     radius: Positive | None = None
@@ -210,10 +207,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
     bias_ridge: Amount = 1.0
     debias: bool = False
     max_rank: Count | None = None
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
     threads: Threads = None
-    callback: Callback = None
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range or settings contradict each other."""
@@ -221,12 +215,8 @@ class TraceNormCompletion(Transformer, CompletionModel):
         if (self.method == "frank-wolfe") != (self.radius is not None):
             raise InputError("radius must be set if and only if method='frank-wolfe'", "method", "radius")
         if self.offsets == "biases" and not self.bias_ridge:
-            raise InputError(
-                "bias_ridge must be greater than 0 for offsets='biases'; otherwise the bias of a row with one cell"
-                " would fit that cell exactly",
-                "bias_ridge",
-                "offsets",
-            )
+            about = "bias_ridge must be greater than 0 for offsets='biases'; otherwise the bias"
+            raise InputError(f"{about} of a row with one cell would fit that cell exactly", "bias_ridge", "offsets")
 
     def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:
         """Fit the model to the observed cells of a matrix.
@@ -247,9 +237,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         self.check()
         cells = self._sampled(cells_of(X), X)
         problem, offsets = self._problem(cells)
-        sweeps = self._sweeps(problem, start)
-        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self._keep(answer.result)
+        answer = self._solved(problem, self._sweeps(problem, start))
         self.offsets_ = offsets
         self.start_ = Spectral(*(part[..., : self.max_rank] for part in answer.M))
         self.gap_ = answer.gap + problem.objective(self.start_) - self.history_[-1]

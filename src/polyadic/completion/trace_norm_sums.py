@@ -10,6 +10,7 @@ from scipy.linalg import block_diag
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import NormTerm, trace_norm_sum
+from polyadic.completion.base import TraceNormModel
 from polyadic.completion.cells import cells_of, r_squared
 from polyadic.completion.trace_norm import check_loss
 from polyadic.core.containers import entries_of, match_columns, name_columns
@@ -17,7 +18,7 @@ from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.losses import Convex, Squared
-from polyadic.core.model import Amount, Callback, Count, Model, Positive, Transformer
+from polyadic.core.model import Positive, Transformer
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.smooth import CellLosses
 from polyadic.core.solvers.trace_norm import warn_of_gap
@@ -38,7 +39,7 @@ class Block(NamedTuple):
     penalty: float
 
 
-class TraceNormSum(Model):
+class TraceNormSum(TraceNormModel):
     r"""Completion of a tensor with the trace norms of its unfoldings, or of a matrix with those of blocks.
 
     .. math:: \min_X \sum_{e\ \mathrm{known}} \ell(y_e, x_e) + \lambda \sum_k \|X_{(k)}\|_* \qquad \text{or} \qquad
@@ -58,8 +59,6 @@ class TraceNormSum(Model):
     loss : Convex
         Loss of a known element: :class:`~polyadic.core.losses.Squared`, :class:`~polyadic.core.losses.Huber`, or
         :class:`~polyadic.core.losses.Logistic` for values from 0 to 1, with log-odds as predictions.
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
@@ -92,13 +91,9 @@ class TraceNormSum(Model):
     (9, 8)
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     form: Literal["overlapped", "latent"] = "overlapped"
     loss: Convex = Squared()
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
-    callback: Callback = None
 
     def fit(self, X: Any, y: Sequence[Block] | None = None) -> Self:
         """Fit the model to the observed elements of a matrix or tensor.
@@ -187,7 +182,7 @@ def _norm(block: Block, numbers: NDArray[np.int64]) -> NormTerm:
     return NormTerm(cells, check_number("penalty", block.penalty, above=True))
 
 
-class ConvexCCA(Transformer):
+class ConvexCCA(Transformer, TraceNormModel):
     r"""Convex canonical correlation analysis: several views with a shared part and parts of their own.
 
     .. math:: \min_{L, P} \tfrac12 \sum_v \sum_{(i, j)\ \mathrm{known}}
@@ -205,8 +200,6 @@ class ConvexCCA(Transformer):
     ratio : float, optional
         Ratio :math:`\gamma` of the penalty on own parts. From 1 on, own parts are not needed, and up to
         :math:`1 / \sqrt V` for V views a shared part is not needed. The default is the mean of the two.
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
@@ -234,12 +227,8 @@ class ConvexCCA(Transformer):
     (1, array([[ 2., -2.,  2.]]))
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     ratio: Positive | None = None
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
-    callback: Callback = None
 
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
         """Fit the model to the observed cells of several views.

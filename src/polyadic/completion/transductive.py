@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.completion.base import TraceNormModel
 from polyadic.completion.cells import cells_of
 from polyadic.core import resources
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Logistic, Squared
-from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
+from polyadic.core.model import Positive, Threads
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
-from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 COPIES = 16  # number of 8-byte values held per cell if all are known: indices, values and working memory
 
 
-class TransductiveCompletion(Model):
+class TransductiveCompletion(TraceNormModel):
     r"""Transductive multi-label classification by joint completion of labels and features.
 
     .. math:: \min_{Z, b} \omega \sum_{\mathrm{known\ labels}} \log(1 + e^{-y_{il} (z_{il} + b_l)})
@@ -39,14 +40,10 @@ class TransductiveCompletion(Model):
 
     Parameters
     ----------
-    penalty : float
-        Penalty :math:`\lambda` on the trace norm.
     label_weight : float
         Weight :math:`\omega` of the label losses. Up to 4, steps are as long as for features alone.
     bias : {"offsets", "ones"}
         Intercepts of the labels: offsets (MC-b) or a column of ones (MC-1).
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
@@ -76,14 +73,10 @@ class TransductiveCompletion(Model):
     True
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     label_weight: Positive = 4.0
     bias: Literal["offsets", "ones"] = "offsets"
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
     threads: Threads = None
-    callback: Callback = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model to the known labels and features of items.
@@ -112,9 +105,7 @@ class TransductiveCompletion(Model):
         if np.isnan(labels).all() or np.isnan(features).all():
             raise InputError("at least one label and one feature must be known")
         problem, offsets = self._problem(labels, features)
-        sweeps = proximal_gradient(problem)
-        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self._keep(answer.result)
+        answer = self._solved(problem)
         M, L = answer.M, labels.shape[1]
         self.matrix_, self.rank_, self.gap_ = M, M.rank, answer.gap
         self.offsets_ = np.zeros(L)

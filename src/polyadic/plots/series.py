@@ -48,9 +48,8 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
     check_number("optimum", optimum, above=True)
     for name, errors in histories.items():
         if not len(errors) or not (np.isfinite(errors).all() and (np.asarray(errors) > 0).all()):
-            raise InputError(
-                f"the errors in the series {name!r} must be positive numbers, and at least one is required"
-            )
+            about = f"the errors in the series {name!r} must be positive numbers,"
+            raise InputError(f"{about} and at least one is required")
     if not histories:
         raise InputError("histories must not be empty", "histories")
     ax = new_axes() if ax is None else ax
@@ -116,8 +115,6 @@ def _points(series: Mapping[str, ArrayLike], size: int) -> dict[str, NDArray[np.
     points = {name: np.asarray(rows, float) for name, rows in series.items()}
     for name, rows in points.items():
         if rows.shape != (size, 3):
-            raise InputError(
-                f"the series {name!r} must have shape {size, 3}: a value, a lower and an upper bound at each position;"
-                f" got {rows.shape}"
-            )
+            about = f"the series {name!r} must have shape {size, 3}: a value,"
+            raise InputError(f"{about} a lower and an upper bound at each position; got {rows.shape}")
     return {name: rows.T for name, rows in points.items()}

@@ -191,9 +191,8 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
         highest = max(scores)
         for named, score in zip(features, scores, strict=True):
             if SCORE in named:
-                raise ValueError(
-                    f"a candidate must not have both a score and a feature {SCORE!r}, which is derived from the score"
-                )
+                about = f"a candidate must not have both a score and a feature {SCORE!r},"
+                raise ValueError(f"{about} which is derived from the score")
             named[SCORE] = score - highest
     return NBest(where, said.get("id", number), [candidate.get("text") for candidate in candidates], paid, features)
 

@@ -268,11 +268,8 @@ def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
         raise InputError("validation data of a classifier must be a pair of rows and labels")
     rows, labels = as_rows(validation[0]), np.asarray(validation[1])
     if rows.shape[1] * len(classes) != V:
-        width = V // len(classes) - 1
-        raise InputError(
-            f"validation must have the same {width} features as the training data; got {rows.shape[1] - 1}",
-            "validation",
-        )
+        about = f"the same {V // len(classes) - 1} features as the training data; got {rows.shape[1] - 1}"
+        raise InputError(f"validation must have {about}", "validation")
     which = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     return ClassGroups(rows, np.where(classes[which] == labels, which, -1), len(classes))
 

@@ -127,15 +127,13 @@ def _of_counts(table: Table) -> CrossTable:
     for number, cells in table:
         label = str(name_in(table, number, cells[0], "label of the row"))
         if label in labels:
-            raise InputError(
-                f"{table.where(number)}: row labels must be unique; {label!r} is also in {table.unit} {labels[label]}"
-            )
+            advice = f"{label!r} is also in {table.unit} {labels[label]}"
+            raise InputError(f"{table.where(number)}: row labels must be unique; {advice}")
         labels[label] = number
         values.append([_count(table, number, at, cells, numbers) for at in places])
     if not values or not columns:
-        raise InputError(
-            f"{table.name} contains no counts; a table must have labels in the first row and in the first column"
-        )
+        advice = "a table must have labels in the first row and in the first column"
+        raise InputError(f"{table.name} contains no counts; {advice}")
     return CrossTable(csr_array(np.array(values, float)), tuple(labels), columns)
 
 

@@ -185,9 +185,8 @@ def _scores(T: Any, size: int, side: str) -> csr_array:
         return csr_array((size, size))
     T = csr_array(T)
     if T.shape != (size, size) or abs(T - T.T).max() > 0:
-        raise InputError(
-            f"{side} scores must be a symmetric matrix with one row for each of the {size:,} words; got shape {T.shape}"
-        )
+        about = f"{side} scores must be a symmetric matrix with one row for"
+        raise InputError(f"{about} each of the {size:,} words; got shape {T.shape}")
     if T.diagonal().any():
         raise InputError(f"{side} scores must be zero on the diagonal, since a word is not compared with itself")
     return T
@@ -306,8 +305,6 @@ def _weighted(
     weights: NDArray[np.float64], masses: NDArray[np.float64], *, kernel: str = "margins"
 ) -> NDArray[np.float64]:
     if len(weights) != len(masses):
-        raise InputError(
-            f"the kernel must have one weight for each of the {len(masses):,} rows or columns of the table; got"
-            f" {len(weights):,}"
-        )
+        about = f"the kernel must have one weight for each of the {len(masses):,}"
+        raise InputError(f"{about} rows or columns of the table; got {len(weights):,}")
     return weights * inverse(masses) if kernel == "margins" else weights

@@ -104,10 +104,8 @@ class BayesianFactorization(DatabaseModel):
         coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:
-            raise InputError(
-                "n_samples=0 stores no samples; pass the cells to predict to fit (argument at), or increase n_samples",
-                "n_samples",
-            )
+            advice = "pass the cells to predict to fit (argument at), or increase n_samples"
+            raise InputError(f"n_samples=0 stores no samples; {advice}", "n_samples")
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
@@ -181,9 +179,8 @@ class BayesianFactorization(DatabaseModel):
         """Return the predictions of the cells given to ``fit``, averaged over all draws; InputError if none were."""
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
-            raise InputError(
-                f"relation {relation!r} has no averaged predictions; pass cells of the relation to fit (argument at)"
-            )
+            advice = "pass cells of the relation to fit (argument at)"
+            raise InputError(f"relation {relation!r} has no averaged predictions; {advice}")
         return self._prediction(relation, self._averages_[relation])
 
     def _seen(self, draw: Draw) -> None:

@@ -64,9 +64,8 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
     if not isinstance(options, dict):
         raise InputError(f"{file}: relation {name} must be declared in a section [relations.{name}]")
     if unknown := set(options) - allowed:
-        raise InputError(
-            f"{file}, relation {name}: unknown option {min(unknown)!r}; options are {', '.join(sorted(allowed))}"
-        )
+        advice = f"options are {', '.join(sorted(allowed))}"
+        raise InputError(f"{file}, relation {name}: unknown option {min(unknown)!r}; {advice}")
     for needed in ("table", "entities"):
         if needed not in options:
             raise InputError(f"{file}, relation {name}: option {needed} is missing")

@@ -214,10 +214,8 @@ class DatabaseModel(Model, ABC):
         database, entities = self.database_, [*self.database_.relation(relation).entities]
         by = entities[0] if by is None else by
         if by not in entities:
-            raise InputError(
-                f"the setting by must be an entity type of relation {relation} ({', '.join(entities)}); got {by!r}",
-                "by",
-            )
+            about = "the setting by must be an entity type of relation"
+            raise InputError(f"{about} {relation} ({', '.join(entities)}); got {by!r}", "by")
         at, mode = database.locate(relation, [cell])[0], entities.index(by)
         types, number = list(database.sizes), int(at[mode])
         coupled = self._arranged(database, mention=(by, number))
@@ -378,10 +376,8 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     entries, rng = database.cells(relation), np.random.default_rng(seed)
     number = round(share * len(entries))
     if not 0 < number < len(entries):
-        raise InputError(
-            f"holding out the fraction {share:g} of {len(entries):,} cells leaves the training set or the held-out set"
-            " empty; change the fraction"
-        )
+        about = f"holding out the fraction {share:g} of {len(entries):,} cells leaves"
+        raise InputError(f"{about} the training set or the held-out set empty; change the fraction")
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
     asked = part_of(entries, out)

@@ -184,10 +184,8 @@ def _draw_noise(
 def _check(coupled: CoupledTables) -> None:
     for t, term in enumerate(coupled.terms):
         if not isinstance(term.loss, Squared | Logistic):
-            raise InputError(
-                f"Gibbs sampling supports only squared and logistic losses; got {type(term.loss).__name__}; use"
-                " variational Bayes for counts"
-            )
+            got = f"{type(term.loss).__name__}; use variational Bayes for counts"
+            raise InputError(f"Gibbs sampling supports only squared and logistic losses; got {got}")
         if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
             raise InputError("weights must be 1 for logistic loss with Gibbs sampling; leave out the weights")
 
@@ -290,9 +288,8 @@ class MarkovChain:
             for sweep in tracked(range(burn_in + draws), "sampling", total=burn_in + draws):
                 last = next(self._solver)
                 if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
-                    raise InputError(
-                        f"the sample of sweep {self.sweeps + 1} contains infinite or NaN values; rescale the data"
-                    )
+                    advice = "rescale the data"
+                    raise InputError(f"the sample of sweep {self.sweeps + 1} contains infinite or NaN values; {advice}")
                 self.last, self._random = last, self._rng.bit_generator.state
                 self.sweeps += 1
                 if sweep >= burn_in:

@@ -51,12 +51,8 @@ def collective_sgd(
 ) -> Iterator[Sweep]:
     """Iterate over epochs of stochastic gradient descent; the penalties are as in ``collective``."""
     if any(coupled.zeros):
-        raise InputError(
-            "solver='sgd' does not support weighted zeros; sample zeros with n_negatives, or use"
-            " solver='coordinate-descent'",
-            "solver",
-            "n_negatives",
-        )
+        advice = "sample zeros with n_negatives, or use solver='coordinate-descent'"
+        raise InputError(f"solver='sgd' does not support weighted zeros; {advice}", "solver", "n_negatives")
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
     counts = np.concatenate([*coupled.counts, [0]])

@@ -281,10 +281,8 @@ def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = 
     table = model.database_.relation(relation)
     columns = [str(column) for column in table.columns or table.entities]
     if len(set(columns)) < len(columns):
-        raise InputError(
-            f"relation {relation} must have column names, because two of its entities have the same type; train the"
-            " model again with column names"
-        )
+        about = f"relation {relation} must have column names, because two of its entities"
+        raise InputError(f"{about} have the same type; train the model again with column names")
     numbers: list[Any] = [column for column in (table.value, table.weight_by) if values and column is not None]
     given: dict[str, Any] = read_columns(path, [*columns, *numbers], numbers=numbers)
     for column, entity in zip(columns, table.entities, strict=True):

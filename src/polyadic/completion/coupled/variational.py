@@ -211,9 +211,8 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
     """Iterate over sweeps of coordinate ascent, each with :meth:`Beliefs.arrays` and the negative lower bound."""
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
-            raise InputError(
-                "the variational method does not support Huber loss, which defines no likelihood; use squared loss"
-            )
+            about = "the variational method does not support Huber loss,"
+            raise InputError(f"{about} which defines no likelihood; use squared loss")
     q = Beliefs.of(start.arrays(), len(coupled.terms), len(coupled.sizes))
     tables = range(len(coupled.terms))
     known = [moments(coupled, q, t, threads) for t in tables]
