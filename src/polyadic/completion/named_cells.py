@@ -14,23 +14,15 @@ from scipy.sparse import issparse
 from polyadic.completion.cells import ObservedEntries, cells_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning, meant
-from polyadic.text.tables import (
-    RATINGS,
-    Numbers,
-    Table,
-    TableReading,
-    is_empty,
-    name_in,
-    number_of,
-    open_table,
-    text_of,
-)
+from polyadic.text.tables import RATINGS, Numbers, TableReading, is_empty, name_in, number_of, open_table, text_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from polyadic.text.tables import Table
 
 
 class NamedCells(NamedTuple):

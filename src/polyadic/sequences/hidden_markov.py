@@ -15,14 +15,9 @@ from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
+from polyadic.sequences import hidden_spectral
 from polyadic.sequences.gaussian_emissions import Gaussians, first_gaussians, read_vectors
-from polyadic.sequences.hidden_spectral import (
-    FewMomentsWarning,
-    anchor_chain,
-    cluster_chain,
-    distributions,
-    spectral_chain,
-)
+from polyadic.sequences.hidden_spectral import distributions
 from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidden_states, viterbi_states
 from polyadic.sequences.symbols import Coded, check_fitted, coded, held_out, known_symbols, listed
 
@@ -88,8 +83,6 @@ class HiddenMarkov(Model):
         Pseudo-count added to each expected count (MAP estimation with Dirichlet priors of parameter 1 + ``smoothing``).
     unknown : {"raise", "missing"}
         Whether a symbol not seen in training raises an error, or counts as missing, with probability 1 in every state.
-    threads : int, optional
-        Number of threads for expected counts; the result does not depend on it.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each iteration. The objective is the
         mean negative log-probability of a symbol, minus the log prior if ``smoothing`` is positive.
@@ -386,7 +379,7 @@ class HiddenMarkov(Model):
             return self._estimated(data, symbols, self.init)
         reached: list[tuple[float, int, HiddenChain]] = []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FewMomentsWarning)  # another start may be selected
+            warnings.simplefilter("ignore", hidden_spectral.FewMomentsWarning)  # another start may be selected
             for init in ESTIMATED:
                 try:
                     chain = self._estimated(data, symbols, init)
@@ -407,11 +400,11 @@ class HiddenMarkov(Model):
             got = f"{k} states and {symbols} symbols: use fewer states or init='random'"
             raise InputError(f"init={init!r} requires at most as many states as symbols; got {got}", "init")
         if init == "spectral":
-            chain = spectral_chain(data, k, symbols=symbols, seed=seed)
+            chain = hidden_spectral.spectral_chain(data, k, symbols=symbols, seed=seed)
         elif init == "anchors":
-            chain = anchor_chain(data, k, symbols=symbols)
+            chain = hidden_spectral.anchor_chain(data, k, symbols=symbols)
         else:
-            chain = cluster_chain(data, k, symbols=symbols, seed=seed)
+            chain = hidden_spectral.cluster_chain(data, k, symbols=symbols, seed=seed)
         shares = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
         means: tuple[Any, ...] = (1 / k, 1 / k, shares[:, None])
         return HiddenChain(*((1 - MIXED) * part + MIXED * mean for part, mean in zip(chain, means, strict=True)))

@@ -31,17 +31,7 @@ from polyadic.core.model import Amount, Callback, Count, Model, Natural, Positiv
 from polyadic.core.solvers.run import run
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RARE, hull_automaton, maximized, mixed, svd_automaton
-from polyadic.sequences.hankel import (
-    GAP,
-    STEP,
-    Hankel,
-    Statistic,
-    hankel,
-    least_trace_norm,
-    selection,
-    shared_cells,
-    with_values,
-)
+from polyadic.sequences.hankel import GAP, STEP, Hankel, Statistic, hankel, least_trace_norm, selection, shared_cells
 from polyadic.sequences.kernels.pairs import pair_counts
 from polyadic.sequences.symbols import Coded, check_fitted, coded, known_symbols, listed
 from polyadic.sequences.transducers import WeightedTransducer
@@ -313,4 +303,4 @@ def completed_pairs(
     cells = selection(which, len(aligned))
     steps = least_trace_norm(cells, sums, counts, which.shape, penalty, step=STEP * penalty)
     result = run(steps, max_iter=COMPLETION_STEPS, tol=GAP, callback=callback)
-    return with_values(table, result.factors[0][which]), result
+    return table.with_values(result.factors[0][which]), result

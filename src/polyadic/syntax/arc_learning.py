@@ -30,20 +30,15 @@ import numpy as np
 
 from polyadic.core.kernels.common import mean_weights
 from polyadic.syntax.arc_features import RELATION_PAIRS, with_children
-from polyadic.syntax.kernels.arc_tensor import (
-    ArcParts,
-    FeaturePairs,
-    MovedFactors,
-    Scratch,
-    score_tensor_arcs,
-    step_tensor_arcs,
-)
+from polyadic.syntax.kernels.arc_tensor import ArcParts, MovedFactors, Scratch, score_tensor_arcs, step_tensor_arcs
 from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+    from polyadic.syntax.kernels.arc_tensor import FeaturePairs
 
     Decoder = Callable[[NDArray[np.float64]], NDArray[np.int32]]
 

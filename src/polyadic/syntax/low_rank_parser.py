@@ -23,18 +23,8 @@ from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
 from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.syntax.arc_features import (
-    AROUND,
-    PAIRS,
-    TAG,
-    CodedSentence,
-    TokenCoder,
-    check_tagged,
-    check_trees,
-    known_features,
-    vector_rows,
-    warn_several_roots,
-)
+from polyadic.syntax import arc_features
+from polyadic.syntax.arc_features import AROUND, PAIRS, TAG, CodedSentence, TokenCoder, vector_rows
 from polyadic.syntax.arc_learning import ArcLearner, RelationLearner, Updates, best_relations
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_trees, best_spanning_trees
@@ -177,8 +167,8 @@ class LowRankParser(Model):
         if held_out is not None:
             self._check_treebank(held_out)
         if self.one_root:
-            warn_several_roots(treebank)
-        known = known_features(treebank, min_count=self.min_count)
+            arc_features.warn_several_roots(treebank)
+        known = arc_features.known_features(treebank, min_count=self.min_count)
         relations = sorted({name for tree in treebank for name in tree.relations}) if self.labels else []
         number = {name: at for at, name in enumerate(relations)}
         labels = [np.array([number[name] for name in tree.relations]) for tree in treebank] if number else []
@@ -272,8 +262,8 @@ class LowRankParser(Model):
         return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)
 
     def _check_treebank(self, trees: Sequence[Tree]) -> None:
-        check_trees(trees)
-        check_tagged(trees)
+        arc_features.check_trees(trees)
+        arc_features.check_tagged(trees)
 
     def _epochs(
         self, sentences: list[CodedSentence], labels: list[NDArray[np.int64]], *, features: int, relations: int

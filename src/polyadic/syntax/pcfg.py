@@ -18,19 +18,10 @@ import numpy as np
 
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Model, Natural
+from polyadic.syntax import grammar
 from polyadic.syntax.binarising import annotate, binarise, without_loops
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.grammar import (
-    Grammar,
-    Parse,
-    PreparedGrammar,
-    best_trees,
-    count_rules,
-    plain_scores,
-    projected,
-    relative_frequencies,
-    word_rows,
-)
+from polyadic.syntax.grammar import Grammar, Parse, PreparedGrammar, best_trees, plain_scores, word_rows
 from polyadic.syntax.kernels.chart import inside, span_shares, value_of
 from polyadic.syntax.lexicon import Lexicon
 from polyadic.syntax.trees import check_words
@@ -97,9 +88,9 @@ class PCFG(Model):
         prepared = [self.prepared(tree) for tree in trees]
         if not prepared:
             raise InputError("a grammar requires at least one tree")
-        counts = count_rules(prepared)
-        self.grammar_ = Grammar.of(relative_frequencies(counts))
-        self.coarse_ = Grammar.of(relative_frequencies(projected(counts)))
+        counts = grammar.count_rules(prepared)
+        self.grammar_ = Grammar.of(grammar.relative_frequencies(counts))
+        self.coarse_ = Grammar.of(grammar.relative_frequencies(grammar.projected(counts)))
         self.lexicon_ = Lexicon([(tag.word or "", tag.label) for tag in tree.tags()] for tree in prepared)
         self.max_length_ = max(len(tree.words()) for tree in prepared)
         self._make_ready()

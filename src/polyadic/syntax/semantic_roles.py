@@ -298,11 +298,7 @@ def random_parts(known: Known, roles: int, rank: int, *, bits: int, rng: np.rand
 
 
 def power_parts(
-    frames: Sequence[tuple[Frame, NDArray[np.int64]]],
-    learner: RoleLearner,
-    *,
-    rng: np.random.Generator,
-    max_iter: int = POWER_ITERATIONS,
+    frames: Sequence[tuple[Frame, NDArray[np.int64]]], learner: RoleLearner, *, rng: np.random.Generator
 ) -> RoleParts:
     """Initialize the factors by a low-rank approximation of the weights that ``learner``, with gamma 1, learns."""
     used = []
@@ -317,7 +313,8 @@ def power_parts(
     shape = tuple(len(factor) for factor in parts[1:])
     _, first = np.unique(np.ravel_multi_index(tuple(cells.T), shape), return_index=True)
     first = first[values[first] != 0]
-    sigma, factors = greedy_power(cells[first], values[first], shape, rank=parts.P.shape[1], max_iter=max_iter)
+    how = {"rank": parts.P.shape[1], "max_iter": POWER_ITERATIONS}
+    sigma, factors = greedy_power(cells[first], values[first], shape, **how)
     factors[-1] = factors[-1] * sigma
     return RoleParts(np.zeros_like(theta), *(factor.astype(np.float32) for factor in factors))
 

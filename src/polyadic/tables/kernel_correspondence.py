@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Positive, Within
+from polyadic.tables import residuals
 from polyadic.tables.checks import axis_warnings, warn
 from polyadic.tables.correspondence import TableAnalysis
-from polyadic.tables.residuals import (
-    Difference,
-    Kernel,
-    categorical_kernel,
-    elementwise,
-    g_test,
-    linear,
-    log_counts,
-    shifted_pmi,
-    similarity,
-)
+from polyadic.tables.residuals import Difference, Kernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,7 +27,7 @@ CASES: dict[ResidualName, dict[str, Any]] = {
     "g-test": {"difference": "g-test", **PLAIN},
     "sgns": {"difference": "shifted-pmi", **PLAIN},
     "glove": {"difference": "log-counts", **PLAIN},
-    "categorical-pca": {**PLAIN, "row_kernel": categorical_kernel(1.0)},
+    "categorical-pca": {**PLAIN, "row_kernel": residuals.categorical_kernel(1.0)},
 }
 """Known methods as settings of :class:`KernelCorrespondenceAnalysis` (Niitsuma and Lee, 2018, Table 2)."""
 
@@ -137,12 +128,13 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
 
     def _residual(self, N: csr_array) -> Residual:
         if callable(self.difference):
-            return elementwise(N, self.difference)
+            return residuals.elementwise(N, self.difference)
         if self.difference == "shifted-pmi":
-            return shifted_pmi(N, shift=self.shift, smoothing=self.smoothing, positive=self.positive)
+            return residuals.shifted_pmi(N, shift=self.shift, smoothing=self.smoothing, positive=self.positive)
         if self.difference == "similarity":
-            return similarity(N, rows=self.row_scores, columns=self.column_scores, beta=self.beta)
-        return {"linear": linear, "g-test": g_test, "log-counts": log_counts}[self.difference](N)
+            return residuals.similarity(N, rows=self.row_scores, columns=self.column_scores, beta=self.beta)
+        plain = {"linear": residuals.linear, "g-test": residuals.g_test, "log-counts": residuals.log_counts}
+        return plain[self.difference](N)
 
 
 def _applied(root: Any, vectors: Any) -> Any:
