@@ -72,8 +72,7 @@ class CompletionModel(Model, ABC):
         Raises
         ------
         InputError
-            If no cell is observed, a cell occurs twice, the model does not allow a value, or a parameter is out of
-            range.
+            If no cell is observed, a cell occurs twice, or the model does not allow a value or a setting.
         """
         del y
         self.check()
@@ -94,13 +93,7 @@ class CompletionModel(Model, ABC):
         return r_squared(out.values, model.predict(out.rows, out.columns))
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
-        """Predict the values of the cells with the given row and column indices.
-
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,), or int
-            Row and column indices of the cells.
-        """
+        """Predict the values of the cells with the given row and column indices, of shape (n,) or single numbers."""
         check_is_fitted(self)
         return self._predict(*pairs(rows, columns, self._shape))
 
@@ -169,10 +162,7 @@ class DistributionModel(CompletionModel):
     """Base class for models with predictive distributions, which a subclass defines by ``_distribution``."""
 
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Return the predictive mean and standard deviation of each cell, as a :class:`~.cells.Prediction`.
-
-        Parameters are those of :meth:`predict`.
-        """
+        """Return the predictive mean and standard deviation of each cell; cells are given as for :meth:`predict`."""
         check_is_fitted(self)
         return self._distribution(*pairs(rows, columns, self._shape))
 
@@ -189,16 +179,10 @@ class SearchedModel(CompletionModel):
     _grid: ClassVar[Any]  # of the search: candidate values by setting
 
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
-        """Return a search space of hyperparameters, to be selected on held-out cells.
+        """Return a search space of hyperparameters, to be selected on cells of X that are held out at random.
 
         The measure is the error of their values; for models of positive cells it is their ranking (NDCG) among unknown
         cells.
-
-        Parameters
-        ----------
-        X : as for :meth:`fit`
-        seed : int, optional
-            Seed of the held-out cells.
         """
         return self._search(self._read(X), seed)
 
@@ -240,7 +224,7 @@ class AlternatingModel(Transformer, SearchedModel):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array, of shape (rows, columns)
+        X : as for :meth:`fit`
             All observed cells, old and new. New rows and columns come after those of the fit.
         sweeps : int
             Number of sweeps over both sides. 0 solves for new columns and all rows only.
@@ -262,16 +246,8 @@ class AlternatingModel(Transformer, SearchedModel):
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the factors of new rows, computed from their observed cells (fold-in).
 
-        Rows without an observed cell get zeros.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
-            Observed cells of the new rows.
-
-        Returns
-        -------
-        ndarray of shape (new rows, rank), or (new rows, rank + 1) with the bias of each row as last column
+        X is as for :meth:`fit`. The result has the shape (rows, rank), or (rows, rank + 1) with the bias of each row as
+        last column. Rows without an observed cell get zeros.
         """
         check_is_fitted(self)
         V, cells = self._factors()[1], self._read(X, empty=True)
@@ -281,12 +257,7 @@ class AlternatingModel(Transformer, SearchedModel):
         return self._exactly(self._centred(cells), V)
 
     def fold_in(self, X: Any) -> Self:
-        """Return a copy of the model in which new rows with the given cells replace the rows (see :meth:`transform`).
-
-        Parameters
-        ----------
-        X : as for :meth:`transform`
-        """
+        """Return a copy of the model in which new rows with the given cells replace the rows; see :meth:`transform`."""
         model, cells = copy(self), self._read(X, empty=True)
         model._sampled(cells, cells)  # noqa: SLF001 # of this class
         model._place(self.transform(cells), self._factors()[1])  # noqa: SLF001
@@ -301,15 +272,10 @@ class AlternatingModel(Transformer, SearchedModel):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (1, columns)
-            Observed cells of the row, which may be new.
+        X : as for :meth:`fit`, of shape (1, columns)
+            Observed cells of the row, which may be new. InputError is raised for several rows, or without cells.
         columns : array of int of shape (n,)
             Columns to explain.
-
-        Raises
-        ------
-        InputError
-            If X has several rows, no cell is observed, or a column does not exist.
         """
         check_is_fitted(self)
         cells, V = self._read(X, empty=True), self._factors()[1].astype(float)

@@ -116,11 +116,10 @@ class BayesianMatrixFactorization(DistributionModel):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+        X : as for :meth:`fit`
             All observed cells, old and new. New rows and columns come after those of the fit.
         sweeps : int
-            Number of sweeps over all data. Use 0, or as many as the draws of a fit; a few tens give worse results than
-            0.
+            Number of sweeps over all data: 0, or as many as the draws of a fit. A few tens give worse results than 0.
 
         Raises
         ------
@@ -179,10 +178,7 @@ class BayesianMatrixFactorization(DistributionModel):
         return extended
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return row and column factors whose products are the posterior mean predictions.
-
-        The factors of all stored samples are concatenated.
-        """
+        """Return the joined factors of all stored samples, whose products are the posterior mean predictions."""
         check_is_fitted(self)
         draws, rows = self.memory_.draws, self.known_.shape[0]
         stack = np.concatenate([draw.state[0][:-1] for draw in draws], axis=1, dtype=float)

@@ -100,11 +100,6 @@ class ConvexCollective(TraceNormModel):
     def fit(self, X: Sequence[RelationMatrix], y: Any = None) -> Self:
         """Fit the model to the observed cells of several relations.
 
-        Parameters
-        ----------
-        X : sequence of RelationMatrix
-            Relations.
-
         Raises
         ------
         InputError
@@ -134,14 +129,9 @@ class ConvexCollective(TraceNormModel):
         return self
 
     def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Predict the values of cells of a relation, or the log-odds for the logistic loss, of shape (n,).
+        """Predict the cells of the relation with the given index, or their log-odds for the logistic loss.
 
-        Parameters
-        ----------
-        relation : int
-            Index of the relation.
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+        ``rows`` and ``columns`` are indices of shape (n,).
         """
         check_is_fitted(self)
         check_int("relation", relation, low=0, high=len(self.kinds_) - 1)

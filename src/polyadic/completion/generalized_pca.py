@@ -95,12 +95,7 @@ class GeneralizedPCA(Transformer):
     callback: Callback = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Fit row factors, column factors and intercepts to a matrix.
-
-        Parameters
-        ----------
-        X : array of shape (rows, columns)
-            Values of the family, NaN where unknown.
+        """Fit row factors, column factors and intercepts to a matrix of values of the family, NaN where unknown.
 
         Raises
         ------
@@ -133,13 +128,7 @@ class GeneralizedPCA(Transformer):
         return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
 
     def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected values of rows, shape (n, columns), given the row factors.
-
-        Parameters
-        ----------
-        U : array of shape (n, rank)
-            Factors of the rows.
-        """
+        """Return the expected values of rows, shape (n, columns), given the row factors, shape (n, rank)."""
         check_is_fitted(self)
         return FAMILIES[self.family].mean(dense_of(U, "U") @ self.column_factors_.T + self.intercept_)
 

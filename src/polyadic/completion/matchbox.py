@@ -112,20 +112,14 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     }
 
     def fit(self, X: Any, y: Any = None, *, row_features: Any = None, column_features: Any = None) -> Self:
-        """Fit the model to the observed cells of a matrix.
+        """Fit the model to the observed cells of a matrix, with 2 to 50 different values.
+
+        See :meth:`~polyadic.completion.base.CompletionModel.fit`.
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells, with 2 to 50 different values.
         row_features, column_features : array or sparse matrix of shape (rows, p) and (columns, q), optional
-            Features of rows and columns.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, a cell occurs twice, values are not ordinal, features do not match the matrix, or a
-            parameter is out of range.
+            Features of rows and columns. InputError is raised if they do not match the matrix.
         """
         del y
         self.check()
@@ -200,10 +194,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         return Prediction(mean, np.sqrt(np.maximum(p @ self.levels_**2 - mean**2, 0)))
 
     def predict_levels(self, rows: ArrayLike, columns: ArrayLike) -> Array:
-        """Return the probability of each level of ``levels_`` in each cell, shape (n, L).
-
-        Parameters are those of :meth:`predict`.
-        """
+        """Return the probability of each of ``levels_`` in each cell, shape (n, L); see :meth:`predict` for cells."""
         check_is_fitted(self)
         i, j = pairs(rows, columns, self._shape)
         blocks = [slice(at, at + BLOCK) for at in range(0, len(i), BLOCK)]

@@ -70,13 +70,8 @@ class Recommender(SearchedModel):
             Row indices.
         n : int
             Number of columns per row.
-        without : Entries, sparse matrix or array, of shape (rows of the model, columns), optional
-            Cells not to recommend, usually those the model was fitted to.
-
-        Raises
-        ------
-        InputError
-            If a row does not exist or ``without`` has another shape.
+        without : as for :meth:`fit`, optional
+            Cells not to recommend, usually those the model was fitted to. InputError is raised for another shape.
         """
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_

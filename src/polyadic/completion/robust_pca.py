@@ -64,12 +64,7 @@ class RobustPCA(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Decompose a matrix into a low-rank matrix and a sparse matrix of outliers.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (m, n)
-            Observed cells. Explicit zeros of a sparse matrix are observed.
+        """Decompose a matrix, as other completion models take it, into a low-rank matrix and a sparse one of outliers.
 
         Raises
         ------

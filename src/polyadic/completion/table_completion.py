@@ -237,7 +237,7 @@ class TableCompletion(Model):
         Parameters
         ----------
         table : as for :meth:`fit`
-            New lines only. They replace known values.
+            New lines only. They replace known values. Errors are those of :meth:`fit`.
         sweeps : int, optional
             Number of sweeps; see ``update`` of the estimator of the method. ``trace-norm`` has none: it continues to
             its optimum.
@@ -252,11 +252,6 @@ class TableCompletion(Model):
             With ``updated_``: numbers of new and changed cells, rows and columns; the error on new cells between known
             names before they were learned; ``moved``, the root mean square change of predictions of cells known before;
             with ``refit`` the ``distance_to_refit`` of all known cells.
-
-        Raises
-        ------
-        InputError
-            As :meth:`fit`.
         """
         check_is_fitted(self)
         self.check()
@@ -282,11 +277,8 @@ class TableCompletion(Model):
     def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
         """Return the predicted values of observed or unobserved cells.
 
-        Parameters
-        ----------
-        rows, columns : sequences of names of the same length, or names
-            A single name stands for all cells given with it. Or ``rows`` alone: pairs of names, or a data frame with
-            these as first two columns.
+        Rows and columns are sequences of names of the same length, or single names for all cells given with them. Or
+        give ``rows`` alone: pairs of names, or a data frame with these as first two columns.
         """
         return self.predict_distribution(rows, columns).mean
 
@@ -326,12 +318,8 @@ class TableCompletion(Model):
         with the residuals :math:`r` of the :math:`n_i` known cells of the row and :math:`m_j` of the column, and the
         mean :math:`s^2` of all squared residuals. Bounds are clipped to the least and largest of the :math:`n` known
         values; a further value is outside with a probability of at most :math:`2 / (n + 1)`. The level holds on average
-        over cells like these, not for each row, and is proved for the model without the held-out cells.
-
-        Raises
-        ------
-        InputError
-            If no cells were held out, too few for that level, or the method is ``implicit``.
+        over cells like these, not for each row, and is proved for the model without the held-out cells. InputError is
+        raised if no cells were held out, too few for that level, or the method is ``implicit``.
         """
         check_is_fitted(self)
         if not len(self.scores_):
@@ -345,12 +333,7 @@ class TableCompletion(Model):
         return np.clip(mean - width, low, high), np.clip(mean + width, low, high)
 
     def score(self, table: Any, y: Any = None) -> float:
-        """Return R² of the predictions of a table of held-out cells; for ``implicit`` NDCG@20 of those not yet known.
-
-        Parameters
-        ----------
-        table, y : as for :meth:`fit`
-        """
+        """Return R² of the predictions of a table of held-out cells; for ``implicit`` NDCG@20 of those not known."""
         cells, rows, columns, *_ = named_cells(table, y)
         pairs = [rows[i] for i in cells.rows], [columns[j] for j in cells.columns]
         if self.method != "implicit":
@@ -478,12 +461,7 @@ class TableCompletion(Model):
 
         is the correlation of their predictions over all rows, with C the covariance of the factors of the rows. It
         depends on the predictions, not on their factorization. The result is a list of :class:`Similar`; for a
-        sequence of names it is a dict with the names as keys.
-
-        Raises
-        ------
-        InputError
-            If the name is not there, or its predictions are the same everywhere.
+        sequence of names it is a dict with the names as keys. InputError is raised for constant predictions.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
@@ -506,19 +484,8 @@ class TableCompletion(Model):
     def components(self, number: int | None = None, *, top: int = 10) -> list[TableComponent]:
         """Describe the components of the predictions, in decreasing order of explained variance.
 
-        See :mod:`~polyadic.completion.components`.
-
-        Parameters
-        ----------
-        number : int, optional
-            Number of components at most, by default the rank; fewer are coarser.
-        top : int
-            Number of columns to name of each.
-
-        Raises
-        ------
-        InputError
-            If a number is below 1.
+        There are at most ``number``, by default the rank; fewer are coarser. The ``top`` columns of each are named. See
+        :mod:`~polyadic.completion.components`.
         """
         check_is_fitted(self)
         check_int("top", top, low=1)
@@ -550,7 +517,8 @@ class TableCompletion(Model):
         columns : name or sequence of names
         by : {"cells", "components"}
             Contributions of known cells (als, implicit), or of components (:meth:`components`) of any method, named by
-            their first three columns. The base is then the means of row and column.
+            their first three columns. The base is then the means of row and column. InputError is raised for a method
+            without such parts.
         items : as for :meth:`recommend`, optional
             Known cells of a new row, for explanations by cells.
 
@@ -559,11 +527,6 @@ class TableCompletion(Model):
         list of Explanation
             One for each column, with the parts of the columns known in this row. A known cell is not explained by
             itself: its explanation and value are those of a row without this cell.
-
-        Raises
-        ------
-        InputError
-            If a name is not there, or the method has no such parts.
 
         Examples
         --------

@@ -219,19 +219,12 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
             raise InputError(f"{about} of a row with one cell would fit that cell exactly", "bias_ridge", "offsets")
 
     def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:
-        """Fit the model to the observed cells of a matrix.
+        """Fit the model to the observed cells of a matrix; see :meth:`~polyadic.completion.base.CompletionModel.fit`.
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells. Explicit zeros of a sparse matrix are observed.
         start : Spectral, optional
             Start of FISTA and Soft-Impute, such as ``start_`` of a fit with a larger penalty.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, a cell occurs twice, or a parameter is out of range.
         """
         del y
         self.check()
@@ -251,9 +244,7 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
         return self
 
     def update(self, X: Any) -> Self:
-        """Refit the model to old and new observed cells, starting from the current matrix.
-
-        The start does not affect the optimum.
+        """Refit the model to old and new observed cells, starting from the current matrix, to the same optimum.
 
         All cells are given, as for :meth:`fit`; new rows and columns come after those of the fit.
         """
@@ -297,8 +288,6 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
         Row :math:`u` minimises its losses, with predictions :math:`\mu + b_j + u \cdot v_j \sqrt{s}`, plus
         :math:`\tfrac\lambda2 \|u\|^2`. The trace norm is the minimum of such penalties over factorizations, so rows of
         the fitted matrix get their own coordinates, up to their offsets.
-
-        Parameters are those of :meth:`fit`, with new rows.
         """
         check_is_fitted(self)
         cells = cells_of(X)

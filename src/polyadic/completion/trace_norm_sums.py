@@ -134,12 +134,9 @@ class TraceNormSum(TraceNormModel):
         return self
 
     def predict(self, *indices: ArrayLike) -> Array:
-        """Predict the values of elements, or the log-odds for the logistic loss, of shape (n,).
+        """Predict the elements with the given indices, one array of shape (n,) for each mode, such as rows and columns.
 
-        Parameters
-        ----------
-        *indices : arrays of int of shape (n,)
-            Indices of the elements in each mode; rows and columns for a matrix.
+        For the logistic loss these are log-odds.
         """
         check_is_fitted(self)
         at, shape = [np.asarray(index) for index in indices], self.array_.shape
@@ -231,12 +228,7 @@ class ConvexCCA(Transformer, TraceNormModel):
     ratio: Positive | None = None
 
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
-        """Fit the model to the observed cells of several views.
-
-        Parameters
-        ----------
-        X : sequence of arrays with NaN for unknown cells, of shapes (rows, columns of the view)
-            Two or more views.
+        """Fit the model to two or more views, arrays of the same rows with NaN for unknown cells.
 
         Raises
         ------
@@ -264,18 +256,12 @@ class ConvexCCA(Transformer, TraceNormModel):
     def transform(self, X: Sequence[Any]) -> Array:
         """Return the coordinates of new rows in the shared part, of shape (rows, rank).
 
-        Parameters
-        ----------
-        X : sequence of arrays with NaN for unknown cells, of shapes (new rows, columns of the view)
-            All views; cells of an unknown view are NaN.
+        X has all views, as for :meth:`fit`; cells of an unknown view are NaN.
         """
         return self._rows(X)[0][:, : self.rank_]
 
     def predict(self, X: Sequence[Any]) -> list[Array]:
-        """Return all views of new rows, with predictions of known and unknown cells.
-
-        Parameters are those of :meth:`transform`.
-        """
+        """Return all views of new rows, given as for :meth:`transform`, with predictions of all cells."""
         rows, V = self._rows(X)
         joined = np.hstack(self.means_) + rows @ V.T
         return [joined[:, place] for place in self._places]

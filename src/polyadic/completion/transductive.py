@@ -115,10 +115,7 @@ class TransductiveCompletion(TraceNormModel):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the log-odds of the labels of new items, of shape (items, labels).
-
-        Features are as for :meth:`fit`.
-        """
+        """Return the log-odds of the labels of new items, of shape (items, labels), given their features."""
         check_is_fitted(self)
         features = dense_of(X, "features")
         match_columns(self, X)

@@ -90,14 +90,9 @@ class BayesianFactorization(DatabaseModel):
         Parameters
         ----------
         database : Database or mapping of str to Relation
-            Tables.
+            Tables. InputError is raised if they contradict each other.
         at : mapping of str to cells, optional
             Cells by relation, as in :meth:`predict`, whose predictions are averaged over all draws.
-
-        Raises
-        ------
-        InputError
-            If tables contradict each other or a parameter is out of range.
         """
         self.check()
         del y

@@ -317,24 +317,10 @@ class Database:
             self._cells[name] = in_units(given, self.units[name])
 
     def grown(self, data: Mapping[str, Any]) -> tuple[Database, dict[str, Any]]:
-        """Return a database extended by new cells, with new entities numbered after the existing ones.
+        """Return a database extended by new cells by relation, and the numbers of new and changed cells and entities.
 
-        Parameters
-        ----------
-        data : mapping of str to data
-            New cells by relation, in the form that :class:`Relation` accepts. They replace existing cells.
-
-        Returns
-        -------
-        Database
-            The extended database, with the same units of values.
-        dict
-            Number of new cells, of cells with changed values, and of new entities by type.
-
-        Raises
-        ------
-        InputError
-            As for new databases, or if a relation does not exist.
+        Cells are given in the form that :class:`Relation` accepts, and replace existing ones. New entities are numbered
+        after the existing ones, and the units of values stay.
         """
         if not isinstance(data, Mapping) or not data:
             raise InputError("data must be a non-empty mapping of relation names to cells", "data")
@@ -446,15 +432,8 @@ class Database:
     def locate(self, name: str, cells: Any) -> Array:
         """Return the entity indices of the given cells of a relation, shape (n, order).
 
-        Parameters
-        ----------
-        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
-            Names of entities, or numbers if entities are numbered.
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
+        Cells are tuples or an array of names, or of numbers if entities are numbered, or a frame with the columns of
+        the relation. InputError is raised if the relation or an entity does not exist.
         """
         relation = self.relation(name)
         columns = columns_of(name, relation, cells)

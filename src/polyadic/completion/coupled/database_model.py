@@ -157,28 +157,17 @@ class DatabaseModel(Model, ABC):
         relation : str
             Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
-            Names of entities, or their numbers if tables number them.
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
+            Names of entities, or their numbers if tables number them. InputError is raised if one does not exist.
         """
         return self.predict_distribution(relation, cells).mean
 
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Return the expected value and the standard deviation (NaN for point estimates) of each cell.
-
-        Parameters and errors are those of :meth:`predict`.
-        """
+        """Return the expected value and the standard deviation (NaN for point estimates) of each cell."""
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
 
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected values of the cells with the given entity indices, shape (n,).
-
-        InputError is raised if one is out of range.
-        """
+        """Return the expected values of the cells with the given entity indices, (n, order), if these are in range."""
         check_is_fitted(self, "state_")
         entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
         if np.ndim(indices) != 2 or np.shape(indices)[1] != len(entities):
@@ -195,7 +184,7 @@ class DatabaseModel(Model, ABC):
         Parameters
         ----------
         cell : sequence of length order
-            Entities of the cell.
+            Entities of the cell. InputError is raised if one does not exist.
         by : str, optional
             Type of the entity whose cells are the parts. By default the first type of the relation.
 
@@ -204,11 +193,6 @@ class DatabaseModel(Model, ABC):
         Explanation
             In the units of the table; log-odds of truth values, and ``m`` before the softplus of counts. Parts are
             named by relation and other entities of the observed cell. For samples they are means.
-
-        Raises
-        ------
-        InputError
-            If the relation, type or entity does not exist.
         """
         check_is_fitted(self, "state_")
         database, entities = self.database_, [*self.database_.relation(relation).entities]
@@ -240,21 +224,10 @@ class DatabaseModel(Model, ABC):
         """Yield the parameters of the least-squares problem for a factor row in each posterior sample."""
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
-        """Return the entities of a type that are most similar to a given entity, by cosine similarity of their factors.
+        """Return the ``n`` entities of a type that are most similar to one, by the cosine similarity of their factors.
 
-        Factors are centred, and the mean is over the stored samples, if there are any.
-
-        Parameters
-        ----------
-        name : str or int
-            Name of the entity, or its number if entities are numbered.
-        n : int
-            Number of neighbours.
-
-        Raises
-        ------
-        InputError
-            If the type or the entity does not exist.
+        Factors are centred, and the mean is over the stored samples, if there are any. The entity is given by its name,
+        or by its number if entities are numbered. InputError is raised if there is none.
         """
         check_is_fitted(self, "state_")
         check_int("n", n, low=1)
@@ -305,12 +278,7 @@ class IterativeDatabaseModel(DatabaseModel):
     """
 
     def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
-        """Fit the model to all tables of a database.
-
-        Parameters
-        ----------
-        database : Database or mapping of str to Relation
-            Tables.
+        """Fit the model to all tables of a database or of a mapping of names to relations.
 
         Raises
         ------
