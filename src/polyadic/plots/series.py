@@ -29,17 +29,8 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
 
     For a fully observed matrix the optimum is the sum of the squared singular values beyond the rank.
 
-    Parameters
-    ----------
-    histories : mapping of str to sequence of float
-        Positive errors by epoch, such as ``history_`` of models, by name in the legend.
-    optimum : float
-        Smallest possible error, positive.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to plot, or a number is not positive.
+    Positive errors by epoch, such as ``history_`` of models, are given by their names in the legend. InputError is
+    raised if there is nothing to plot, or a number is not positive.
 
     References
     ----------
@@ -73,12 +64,7 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = F
     x : sequence of float
         Positions, such as ranks or shares of a training part.
     log : bool
-        Whether the ``x`` axis is logarithmic; requires positive ``x``.
-
-    Raises
-    ------
-    InputError
-        If a series has the wrong shape, or ``log`` is set and ``x`` is not positive.
+        Whether the ``x`` axis is logarithmic. InputError is raised if ``x`` is then not positive.
     """
     points = _points(series, len(x))
     if log and not (np.asarray(x) > 0).all():

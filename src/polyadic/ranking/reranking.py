@@ -149,19 +149,9 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     def decision_function(self, X: Any, *, unknown: Unknown = "ignore") -> NDArray[np.float64]:
         """Return the scores of candidates, shape (candidates,), or of the classes of rows, shape (rows, classes).
 
-        For two classes it is the score of the second minus that of the first, shape (rows,).
-
-        Parameters
-        ----------
-        X : QueryGroups, or array or sparse matrix of shape (rows, features)
-            Candidate lists or rows.
-        unknown : {"ignore", "error"}
-            Treatment of candidate features that were not seen in ``fit``.
-
-        Raises
-        ------
-        InputError
-            If the features do not match those of ``fit``.
+        For two classes it is the score of the second minus that of the first, shape (rows,). Features of candidates
+        that were not seen in ``fit`` are ignored, unless ``unknown`` is "error". InputError is raised if the features
+        of rows do not match those of ``fit``.
         """
         check_is_fitted(self)
         check_choice("unknown", unknown, get_args(Unknown))
@@ -178,10 +168,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return scores[:, 1] - scores[:, 0] if len(W) == 2 else scores
 
     def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
-        """Return the index of the highest-scored candidate of each list; ties go to the first.
-
-        Parameters are those of :meth:`decision_function`.
-        """
+        """Return the index of the highest-scored candidate of each list; ties go to the first."""
         return groups.choice(self.decision_function(groups, unknown=unknown))
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -83,12 +83,11 @@ class HiddenMarkov(Model):
         Pseudo-count added to each expected count (MAP estimation with Dirichlet priors of parameter 1 + ``smoothing``).
     unknown : {"raise", "missing"}
         Whether a symbol not seen in training raises an error, or counts as missing, with probability 1 in every state.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each iteration. The objective is the
-        mean negative log-probability of a symbol, minus the log prior if ``smoothing`` is positive.
 
     Attributes
     ----------
+    history_ : list of float
+        Mean negative log-probability of a symbol, minus the log prior if ``smoothing`` is positive, by iteration.
     start_ : ndarray of shape (states,)
         Initial distribution :math:`\pi`.
     moves_ : ndarray of shape (states, states)
@@ -191,10 +190,9 @@ class HiddenMarkov(Model):
             raise InputError(f"init={self.init!r} requires symbols; use init='clusters' or 'random'", "init")
 
     def search(self, sequences: Sequences, *, seed: int | None = 0) -> SearchSpace:
-        """Return the search space of the settings ``smoothing`` and ``states``, evaluated on held-out sequences.
+        """Return the search space of ``smoothing`` (of symbols) and ``states``, evaluated on held-out sequences.
 
-        A tenth of the sequences is held out, at random by ``seed``. Symbols that occur only there count as missing. For
-        Gaussian emissions, only ``states`` is selected.
+        A tenth of the sequences is held out, at random by ``seed``. Symbols that occur only there count as missing.
         """
         numbers = self.emissions == "gaussian"
         strings: list[Any] = read_vectors(sequences) if numbers else listed(sequences)
@@ -229,10 +227,7 @@ class HiddenMarkov(Model):
         )
 
     def score(self, sequences: Sequences, lengths: Lengths = None) -> float:
-        """Return the total log-probability (or log-density) of the sequences; minus infinity if one is impossible.
-
-        Symbols not seen in training raise InputError, unless ``unknown="missing"``.
-        """
+        """Return the total log-probability (or log-density) of the sequences; minus infinity if one is impossible."""
         return float(np.sum(self.score_sequences(sequences, lengths)))
 
     def score_sequences(self, sequences: Sequences, lengths: Lengths = None) -> Array:

@@ -7,7 +7,7 @@ with one update per sentence:
 .. math:: \min_{U, V, T} \; \frac{1}{n} \sum_i \text{loss}_i
           + \frac{\lambda}{2} \left( \|U\|^2 + \|V\|^2 + \|T\|^2 \right)
 
-with :math:`S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}` and one of
+with the score :math:`S(t)` of :class:`SequenceTagger` and one of
 
 ====================  =================================================================
 ``"perceptron"``      :math:`\max_t S(t) - S(y)`
@@ -82,12 +82,11 @@ class SequenceTagger(Model):
         used in prediction, not in training.
     min_count : int
         Minimum number of occurrences of a feature; rarer features are ignored.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
-        loss of a sentence before its update.
 
     Attributes
     ----------
+    history_ : list of float
+        Mean loss of a sentence before its update, by pass.
     tags_ : list of str
         Sorted tags.
     features_ : dict of str to int
@@ -159,10 +158,7 @@ class SequenceTagger(Model):
         return [[self.tags_[t] for t in paths[a:b]] for a, b in pairwise(sentences.edges.tolist())]
 
     def predict_proba(self, X: Features) -> list[NDArray[np.float64]]:
-        """Return the marginal probabilities of the tags of each sentence, as arrays of shape (tokens, tags).
-
-        The loss must be ``"likelihood"``; scores of other losses are not log-probabilities.
-        """
+        """Return the marginal probabilities of the tags of each sentence, (tokens, tags), after loss ``likelihood``."""
         if self.loss != "likelihood":
             trained = f"this tagger was trained with {self.loss!r}"
             raise InputError(f"predict_proba requires the loss 'likelihood'; {trained}")

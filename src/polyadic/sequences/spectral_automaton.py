@@ -1,9 +1,8 @@
 r"""Sequence probabilities by a weighted automaton learned from a Hankel matrix and smoothed by n-grams.
 
 The end of the string is one of the symbols. Negative values are set to 0, the rest is normalized and mixed with n-gram
-probabilities q, which are uniform for order 0. The weight :math:`\lambda` maximizes the likelihood of held-out strings.
-The probability of a string is the product over its symbols and its end, so the probabilities of all strings sum to at
-most 1.
+probabilities, which are uniform for order 0. The probability of a string is the product over its symbols and its end,
+so the probabilities of all strings sum to at most 1.
 """
 
 from __future__ import annotations

@@ -90,8 +90,7 @@ class WeightedTransducer:
         """Return the ``k`` outputs of the largest weight for an input, by beam search.
 
         After each input symbol, the ``beam`` output prefixes with the largest weights of all their continuations are
-        kept; each weight sums over alignments. Prefixes with less than ``MIN_SHARE`` of the largest weight, and more
-        than ``MAX_INSERTED`` outputs between two input symbols, are ignored.
+        kept; each weight sums over alignments.
         """
         G, ahead = self._written, [self.automaton.alpha_inf]  # weights of the rest of the input
         for a in x[::-1]:

@@ -98,15 +98,7 @@ def bracketing(tree: Phrase) -> Bracketing:
 def read_phrases(path: Path) -> Iterator[Phrase]:
     r"""Yield the constituency trees of a file in bracket format; unlabelled outer brackets get the label ``TOP``.
 
-    Parameters
-    ----------
-    path : path
-        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
-
-    Yields
-    ------
-    Phrase
-        Each tree, not cleaned.
+    The file is in UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Trees are not cleaned.
 
     Raises
     ------

@@ -23,7 +23,7 @@ FIRST = 1000  # sentences that determine the number of columns and the tags of a
 
 
 def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tuple[str, ...], ...]]:
-    r"""Yield the sentences of a file in column format, such as words, parts of speech and chunk tags.
+    r"""Yield the columns of each sentence in a file, such as words, parts of speech and chunk tags, as tuples of str.
 
     Parameters
     ----------
@@ -34,11 +34,6 @@ def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tu
         last column of one of them.
     columns : int, optional
         Required number of columns. By default the most frequent one in the first 1,000 sentences.
-
-    Yields
-    ------
-    tuple of tuple of str
-        Columns of each sentence.
 
     Raises
     ------

@@ -44,12 +44,11 @@ class ArcFactored(Model):
     ----------
     bits : int
         Base-2 logarithm of the number of hashed weights.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the share of
-        words with a wrong head.
 
     Attributes
     ----------
+    history_ : list of float
+        Share of words with a wrong head in each pass.
     weights_ : ndarray of float32
         Averaged weights.
     words_, tags_ : dict of str to int
@@ -124,15 +123,7 @@ class ArcFactored(Model):
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order.
-
-        Parameters
-        ----------
-        words, tags : sequence of str
-            Words of the sentence, and their parts of speech in the treebank's tag set.
-        k : int
-            Maximum number of trees.
-        """
+        """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order."""
         check_int("k", k, low=1)
         return best_arcs(self.scores(words, tags), k)
 

@@ -111,10 +111,7 @@ class LatentGrammar(Model, ABC):
         return log + float(np.log(whole)) if whole > 0 else -np.inf
 
     def rerank(self, parses: Iterable[Parse]) -> list[Parse]:
-        """Return the parses of a sentence, by any parser, rescored and sorted by their log-probability.
-
-        Trees whose estimate is not positive come last, in their previous order.
-        """
+        """Return the parses of a sentence, by any parser, sorted by log-probability; estimates up to 0 come last."""
         rescored = [Parse(parse.tree, self.log_probability(parse.tree)) for parse in parses]
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 

@@ -73,8 +73,7 @@ class LowRankParser(Model):
     rank : int
         Rank :math:`R` of the weight tensor.
     gamma : float
-        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
-        features.
+        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 no tensor.
     C : float
         Maximum step size of the passive-aggressive updates.
     labels : bool
@@ -99,12 +98,11 @@ class LowRankParser(Model):
         Base-2 logarithm of the number of hashed weights for pairs of features.
     vectors : Embedding, optional
         Word vectors used as additional features (:func:`~polyadic.syntax.arc_features.vector_rows`).
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
-        loss of a sentence before its update.
 
     Attributes
     ----------
+    history_ : list of float
+        Mean loss of a sentence before its update, by pass.
     parts_ : ArcParts
         Parameters theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R).
     relation_weights_ : ndarray of shape (cells, relations)
@@ -147,13 +145,8 @@ class LowRankParser(Model):
     def fit(self, trees: Iterable[Tree], *, validation: Iterable[Tree] | None = None) -> Self:
         """Fit the parser to a treebank.
 
-        Parameters
-        ----------
-        trees : iterable of Tree
-            Training sentences.
-        validation : iterable of Tree, optional
-            Validation sentences, parsed after each pass. The parameters with the best score are kept, and fitting stops
-            after five passes without improvement.
+        Sentences of ``validation`` are parsed after each pass. The parameters with the best score are kept, and fitting
+        stops after five passes without improvement.
 
         Raises
         ------
@@ -214,14 +207,9 @@ class LowRankParser(Model):
         Parameters
         ----------
         forms, tags : sequence of str
-            Words of the sentence, and their parts of speech in the treebank's tag set.
+            Words of the sentence, and their parts of speech in the treebank's tag set, of the same length above 0.
         pos, lemmas, features : sequence of str, optional
             Universal parts of speech, lemmas and morphological features, as in CoNLL-U. Without them ``"_"`` is used.
-
-        Raises
-        ------
-        InputError
-            If there are no words, or the columns differ in length.
         """
         return self._parsed(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 

@@ -107,14 +107,7 @@ class PCFG(Model):
         If pruning leaves no tree, the search is repeated without pruning, unless the sentence is longer than any
         training sentence. If there is still none, trees of the coarse grammar are returned, and finally one flat tree.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        k : int
-            Maximum number of trees.
-        tags : sequence of str, optional
-            Known parts of speech of the words. A tag that the treebank lacks is ignored.
+        Words are split as in the treebank. ``tags`` are known parts of speech; one that the treebank lacks is ignored.
 
         Raises
         ------
@@ -151,8 +144,7 @@ class PCFG(Model):
     def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
         """Return a mask of the coarse symbols that are probable enough in each chart cell, or None without pruning.
 
-        ``plain`` are the scores of the coarse tags of each word. The mask has the shape (2, cells, coarse symbols), see
-        :func:`~polyadic.syntax.kernels.chart.inside`.
+        ``plain`` are the scores of the coarse tags of each word; see :func:`~polyadic.syntax.kernels.chart.inside`.
         """
         if self.threshold == 0:
             return None

@@ -88,11 +88,6 @@ def read_propositions(path: Path, *, heads: bool = True) -> Iterator[Sentence]:
     heads : bool
         Whether to read heads. If not, the column is ignored, may be empty, and all heads are 0.
 
-    Yields
-    ------
-    Sentence
-        Each sentence.
-
     Raises
     ------
     InputError

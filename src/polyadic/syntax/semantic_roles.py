@@ -199,8 +199,7 @@ class SemanticRoles(RoleLabels):
     rank : int
         Rank :math:`K` of the weight tensor.
     gamma : float
-        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
-        features.
+        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 no tensor.
     C : float
         Maximum step size of the passive-aggressive updates.
     init : {"power", "random"}
@@ -215,12 +214,11 @@ class SemanticRoles(RoleLabels):
         Minimum number of occurrences of a feature among predicates and arguments.
     bits : int
         Base-2 logarithm of the number of hashed weights. With 20 bits, 4,000 predicates use a quarter of them.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
-        loss of a predicate before its update.
 
     Attributes
     ----------
+    history_ : list of float
+        Mean loss of a predicate before its update, by pass.
     parts_ : RoleParts
         Parameters theta, P, Q, R and S.
     known_, roles_, predicates_

@@ -118,10 +118,7 @@ class TextTagger(Model):
                 yield replace(tree, lemmas=lemmas, upos=tuple(upos), xpos=tuple(xpos), features=tuple(features))
 
     def trees(self, texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
-        """Split English texts into sentences and words, and yield each sentence with predicted tags.
-
-        No sentence continues from one text to the next; each empty line (``by_line``: each line) ends a sentence.
-        """
+        """Split English texts into sentences, which empty lines (``by_line``: all lines) end, and yield them tagged."""
         return self.annotate(plain_trees(texts, by_line=by_line))
 
     def tag(self, forms: Sequence[str]) -> Tree:

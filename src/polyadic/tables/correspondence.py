@@ -87,10 +87,7 @@ class TableAnalysis(TableTransformer):
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
-        """Return the coordinates of a side of the table as an :class:`~polyadic.embedding.Embedding`.
-
-        ``words`` are the labels of its rows or columns, and ``counts`` their frequencies.
-        """
+        """Return the coordinates of a side of the table as an embedding, given its labels and their frequencies."""
         return Embedding(words, self.coordinates(side), counts=counts)
 
     def __sklearn_tags__(self) -> Any:
@@ -224,21 +221,8 @@ class PrincipalAxes(TableTransformer):
                   \approx \sum_k (f_{ik} - f_{i'k})^2
 
         The distance is computed on the fitted axes and is exact if these are all axes. Points without observations are
-        left out.
-
-        Parameters
-        ----------
-        name : str or int
-            Label of the row or column, or its index if the table has no labels.
-        side : {"rows", "columns"}
-            Side of the table.
-        n : int
-            Number of neighbours.
-
-        Raises
-        ------
-        InputError
-            If there is no such row or column, or a setting is out of range.
+        left out. The row or column is given by its label, or by its index in a table without labels. InputError is
+        raised if there is none.
 
         Examples
         --------
@@ -315,12 +299,7 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit correspondence analysis to a contingency table.
-
-        Parameters
-        ----------
-        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
-            Non-negative counts.
+        """Fit correspondence analysis to a table of counts: an array, data frame, sparse matrix or Entries of order 2.
 
         Raises
         ------
@@ -355,13 +334,9 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     def transform(self, X: Any) -> NDArray[Any]:
         """Project supplementary rows onto the principal axes, shape (m, n_components).
 
-        A row is placed at the mean of the columns' standard coordinates, weighted by its profile. Rows of the fitted
-        table get their own coordinates; a row without observations is placed at the origin.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (m, n)
-            Counts of the same columns.
+        X has counts of the same columns. A row is placed at the mean of the columns' standard coordinates, weighted by
+        its profile. Rows of the fitted table get their own coordinates; a row without observations is placed at the
+        origin.
         """
         check_is_fitted(self)
         N = self._validated(matched(X, self.column_labels_, "column"), reset=False)
@@ -370,15 +345,7 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     def transform_columns(self, X: Any) -> NDArray[Any]:
         """Project supplementary columns onto the principal axes, shape (columns, n_components).
 
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (rows of the table, number of supplementary columns)
-            Counts of the same rows; those of a DataFrame are matched by name.
-
-        Raises
-        ------
-        InputError
-            If X does not have the rows of the fitted table, or has values that are not counts.
+        X has counts of the same rows; those of a data frame are matched by name. InputError is raised for other rows.
         """
         check_is_fitted(self)
         labels = labels_of(X)
@@ -401,13 +368,8 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         X : array of shape (m, n_components)
             Coordinates of rows, as returned by :meth:`transform`.
         totals : array of shape (m,) or float, optional
-            Sum :math:`n_i` of each row, after ``count_exponent``; required unless X contains the coordinates of the
-            fitted rows. With 1, the result contains profiles.
-
-        Raises
-        ------
-        InputError
-            If X does not have one column per axis, or the totals are missing or do not match.
+            Sum :math:`n_i` of each row, after ``count_exponent``; InputError is raised if they are missing, unless X
+            contains the coordinates of the fitted rows. With 1, the result contains profiles.
         """
         check_is_fitted(self)
         F, scale = check_array(X), self._scale()
@@ -433,17 +395,8 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         .. math:: \frac{p_{ij}}{r_i c_j} = 1 + \sum_k \frac{f_{ik}\, g_{jk}}{s_k}
 
         with principal coordinates (the reconstitution formula, exact with all axes). The base is 1, the ratio under
-        independence of rows and columns.
-
-        Parameters
-        ----------
-        row, column : str or int
-            Label of the row and of the column, or their indices if the table has no labels.
-
-        Raises
-        ------
-        InputError
-            If there is no such row or column.
+        independence. The row and the column are given by their labels, or by their indices in a table without labels.
+        InputError is raised if there is none.
 
         Examples
         --------

@@ -83,19 +83,14 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit multiple correspondence analysis to a table of categorical variables.
-
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n, Q)
-            One variable per column, with sortable values and none missing.
+        """Fit multiple correspondence analysis to an array or data frame with a categorical variable in each column.
 
         Raises
         ------
         ValueError
             If there is only one observation.
         InputError
-            If a value is missing, ``n_components`` is too large, or a setting is out of range.
+            If values are missing or cannot be sorted, ``n_components`` is too large, or a setting is out of range.
         """
         self.check()
         del y
@@ -145,14 +140,9 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Project new observations onto the principal axes, shape (n, n_components).
+        """Project new observations of the same variables onto the principal axes, shape (n, n_components).
 
-        Categories not seen in ``fit`` are ignored, with a warning.
-
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n, Q)
-            The same variables; columns of a DataFrame are matched by name.
+        Columns of a data frame are matched by name. Categories not seen in ``fit`` are ignored, with a warning.
         """
         check_is_fitted(self)
         X = matched(X, self.row_labels_ and self.variables_, "column")

@@ -94,12 +94,9 @@ class CorrespondenceVectors(Model):
     seed: Seed = None
 
     def fit(self, table: Any) -> Self:
-        """Fit word vectors to a table of word-context counts.
+        """Fit word vectors to counts of words in contexts, a sparse array or Entries of order 2.
 
-        Parameters
-        ----------
-        table : sparse array or Entries of order 2, of shape (V, V) or (V, positions * V)
-            Counts, such as those of :func:`~polyadic.text.contexts.contexts`.
+        The shape is (V, V) or (V, positions * V), as of :func:`~polyadic.text.contexts.contexts`.
 
         Raises
         ------

@@ -97,10 +97,7 @@ def tag_epoch(
 
 
 def tag_paths(sentences: CodedSentences, parts: TagParts) -> NDArray[np.int32]:
-    r"""Return the highest-scoring tags of all sentences, concatenated in one array (Viterbi decoding).
-
-    .. math:: \max_t \sum_i (V \sum_{f \in \phi_i} U_f)_{t_i} + T_{t_{i-1} t_i}
-    """
+    """Return the highest-scoring tags of all sentences, concatenated in one array (Viterbi decoding)."""
     _check(sentences, *parts)
     paths = np.zeros(len(sentences.starts) - 1, np.int32)
     _tag_paths(*sentences, *(frozen(part) for part in parts), paths)
