@@ -100,10 +100,7 @@ class ConvexCollective(TraceNormModel):
     def fit(self, X: Sequence[RelationMatrix], y: Any = None) -> Self:
         """Fit the model to the observed cells of several relations.
 
-        Raises
-        ------
-        InputError
-            If the sizes of a type differ, a cell occurs twice, or a parameter is out of range.
+        InputError is raised if the sizes of a type differ, a cell occurs twice, or a parameter is out of range.
         """
         del y
         self.check()

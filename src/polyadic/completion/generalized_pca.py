@@ -97,10 +97,7 @@ class GeneralizedPCA(Transformer):
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Fit row factors, column factors and intercepts to a matrix of values of the family, NaN where unknown.
 
-        Raises
-        ------
-        InputError
-            If X is not a matrix with known values of the family, or a parameter is out of range.
+        InputError is raised if X is not a matrix with known values of the family, or a parameter is out of range.
         """
         del y
         self.check()

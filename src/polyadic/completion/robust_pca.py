@@ -66,10 +66,7 @@ class RobustPCA(Model):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Decompose a matrix, as other completion models take it, into a low-rank matrix and a sparse one of outliers.
 
-        Raises
-        ------
-        InputError
-            If all observed cells are zero, the matrix is too large, or a parameter is out of range.
+        InputError is raised if all observed cells are zero, the matrix is too large, or a parameter is out of range.
         """
         del y
         self.check()

@@ -230,10 +230,7 @@ class ConvexCCA(Transformer, TraceNormModel):
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
         """Fit the model to two or more views, arrays of the same rows with NaN for unknown cells.
 
-        Raises
-        ------
-        InputError
-            If views do not have the same rows, a column has no observed cell, or a parameter is out of range.
+        InputError is raised if views have different rows, a column has no observed cell, or a parameter is not allowed.
         """
         del y
         self.check()

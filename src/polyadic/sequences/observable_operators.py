@@ -83,10 +83,7 @@ class ObservableOperators(Model):
     def fit(self, sequences: Iterable[Sequence[Hashable]]) -> Self:
         """Estimate the operators from sequences of symbols; strings are sequences of letters.
 
-        Raises
-        ------
-        InputError
-            If no sequence has three symbols, pairs have a lower rank, or a setting is out of range.
+        InputError is raised if no sequence has three symbols, pairs have a lower rank, or a setting is out of range.
         """
         self.check()
         strings = listed(sequences)

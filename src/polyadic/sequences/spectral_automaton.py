@@ -144,12 +144,8 @@ class SpectralAutomaton(Model):
         """Fit the model to sequences of symbols, which may be empty; strings are sequences of letters.
 
         Automata are learned from a part of the strings, selected by the held-out strings, and learned again from all.
-        After Ctrl-C the best automaton so far is kept.
-
-        Raises
-        ------
-        InputError
-            If there are too few sequences, or a setting is out of range.
+        After Ctrl-C the best automaton so far is kept. InputError is raised if there are too few sequences, or a
+        setting is out of range.
         """
         self.check()
         strings = listed(X)

@@ -133,11 +133,8 @@ class SpectralTransducer(Model):
     def fit(self, X: Strings, y: Strings) -> Self:
         """Fit the model to pairs of an input and an output; strings are sequences of letters, None is a gap (aligned).
 
-        Raises
-        ------
-        InputError
-            If the numbers of inputs and outputs differ, aligned sequences differ in length, both have a gap at the same
-            place, or a setting is out of range.
+        InputError is raised if the numbers of inputs and outputs differ, aligned sequences differ in length, both have
+        a gap at the same place, or a setting is out of range.
         """
         self.check()
         inputs, outputs = (listed(side, gaps=self.aligned) for side in (X, y))

@@ -77,10 +77,7 @@ class ArcFactored(Model):
     def fit(self, trees: Iterable[Tree]) -> Self:
         """Fit the parser to the words, treebank tags and heads of sentences.
 
-        Raises
-        ------
-        InputError
-            If there are no sentences, heads do not form a tree, no word has a tag, or a parameter is out of range.
+        InputError is raised without sentences, trees or tags, or if a parameter is out of range.
         """
         self.check()
         treebank = list(trees)

@@ -146,12 +146,8 @@ class LowRankParser(Model):
         """Fit the parser to a treebank.
 
         Sentences of ``validation`` are parsed after each pass. The parameters with the best score are kept, and fitting
-        stops after five passes without improvement.
-
-        Raises
-        ------
-        InputError
-            If there are no sentences, heads do not form a tree, no word is tagged, or a parameter is out of range.
+        stops after five passes without improvement. InputError is raised if there are no sentences, heads do not form a
+        tree, no word is tagged, or a parameter is out of range.
         """
         self.check()
         treebank = list(trees)

@@ -79,10 +79,7 @@ class PCFG(Model):
     def fit(self, trees: Iterable[Phrase]) -> Self:
         """Estimate rules and lexicon from trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
 
-        Raises
-        ------
-        InputError
-            If there are no trees, or a parameter is out of range.
+        InputError is raised if there are no trees, or a parameter is out of range.
         """
         self.check()
         prepared = [self.prepared(tree) for tree in trees]
@@ -108,12 +105,8 @@ class PCFG(Model):
         training sentence. If there is still none, trees of the coarse grammar are returned, and finally one flat tree.
 
         Words are split as in the treebank. ``tags`` are known parts of speech; one that the treebank lacks is ignored.
-
-        Raises
-        ------
-        InputError
-            If there are no words, a string is passed instead of a list, there are not as many tags, or the chart would
-            not fit in memory.
+        InputError is raised if there are no words, a string is passed instead of a list, there are not as many tags, or
+        the chart would not fit in memory.
         """
         check_int("k", k, low=1)
         scores = self.word_scores(words, tags)

@@ -65,10 +65,7 @@ class RoleLabels(Model, ABC):
     def fit(self, sentences: Iterable[Sentence]) -> Self:
         """Fit the labeller to sentences with trees, predicates and arguments.
 
-        Raises
-        ------
-        InputError
-            If no predicate has an argument among its candidate words, or a parameter is out of range.
+        InputError is raised if no predicate has an argument among its candidate words, or a parameter is out of range.
         """
         self.check()
         corpus = list(sentences)

@@ -161,12 +161,8 @@ class SpectralGrammar(Model):
     def fit(self, X: Strings) -> Self:
         """Learn a grammar from sequences of symbols; strings are sequences of letters.
 
-        Empty sequences, and those that are too long, only count as sequences.
-
-        Raises
-        ------
-        InputError
-            If there are no symbols, too many trees, or a setting is out of range.
+        Empty sequences, and those that are too long, only count as sequences. InputError is raised if there are no
+        symbols, too many trees, or a setting is out of range.
         """
         self.check()
         strings = listed(X)

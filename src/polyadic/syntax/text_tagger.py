@@ -81,11 +81,7 @@ class TextTagger(Model):
         """Fit the tagger to the sentences of a treebank; an empty column is learned as empty.
 
         Ctrl-C in the last column, after its first pass, keeps the result so far; earlier it leaves the model unchanged.
-
-        Raises
-        ------
-        InputError
-            If there are no words, or a parameter is out of range.
+        InputError is raised if there are no words, or a parameter is out of range.
         """
         self.check()
         bank = list(trees)

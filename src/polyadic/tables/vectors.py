@@ -96,12 +96,8 @@ class CorrespondenceVectors(Model):
     def fit(self, table: Any) -> Self:
         """Fit word vectors to counts of words in contexts, a sparse array or Entries of order 2.
 
-        The shape is (V, V) or (V, positions * V), as of :func:`~polyadic.text.contexts.contexts`.
-
-        Raises
-        ------
-        InputError
-            If the rank is too large, a setting is out of range or has no effect, or no word is a stop word.
+        The shape is (V, V) or (V, positions * V), as of :func:`~polyadic.text.contexts.contexts`. InputError is raised
+        if the rank is too large, a setting is out of range or has no effect, or no word is a stop word.
         """
         self.check()
         settings = {

@@ -34,10 +34,7 @@ def read_database(path: str | os.PathLike[str]) -> Database:
         [entities]
         film = "films.txt"              # optional: all names of a type, one per line
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, an option is unknown, or tables contradict each other.
+    InputError is raised if a file cannot be read, an option is unknown, or tables contradict each other.
     """
     file = Path(path)
     try:

@@ -280,10 +280,7 @@ class IterativeDatabaseModel(DatabaseModel):
     def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
         """Fit the model to all tables of a database or of a mapping of names to relations.
 
-        Raises
-        ------
-        InputError
-            If tables contradict each other, a parameter is out of range, or memory is insufficient.
+        InputError is raised if tables contradict each other, a parameter is out of range, or memory is insufficient.
         """
         self.check()
         del y
