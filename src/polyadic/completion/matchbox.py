@@ -106,10 +106,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     tol: Amount = 1e-3
     seed: Seed = None
     callback: Callback = None
-    _grid: ClassVar[Any] = {
-        "trait_std": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5),
-        "rank": (0, 1, 2, 3, 5, 10, 20, 40),
-    }
+    _grid: ClassVar[Any] = {"trait_std": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5), "rank": (0, 1, 2, 3, 5, 10, 20, 40)}
 
     def fit(self, X: Any, y: Any = None, *, row_features: Any = None, column_features: Any = None) -> Self:
         """Fit the model to the observed cells of a matrix, with 2 to 50 different values.

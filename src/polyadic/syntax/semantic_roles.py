@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.role_features import Frame, Known
 
-    Decoder = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.int64]]
+    Array = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+    Decoder = Callable[[Array, Array], Whole]
 
 
 class RoleParts(NamedTuple):
@@ -69,7 +71,7 @@ class Costs(NamedTuple):
 class RoleScores(NamedTuple):
     """Role scores of shape (words, roles), with the factor sums from which the scores are computed."""
 
-    scores: NDArray[np.float64]
+    scores: Array
     sums: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 
 
@@ -87,7 +89,7 @@ def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
     return RoleScores(scores, (p, q, r))
 
 
-def total_score(scores: NDArray[np.float64], roles: NDArray[np.int64]) -> float:
+def total_score(scores: Array, roles: Whole) -> float:
     """Return the total score of a role assignment, where -1 means no role and has a score of 0."""
     chosen = np.flatnonzero(roles >= 0)
     return float(scores[chosen, roles[chosen]].sum())
@@ -101,7 +103,7 @@ class RoleLearner:
         self.clock = 0
         self._sums = RoleParts(*(np.zeros(part.shape) for part in parts))
 
-    def learn(self, frame: Frame, roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+    def learn(self, frame: Frame, roles: Whole) -> tuple[Whole, float]:
         """Update the parameters on one predicate and return the predicted roles and the loss."""
         scored = score_roles(frame, self.parts, gamma=self.gamma)
         predicted, loss = self.worst(scored.scores, roles)
@@ -111,14 +113,14 @@ class RoleLearner:
             return predicted, loss
         return predicted, 0.0
 
-    def worst(self, scores: NDArray[np.float64], roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+    def worst(self, scores: Array, roles: Whole) -> tuple[Whole, float]:
         """Return the highest-scoring cost-augmented roles and their margin over the correct roles."""
         cost, none = self._costs(roles)
         predicted = self.decode(scores + cost, none)
         paid = total_score(cost, predicted) + float(none[predicted < 0].sum())
         return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
 
-    def loss_of_zero(self, choices: Sequence[NDArray[np.int64]]) -> float:
+    def loss_of_zero(self, choices: Sequence[Whole]) -> float:
         """Return the mean loss per predicate when all weights are zero."""
         width = len(self.parts.S) - 1
         return float(np.mean([self.worst(np.zeros((len(roles), width)), roles)[1] for roles in choices]))
@@ -128,16 +130,14 @@ class RoleLearner:
         pairs = zip(self.parts, self._sums, strict=True)
         return RoleParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
-    def _costs(self, roles: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _costs(self, roles: Whole) -> tuple[Array, Array]:
         """Return the costs of assigning each role, and of assigning no role, to each word."""
         known = roles >= 0
         cost = np.repeat(np.where(known, self.costs.wrong, self.costs.extra)[:, None], len(self.parts.S) - 1, axis=1)
         cost[known, roles[known]] = 0
         return cost, np.where(known, self.costs.missed, 0.0)
 
-    def _step(
-        self, frame: Frame, scored: RoleScores, roles: NDArray[np.int64], predicted: NDArray[np.int64], loss: float
-    ) -> None:
+    def _step(self, frame: Frame, scored: RoleScores, roles: Whole, predicted: Whole, loss: float) -> None:
         """Update all parameters by one passive-aggressive step."""
         moves = role_gradient(frame, self.parts, scored, roles=roles, predicted=predicted, gamma=self.gamma)
         norm = sum(float((change * change).sum()) for _, change in moves)
@@ -150,14 +150,8 @@ class RoleLearner:
 
 
 def role_gradient(
-    frame: Frame,
-    parts: RoleParts,
-    scored: RoleScores,
-    *,
-    roles: NDArray[np.int64],
-    predicted: NDArray[np.int64],
-    gamma: float,
-) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
+    frame: Frame, parts: RoleParts, scored: RoleScores, *, roles: Whole, predicted: Whole, gamma: float
+) -> list[tuple[Whole, NDArray[Any]]]:
     """Return the rows and gradients of parameters for the score difference of two assignments, -1 for no role."""
     changed = [np.flatnonzero((roles != predicted) & (side >= 0)) for side in (roles, predicted)]
     words = np.concatenate(changed)
@@ -177,7 +171,7 @@ def role_gradient(
     return [(at, gamma * signs[:, 0]), *(_gathered(table, np.float32(1 - gamma) * change) for table, change in rows)]
 
 
-def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[Whole, NDArray[Any]]:
     """Sum the rows of an array by feature id and return the distinct ids and the sums."""
     flat = table.ravel()
     keep = np.flatnonzero(flat >= 0)
@@ -284,7 +278,7 @@ class SemanticRoles(RoleLabels):
             kept = learner.mean() if self.averaged else [part.copy() for part in learner.parts]
             yield Sweep([*kept], total / len(frames))
 
-    def _scores(self, frame: Frame) -> NDArray[np.float64]:
+    def _scores(self, frame: Frame) -> Array:
         return score_roles(frame, self.parts_, gamma=self.gamma).scores
 
 
@@ -295,9 +289,7 @@ def random_parts(known: Known, roles: int, rank: int, *, bits: int, rng: np.rand
     return RoleParts(np.zeros((1 << bits) + roles + 1, np.float32), *draw)
 
 
-def power_parts(
-    frames: Sequence[tuple[Frame, NDArray[np.int64]]], learner: RoleLearner, *, rng: np.random.Generator
-) -> RoleParts:
+def power_parts(frames: Sequence[tuple[Frame, Whole]], learner: RoleLearner, *, rng: np.random.Generator) -> RoleParts:
     """Initialize the factors by a low-rank approximation of the weights that ``learner``, with gamma 1, learns."""
     used = []
     for at in tracked(rng.permutation(len(frames)).tolist(), "learning pairs"):
@@ -317,9 +309,7 @@ def power_parts(
     return RoleParts(np.zeros_like(theta), *(factor.astype(np.float32) for factor in factors))
 
 
-def tensor_cells(
-    frame: Frame, theta: NDArray[np.float32], roles: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def tensor_cells(frame: Frame, theta: NDArray[np.float32], roles: Whole) -> tuple[Whole, Array]:
     """Return the joint features of arguments as cells (predicate, word, path, 0 or 1 + role), and their weights."""
     words = np.flatnonzero(roles >= 0)
     begin = frame.cells[words]

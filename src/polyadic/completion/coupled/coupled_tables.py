@@ -46,12 +46,7 @@ class CoupledTables:
     """Tables in CP form with shared factors and biases; leading ``fixed`` rows, intercepts and noise then stay."""
 
     def __init__(
-        self,
-        terms: Sequence[Term],
-        sizes: Sequence[int],
-        *,
-        biased: Sequence[bool],
-        fixed: Sequence[int] | None = None,
+        self, terms: Sequence[Term], sizes: Sequence[int], *, biased: Sequence[bool], fixed: Sequence[int] | None = None
     ) -> None:
         self.terms, self.sizes, self.biased = list(terms), list(sizes), list(biased)
         self.folds, self.fixed = fixed is not None, list(fixed or [0] * len(self.sizes))

@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-LOSSES: dict[str, Loss] = {
-    "squared": Squared(),
-    "logistic": Logistic(),
-    "poisson": SoftplusPoisson(),
-    "huber": Huber(),
-}
+LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "poisson": SoftplusPoisson(), "huber": Huber()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -208,10 +208,7 @@ def _print_update(result: dict[str, Any]) -> None:
     output.table(["name", "value"], rows)
 
 
-@TASK.verb(
-    example="polyadic database add library ratings=new-ratings.csv --out library --force",
-    show=_print_update,
-)
+@TASK.verb(example="polyadic database add library ratings=new-ratings.csv --out library --force", show=_print_update)
 def add(
     model: DatabaseModel,
     cells: Annotated[list[str], Metavar("RELATION=TABLE")],

@@ -23,6 +23,8 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    Array = NDArray[np.float64]
+
 
 def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
     """Return heads and score of the best projective tree, or -1 and minus infinity; faster than :func:`best_arcs`."""
@@ -30,9 +32,7 @@ def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tupl
     return heads[0], float(values[0])
 
 
-def best_projective_trees(
-    scores: ArrayLike, *, single_root: bool = True
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def best_projective_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
     """Return the heads and score of the highest-scoring projective tree for each score matrix of a batch."""
     tables = _checked(scores)
     heads, values = np.full((len(tables), tables.shape[1] - 1), -1, np.int32), np.empty(len(tables))
@@ -75,15 +75,13 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     return heads, value
 
 
-def best_spanning_trees(
-    scores: ArrayLike, *, single_root: bool = True
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def best_spanning_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
     """Return the heads and score of the maximum spanning tree for each score matrix of a batch."""
     found = [best_spanning_tree(table, single_root=single_root) for table in np.asarray(scores)]
     return np.stack([heads for heads, _ in found]), np.array([value for _, value in found])
 
 
-def _checked(scores: ArrayLike) -> NDArray[np.float64]:
+def _checked(scores: ArrayLike) -> Array:
     """Validate a batch of score matrices and return a copy with zeros on the diagonal and in column 0."""
     tables = np.array(scores, np.float64)
     if tables.ndim != 3 or tables.shape[1] != tables.shape[2] or tables.shape[1] < 2:
@@ -96,9 +94,7 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
     return tables
 
 
-def best_arcs(
-    scores: ArrayLike, k: int = 1, *, single_root: bool = True
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def best_arcs(scores: ArrayLike, k: int = 1, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
     r"""Return the heads of the k projective trees with the highest scores :math:`\sum_m S_{h_m m}`, and the scores.
 
     Scores are those of :func:`best_spanning_tree`. Eisner (1996), Three new probabilistic models for dependency

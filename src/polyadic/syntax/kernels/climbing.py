@@ -26,6 +26,8 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Array = NDArray[np.float64]
+
 # Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (inner neighbour of s, h, s, m). They
 # and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
 GRAND, SIBLING, GRAND_SIBLING, THREE = np.arange(4)
@@ -451,9 +453,7 @@ class TreeDifference(NamedTuple):
     squares: float
 
 
-def score_trees(
-    table: NDArray[np.int32], scores: NDArray[np.float64], trees: NDArray[Any], parts: TreeParts
-) -> NDArray[np.float64]:
+def score_trees(table: NDArray[np.int32], scores: Array, trees: NDArray[Any], parts: TreeParts) -> Array:
     r"""Return the scores of dependency trees with heads of shape (trees, n), summed over arcs and higher-order parts.
 
     .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
@@ -466,14 +466,14 @@ def score_trees(
 
 def climb_trees(
     table: NDArray[np.int32],
-    scores: NDArray[np.float64],
+    scores: Array,
     trees: NDArray[Any],
     *,
     parts: TreeParts,
     allowed: NDArray[np.bool_],
     projective: bool,
     single_root: bool = True,
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int32], Array]:
     """Improve trees by hill climbing, one head at a time, and return the locally optimal trees and their scores.
 
     Each pass visits the words from the leaves up and gives each its best head, all else fixed, until a pass changes
@@ -516,9 +516,7 @@ def difference_of_trees(
     return TreeDifference(cells[:count], counts[:count], float(squares))
 
 
-def move_weights(
-    parts: TreeParts, difference: TreeDifference, *, step: float, clock: int, sums: NDArray[np.float64]
-) -> None:
+def move_weights(parts: TreeParts, difference: TreeDifference, *, step: float, clock: int, sums: Array) -> None:
     """Add ``step`` times a feature difference to the weights in place, and update the running sums for averaging."""
     if len(sums) != len(parts.weights):
         raise ValueError("sums must have the same length as the weights")
