@@ -88,8 +88,7 @@ class BayesianMatrixFactorization(DistributionModel):
         mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
         coupled = _linked(known, mean, scale)
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(1))
-        chain = MarkovChain.of(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
-        noise = Average()
+        chain, noise = MarkovChain.of(coupled, start, rng, **self._sampling), Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.known_, self.mean_, self.scale_ = known, mean, scale
         self.known_rows_, self.known_columns_ = (counts > 0 for counts in coupled.counts)
@@ -100,11 +99,13 @@ class BayesianMatrixFactorization(DistributionModel):
         check_is_fitted(self)
         check_int("draws", draws, low=1)
         coupled, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
-        chain = MarkovChain.resumed(
-            coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads
-        )
+        chain = MarkovChain.resumed(coupled, self.memory_, **self._sampling)
         chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
+
+    @property
+    def _sampling(self) -> dict[str, Any]:
+        return {"priors": Priors(), "n_samples": self.n_samples, "threads": self._threads}
 
     def update(self, X: Any, *, sweeps: int = 0) -> Self:
         """Update the stored posterior samples with newly observed cells.
@@ -141,8 +142,7 @@ class BayesianMatrixFactorization(DistributionModel):
             self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
             self.interrupted_ = False
             return self
-        chain = MarkovChain.of(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
-        noise = Average()
+        chain, noise = MarkovChain.of(coupled, last, rng, **self._sampling), Average()
         chain.run(sweeps - sweeps // 5, burn_in=sweeps // 5, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
 
@@ -184,9 +184,8 @@ class BayesianMatrixFactorization(DistributionModel):
         stack = np.concatenate([draw.state[0][:-1] for draw in draws], axis=1, dtype=float)
         offset = self.mean_ + self.scale_ * float(np.mean([draw.state[1][0] for draw in draws]))
         U, V = np.split(stack, [rows])
-        return np.column_stack([U * (self.scale_ / len(draws)), np.full(rows, offset)]), np.column_stack(
-            [V, np.ones(len(V))]
-        )
+        left = np.column_stack([U * (self.scale_ / len(draws)), np.full(rows, offset)])
+        return left, np.column_stack([V, np.ones(len(V))])
 
     @property
     def _shape(self) -> tuple[int, int]:

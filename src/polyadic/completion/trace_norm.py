@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.core.solvers.run import Sweep
     from polyadic.core.solvers.smooth import Smooth
 
 
@@ -230,7 +229,11 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
         self.check()
         cells = self._sampled(cells_of(X), X)
         problem, offsets = self._problem(cells)
-        answer = self._solved(problem, self._sweeps(problem, start))
+        if self.method in {"fista", "soft-impute"}:
+            sweeps = proximal_gradient(problem, start, accelerate=self.method == "fista")
+        else:
+            sweeps = trace_norm_admm(problem) if self.method == "admm" else conditional_gradient(problem)
+        answer = self._solved(problem, sweeps)
         self.offsets_ = offsets
         self.start_ = Spectral(*(part[..., : self.max_rank] for part in answer.M))
         self.gap_ = answer.gap + problem.objective(self.start_) - self.history_[-1]
@@ -307,18 +310,13 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
         model.offsets_ = self.offsets_._replace(rows=np.zeros(len(U)))
         return model
 
-    def _problem(self, cells: ObservedEntries) -> tuple[Problem | Ball, Offsets]:
+    def _problem(self, cells: ObservedEntries) -> tuple[Any, Offsets]:
         offsets = fit_offsets(cells, self.cell_loss, self.offsets, ridge=self.bias_ridge)
         pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads)
         smooth = CellLosses(cells.values, self.cell_loss, offsets=offsets.at(cells.rows, cells.columns))
         if self.radius is not None:
             return Ball(pattern, smooth, self.radius), offsets
         return Problem(pattern, smooth, float(self.penalty)), offsets
-
-    def _sweeps(self, problem: Any, start: Spectral | None) -> Iterator[Sweep]:
-        if self.method in {"fista", "soft-impute"}:
-            return proximal_gradient(problem, start, accelerate=self.method == "fista")
-        return trace_norm_admm(problem) if self.method == "admm" else conditional_gradient(problem)
 
 
 def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:

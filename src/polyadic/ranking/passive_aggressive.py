@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -57,18 +57,8 @@ MAX_STORED = 1 << 22  # maximum number of stored factor values and products befo
 REFRESH_INTERVAL = 1024  # number of lists after which the incrementally updated squared norms are recomputed
 
 
-class Learner(Protocol):
-    """Protocol for models that are trained online on candidate lists."""
-
-    def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Update the weights on lists in the given order, and return the total cost, loss and number of updates."""
-
-    def reached(self) -> Factors:
-        """Return copies of the feature weights (averaged if requested) and of the underlying factors."""
-
-
 def passive_aggressive(
-    blocks: Iterable[QueryGroups], learner: Learner, *, rng: np.random.Generator | None = None
+    blocks: Iterable[QueryGroups], learner: Linear | Multilinear, *, rng: np.random.Generator | None = None
 ) -> Iterator[Sweep]:
     """Iterate over epochs of online learning until an epoch makes no update.
 
@@ -101,7 +91,7 @@ class Linear:
         self.before = 0
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Update the weights on candidate lists in the given order."""
+        """Update the weights on lists in the given order, and return the total cost, loss and number of updates."""
         how: dict[str, Any] = {"weights": self.w, "summed": self.u, "before": self.before}
         self.before += len(order)
         if self.C is None:

@@ -19,7 +19,7 @@ from polyadic.core.model import Callback, Count, Model, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.query_groups import QueryGroups
 from polyadic.core.solvers.run import run
-from polyadic.ranking.passive_aggressive import Learner, passive_aggressive
+from polyadic.ranking.passive_aggressive import passive_aggressive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from polyadic.core.forms import Factors
+    from polyadic.ranking.passive_aggressive import Linear, Multilinear
 
 
 BLOCK_SIZE = 1 << 23  # approximate number of values per block
@@ -105,7 +106,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     callback: Callback = None
 
     @abstractmethod
-    def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Learner:
+    def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Linear | Multilinear:
         """Return the online learner for blocks of candidate lists with V features."""
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, validation: Any = None) -> Self:

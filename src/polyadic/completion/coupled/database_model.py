@@ -18,7 +18,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import Prediction
+from polyadic.completion.cells import Prediction, held_out_mask
 from polyadic.completion.coupled.coordinate_descent import curves
 from polyadic.completion.coupled.coupled_tables import State
 from polyadic.completion.coupled.database import Database, part_of, with_negatives
@@ -339,23 +339,14 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     if not 0 < check_number("share", share) < 1:
         raise InputError(f"the held-out fraction must be between 0 and 1; got {share}")
     entries, rng = database.cells(relation), np.random.default_rng(seed)
-    number = round(share * len(entries))
-    if not 0 < number < len(entries):
-        about = f"holding out the fraction {share:g} of {len(entries):,} cells leaves"
-        raise InputError(f"{about} the training set or the held-out set empty; change the fraction")
-    out = np.zeros(len(entries), bool)
-    out[rng.permutation(len(entries))[:number]] = True
+    out = held_out_mask(rng.permutation(len(entries)), share)
     asked = part_of(entries, out)
     if table.unobserved == "zero":
         both = with_negatives(entries, replace(table, n_negatives=1), rng)
         zeros = both.indices[len(entries) :]
-        zeros = zeros[rng.permutation(len(zeros))[:number]]
-        asked = replace(
-            asked,
-            indices=np.concatenate([asked.indices, zeros]),
-            values=np.concatenate([asked.values, np.zeros(len(zeros))]),
-            weights=None,
-        )
+        zeros = zeros[rng.permutation(len(zeros))[: out.sum()]]
+        indices = np.concatenate([asked.indices, zeros])
+        asked = replace(asked, indices=indices, values=np.append(asked.values, np.zeros(len(zeros))), weights=None)
     centre, scale = database.units[relation]
     fewer = copy(database)
     fewer.replace(relation, part_of(entries, ~out))

@@ -99,7 +99,14 @@ class VariationalFactorization(IterativeDatabaseModel):
         return self.beliefs_
 
     def _extended(self, coupled: CoupledTables, position: Beliefs, sizes: list[int]) -> Beliefs:
-        return extended(coupled, position, sizes)
+        """Extend a posterior to larger factors, with zero means and small covariances for the new rows."""
+        covariances, *variances = coupled.extended([position.covariances, *position.variances], sizes)
+        covariances[:-1][np.einsum("nrr->n", covariances[:-1]) == 0] = SPREAD * np.eye(self.rank) / self.rank
+        for t, variance in enumerate(variances):
+            for part in coupled.parts(t):
+                variance[part][variance[part] == 0] = SPREAD
+        means = coupled.extended(position.means, sizes)
+        return replace(position, means=means, covariances=covariances, variances=variances)
 
     def _improved(self, coupled: CoupledTables, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
         solver = variational(coupled, start, prior=GammaPrior(self.shape, self.rate), threads=self._threads)
@@ -194,17 +201,6 @@ def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prio
         [np.full(len(coupled.parts(t)), prior.shape / prior.rate) for t in tables],
         np.ones(len(coupled.terms)),
     )
-
-
-def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Beliefs:
-    """Extend a posterior to larger factors, with zero means and small covariances for the new rows."""
-    rank = q.covariances.shape[-1]
-    covariances, *variances = coupled.extended([q.covariances, *q.variances], sizes)
-    covariances[:-1][np.einsum("nrr->n", covariances[:-1]) == 0] = SPREAD * np.eye(rank) / rank
-    for t, variance in enumerate(variances):
-        for part in coupled.parts(t):
-            variance[part][variance[part] == 0] = SPREAD
-    return replace(q, means=coupled.extended(q.means, sizes), covariances=covariances, variances=variances)
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
