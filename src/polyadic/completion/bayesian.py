@@ -45,13 +45,10 @@ class BayesianMatrixFactorization(DistributionModel):
 
     Attributes
     ----------
-    memory_ : Memory
-        State of the chain. Its ``draws`` are the stored samples, for values standardized by ``mean_`` and ``scale_``.
-    known_ : ObservedEntries
-        Observed cells of the fit.
+    memory_, known_ : Memory, ObservedEntries
+        State of the chain, and observed cells. Its ``draws`` are for values standardized by ``mean_`` and ``scale_``.
     noise_ : float
-        Posterior mean of the standard deviation of the noise. ``noise_average_`` is its running average in units of
-        ``scale_``.
+        Posterior mean of the standard deviation of the noise; ``noise_average_`` in units of ``scale_``.
     mean_, scale_ : float
         Mean and standard deviation of the observed cells. The latter is 1 if all are equal.
     known_rows_, known_columns_ : ndarray of bool

@@ -67,10 +67,8 @@ class BayesianGeneralizedPCA(DistributionModel):
         Standard deviation of the noise of normal values in each stored sample; 0 for other families.
     mean_, scale_ : float
         Mean and standard deviation by which normal values are standardized; 0 and 1 for other families.
-    log_density_ : ndarray of shape (draws,)
-        Log density of each draw, up to a constant.
-    n_steps_ : ndarray of shape (draws,)
-        Number of leapfrog steps of each transition.
+    log_density_, n_steps_ : ndarray of shape (draws,)
+        Log density of each draw, up to a constant, and number of leapfrog steps of the transition.
     n_diverged_ : int
         Number of diverged transitions after burn-in. If it is not 0, the samples may miss a part of the posterior.
     interrupted_ : bool

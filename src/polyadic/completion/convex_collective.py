@@ -52,12 +52,10 @@ class ConvexCollective(TraceNormModel):
     :math:`Z = U U^\top` with the penalty :math:`\lambda \|U\|_F^2`: one factor matrix for each entity type, as in
     :class:`~polyadic.completion.coupled.collective.CollectiveFactorization`. With ``relaxation="symmetric"`` Z may have
     negative eigenvalues, so that the minimum is at most as large. The two are equivalent if the entity types can be
-    divided into two groups such that every relation is between the groups. They differ in general for three types with
-    a relation between each two, and for relations within a type.
+    divided into two groups such that every relation is between the groups.
 
     Blocks without a relation, such as those on the diagonal, are not observed. With a single relation between two types
-    the trace norm of Z is twice that of the block, so the result is that of
-    :class:`~polyadic.completion.trace_norm.TraceNormCompletion` with twice the penalty.
+    the result is that of :class:`~polyadic.completion.trace_norm.TraceNormCompletion` with twice the penalty.
 
     Parameters
     ----------
@@ -67,17 +65,13 @@ class ConvexCollective(TraceNormModel):
     Attributes
     ----------
     matrix_ : Spectral
-        Z. Columns of U are those of V, or their negatives for negative eigenvalues.
-    rank_ : int
-        Rank of Z.
+        Z, of rank ``rank_``. Columns of U are those of V, or their negatives for negative eigenvalues.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
     sizes_ : dict of str to int
         Number of entities of each type, in the order of Z.
-    kinds_ : list of (str, str)
-        Entity types of the rows and columns of each relation.
-    means_ : list of float
-        Means :math:`\mu_t`, fitted first.
+    kinds_, means_ : list of (str, str), list of float
+        Entity types of the rows and columns, and mean :math:`\mu_t`, of each relation.
 
     References
     ----------

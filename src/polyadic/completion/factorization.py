@@ -59,10 +59,8 @@ class MatrixFactorization(AlternatingModel):
         Factors :math:`u` and :math:`v`.
     row_biases_, column_biases_ : ndarray
         Biases :math:`a` and :math:`b`.
-    mean_, scale_ : float
-        Mean :math:`\mu` and standard deviation :math:`s` of the observed cells. The latter is 1 if all are equal.
-    size_ : float
-        :math:`n`.
+    mean_, scale_, size_ : float
+        Mean :math:`\mu` and standard deviation :math:`s` of the observed cells, 1 if all are equal, and :math:`n`.
 
     References
     ----------
@@ -225,8 +223,6 @@ class StochasticMatrixFactorization(MatrixFactorization):
         Initial learning rate :math:`\eta`. Sweep :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
     decay : float
         Decay :math:`d` of the learning rate. With 0 the factors do not converge.
-    threads : int, optional
-        Number of threads of ``transform``. All cores by default.
 
     References
     ----------

@@ -66,10 +66,8 @@ class GeneralizedPCA(Transformer):
 
     Attributes
     ----------
-    row_factors_ : ndarray of shape (rows, rank)
-        Scores of the rows.
-    column_factors_ : ndarray of shape (columns, rank)
-        Loadings of the columns.
+    row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
+        Scores of the rows and loadings of the columns.
     intercept_ : ndarray of shape (columns,)
         Intercepts :math:`b`.
 

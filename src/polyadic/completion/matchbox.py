@@ -78,8 +78,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     row_traits_, column_traits_ : ndarray of shape (2, rows, rank + 1) and (2, columns, rank + 1)
         Posterior means and variances of s and t, with the biases as last column.
     history_ : list of float
-        Log loss of each pass: the sum over cells of the negative logarithms of their probabilities, approximated before
-        the messages of the cell itself. It starts with that of equal probabilities.
+        Log loss of each pass: the sum of the negative logarithms of the probabilities of cells, before their messages.
 
     References
     ----------

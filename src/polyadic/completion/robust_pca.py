@@ -35,12 +35,8 @@ class RobustPCA(Model):
 
     Attributes
     ----------
-    matrix_ : Spectral
-        L as U, s and V.
-    outliers_ : csr_array of shape (m, n)
-        S.
-    rank_ : int
-        Rank of L.
+    matrix_, outliers_ : Spectral and csr_array of shape (m, n)
+        L, of rank ``rank_``, as U, s and V; and S.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
 

@@ -118,10 +118,8 @@ class TableCompletion(Model):
         Estimator of the method, fitted to numbered rows and columns.
     rows_, columns_ : list of str
         Names of the rows and columns, in order.
-    known_ : ObservedEntries
-        Known cells.
-    valued_ : bool
-        Whether the table has values.
+    known_, valued_ : ObservedEntries, bool
+        Known cells, and whether the table has values.
     parts_ : list of (int, int)
         Rows and columns of the parts between which no cell is known.
     selection_ : Selection or None
@@ -130,10 +128,8 @@ class TableCompletion(Model):
         Root mean squared error of held-out cells, and that of biases alone. For ``implicit`` the share of held-out
         cells among the first 20 columns, NDCG, mean average precision, catalogue coverage and novelty in bits, and the
         same of the most frequent columns. Empty without ``hold_out``.
-    scores_ : ndarray
-        Absolute errors of held-out cells, relative to the widths of :meth:`predict_interval`.
-    updated_ : dict
-        Report of the last :meth:`update`.
+    scores_, updated_ : ndarray, dict
+        Absolute errors of held-out cells, relative to their widths, for intervals; and report of the last update.
 
     Examples
     --------

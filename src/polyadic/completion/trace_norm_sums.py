@@ -65,9 +65,7 @@ class TraceNormSum(TraceNormModel):
     array_ : ndarray
         Predictions of all elements.
     parts_ : list of Spectral
-        Low-rank matrix of each norm: a copy of the unfolding or block (overlapped), or a summand (latent).
-    ranks_ : list of int
-        Their ranks.
+        Matrix of each norm, of the rank in ``ranks_``: a copy of the unfolding or block (overlapped), or a summand.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
 
@@ -200,10 +198,8 @@ class ConvexCCA(Transformer, TraceNormModel):
 
     Attributes
     ----------
-    shared_ : Spectral
-        L, of rank ``rank_``. Rows of V are the columns of all views, in order.
-    own_ : list of Spectral
-        :math:`P^{(v)}`.
+    shared_, own_ : Spectral and list of Spectral
+        L, of rank ``rank_``, and :math:`P^{(v)}`. Rows of V are the columns of all views, in order, or of a view.
     means_ : list of ndarray
         Means :math:`\mu^{(v)}` of the observed cells of each column, fitted first.
     gap_ : float

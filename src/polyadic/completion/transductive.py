@@ -48,13 +48,11 @@ class TransductiveCompletion(TraceNormModel):
     Attributes
     ----------
     matrix_ : Spectral
-        Z. Columns are labels, then features, then the ones of MC-1.
+        Z, of rank ``rank_``. Columns are labels, then features, then the ones of MC-1.
     offsets_ : ndarray of shape (labels,)
         Offsets b, with a ridge of the weight of one cell, since those of labels that never occur would be infinite.
     log_odds_ : ndarray of shape (items, labels)
         Log-odds of all labels.
-    rank_ : int
-        Rank of Z.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
 

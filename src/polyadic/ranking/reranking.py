@@ -90,10 +90,8 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     Attributes
     ----------
-    weights_ : ndarray of shape (features,)
-        Feature weights.
-    names_ : list of str or None
-        Feature names, if the lists have them.
+    weights_, names_ : ndarray of shape (features,), list of str or None
+        Feature weights, and feature names if the lists have them.
     classes_ : ndarray
         Classes, if fitted to rows and labels.
     """

@@ -88,18 +88,14 @@ class HiddenMarkov(Model):
     ----------
     history_ : list of float
         Mean negative log-probability of a symbol, minus the log prior if ``smoothing`` is positive, by iteration.
-    start_ : ndarray of shape (states,)
-        Initial distribution :math:`\pi`.
-    moves_ : ndarray of shape (states, states)
-        Transition probabilities A, from the state of the row to that of the column.
+    start_, moves_ : ndarray of shape (states,) and (states, states)
+        Initial distribution :math:`\pi`, and transition probabilities A, from the state of the row.
     emissions_ : ndarray of shape (states, symbols)
         Emission probabilities O of symbols.
     symbols_ : list
         The symbols, in the order of the columns of ``emissions_``; empty for Gaussian emissions.
-    means_ : ndarray of shape (states, d)
-        Means of Gaussian emissions.
-    covars_ : ndarray of shape (states, d) or (states, d, d)
-        Variances of Gaussian emissions, or full covariance matrices.
+    means_, covars_ : ndarray of shape (states, d), and (states, d) or (states, d, d)
+        Means of Gaussian emissions, and variances or full covariance matrices.
 
     References
     ----------

@@ -58,8 +58,7 @@ class SpectralAutomaton(Model):
     weight :math:`\lambda` maximizes the likelihood of held-out strings.
 
     Substrings are counted (:mod:`~polyadic.sequences.hankel`), an automaton is learned from the counts and improved by
-    EM (:mod:`~polyadic.sequences.automaton_learning`), and its probabilities are smoothed
-    (:mod:`~polyadic.sequences.spectral_automaton`).
+    EM (:mod:`~polyadic.sequences.automaton_learning`), and its probabilities are smoothed.
 
     Parameters
     ----------
@@ -108,9 +107,8 @@ class SpectralAutomaton(Model):
     Notes
     -----
     A rank above that of the matrix is lowered, with a warning if it is the only one. After a symbol that the automaton
-    considers impossible, its state is the expected state after that symbol alone. So the next symbol always has a
-    distribution, and the probabilities of all strings sum to 1; with ``held_out=0`` strings may have probability 0.
-    Each symbol has a matrix of its own, so rare symbols of a large alphabet are better merged into one.
+    considers impossible, its state is the expected state after that symbol alone, so the next symbol always has a
+    distribution. Each symbol has a matrix of its own, so rare symbols of a large alphabet are better merged into one.
 
     References
     ----------

@@ -120,8 +120,7 @@ class HigherOrderParser(LowRankParser):
 
     References
     ----------
-    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing. Lei,
-    Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures
+    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing
 
     Examples
     --------

@@ -105,10 +105,8 @@ class LowRankParser(Model):
         Mean loss of a sentence before its update, by pass.
     parts_ : ArcParts
         Parameters theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R).
-    relation_weights_ : ndarray of shape (cells, relations)
-        Hashed weights of the relations.
-    relations_ : list of str
-        Names of the relations.
+    relations_, relation_weights_ : list of str, ndarray of shape (cells, relations)
+        Names of the relations, and their hashed weights.
     features_ : dict of str to int
         Rows of U and V by feature.
 

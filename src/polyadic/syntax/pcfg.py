@@ -51,10 +51,8 @@ class PCFG(Model):
     ----------
     grammar_, coarse_ : Grammar
         Grammars of the second and the first pass.
-    lexicon_ : Lexicon
-        Scores of tags for words.
-    max_length_ : int
-        Number of words of the longest training sentence.
+    lexicon_, max_length_ : Lexicon, int
+        Scores of tags for words, and number of words of the longest training sentence.
 
     References
     ----------

@@ -49,10 +49,8 @@ class RoleLabels(Model, ABC):
 
     Attributes
     ----------
-    known_ : Known
-        Ids of the features of words and of paths.
-    roles_ : list of str
-        Names of the roles.
+    known_, roles_ : Known, list of str
+        Ids of the features of words and of paths, and names of the roles.
     predicates_ : PredicateFinder
         Classifier that finds predicates where they are not given.
     """

@@ -121,9 +121,8 @@ class SpectralGrammar(Model):
     rank : int
         Number of states.
     context : int
-        Maximum number of symbols around a phrase in the Hankel matrix.
-        The probabilities of strings of up to ``context + 2`` symbols are used; the number of their trees limits the
-        size of the alphabet.
+        Maximum number of symbols around a phrase in the Hankel matrix. The probabilities of strings of up to ``context
+        + 2`` symbols are used; the number of their trees limits the size of the alphabet.
     max_length : int
         Maximum length of a phrase in the Hankel matrix.
     penalty : float
@@ -133,10 +132,8 @@ class SpectralGrammar(Model):
     ----------
     grammar_ : WeightedGrammar
         The grammar, over indices of symbols; ``rank_`` is its number of states.
-    symbols_ : list
-        The symbols.
-    values_ : ndarray
-        Singular values of the completed matrix.
+    symbols_, values_ : list, ndarray
+        The symbols, and the singular values of the completed matrix.
 
     References
     ----------

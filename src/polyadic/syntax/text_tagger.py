@@ -53,10 +53,8 @@ class TextTagger(Model):
     ----------
     taggers_ : dict of str to SequenceTagger
         Tagger of each column, for sentences encoded with ``features_``.
-    features_ : dict of str to int
-        Ids of the features.
-    lemmas_ : Lemmas
-        Lemma dictionary and rules.
+    features_, lemmas_ : dict of str to int, Lemmas
+        Ids of the features; lemma dictionary and rules.
     interrupted_ : bool
         Whether Ctrl-C stopped the fit of the last column.
 

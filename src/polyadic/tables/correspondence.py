@@ -273,10 +273,8 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         Singular values :math:`S` and principal inertias :math:`S^2`.
     row_distances_, column_distances_ : ndarray of shape (m,) and (n,)
         Squared chi-square distances to the mean profile, over all axes.
-    total_ : float
-        Sum :math:`n` of the table.
-    total_inertia_ : float
-        Inertia of all axes, :math:`\chi^2 / n`, including those not computed.
+    total_, total_inertia_ : float
+        Sum :math:`n` of the table; and inertia of all axes, :math:`\chi^2 / n`, including those not computed.
     explained_inertia_ratio_ : ndarray of shape (n_components,)
         Share of the total inertia explained by each axis.
 

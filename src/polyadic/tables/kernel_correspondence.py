@@ -65,9 +65,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     Attributes
     ----------
     row_coordinates_, column_coordinates_ : ndarray of shape (m, n_components) and (n, n_components)
-        :math:`F` and :math:`G`.
-    singular_values_ : ndarray of shape (n_components,)
-        :math:`S`.
+        :math:`F` and :math:`G`; ``singular_values_`` is :math:`S`.
     row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
         Relative margins.
 

@@ -45,20 +45,15 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
 
     Attributes
     ----------
-    row_coordinates_ : ndarray of shape (n, n_components)
-        Principal coordinates of the observations, from the indicator matrix.
-    column_coordinates_ : ndarray of shape (categories, n_components)
-        Principal coordinates of the categories. Corrections do not change coordinates.
-    variables_ : tuple of str
-        Names of the variables, or numbers from 0.
-    levels_ : list of ndarray
-        Sorted categories of each variable.
+    row_coordinates_, column_coordinates_ : ndarray of shape (n, n_components) and (categories, n_components)
+        Principal coordinates of observations, from the indicator matrix, and of categories. Corrections do not change
+        them.
+    variables_, levels_ : tuple of str, list of ndarray
+        Names of the variables, or numbers from 0, and sorted categories of each.
     categories_ : list of str
         Names of all categories, ``variable=category``.
     inertia_, explained_inertia_ratio_ : ndarray of shape (n_components,)
-        Inertia of each axis, corrected if requested, and its share of the total.
-    total_inertia_ : float
-        Total inertia.
+        Inertia of each axis, corrected if requested, and its share of the total ``total_inertia_``.
     analysis_ : CorrespondenceAnalysis
         Analysis of the indicator matrix.
 

@@ -59,9 +59,7 @@ class CorrespondenceVectors(Model):
     vectors_ : ndarray of shape (V, rank)
         Word vectors.
     analysis_ : KernelCorrespondenceAnalysis
-        The fitted analysis.
-    singular_values_ : ndarray of shape (rank,)
-        Singular values.
+        The fitted analysis, with the singular values ``singular_values_``.
 
     References
     ----------

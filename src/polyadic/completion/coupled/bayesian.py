@@ -50,10 +50,8 @@ class BayesianFactorization(DatabaseModel):
     ----------
     database_, state_, factors_, offsets_, unobserved_
         As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`, from the last draw.
-    draws_ : list of Draw
-        Stored samples.
-    memory_ : Memory
-        State of the chain.
+    memory_, draws_ : Memory, list of Draw
+        State of the chain, and stored samples.
     noise_ : dict of str to float
         Posterior mean of the noise standard deviation of each squared-loss table.
     interrupted_ : bool

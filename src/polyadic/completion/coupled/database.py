@@ -264,10 +264,8 @@ class Database:
 
     Attributes
     ----------
-    names : dict of str to ndarray or None
-        Names of the entities of each type; None if they are numbered.
-    sizes : dict of str to int
-        Number of entities of each type.
+    names, sizes : dict of str to ndarray or None, dict of str to int
+        Names of the entities of each type, None if they are numbered; and their number.
 
     Raises
     ------

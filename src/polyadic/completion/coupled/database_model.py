@@ -55,10 +55,8 @@ class DatabaseModel(Model, ABC):
         The database of the fit.
     state_ : list of ndarray
         Rows of all factors, stacked by type, then for each relation its intercept and the biases of its modes, if any.
-    factors_ : dict of str to ndarray of shape (entities, rank)
-        Factors by type.
-    offsets_ : dict of str to ndarray
-        Intercept and biases by relation.
+    factors_, offsets_ : dict of str to ndarray
+        Factors by type, of shape (entities, rank); and intercept and biases by relation.
     unobserved_ : dict of str to bool ndarray
         Entities that occur in no table. Their predictions are those of the prior.
     updated_ : dict
