@@ -5,7 +5,7 @@ Given V, each row of U is solved for exactly and independently:
 .. math:: u_i = \arg\min_u \sum_{j\ \mathrm{known}} c_{ij} (x_{ij} - u \cdot v_j)^2 + \text{penalty}(u)
 
 An update solves for new rows given the existing columns, for new columns given all rows, and for all rows once more.
-The difference to a fit from scratch is that existing columns do not move; sweeps over both sides follow for that.
+Existing columns do not move, unlike in a fit from scratch; sweeps over both sides follow for that.
 """
 
 from __future__ import annotations
@@ -38,13 +38,8 @@ if TYPE_CHECKING:
     from polyadic.completion.cells import Prediction
     from polyadic.core.solvers.trace_norm import Answer
 
-SWEEPS = 1
-"""Default number of sweeps over both sides.
-
-One brings predictions closer to a fit from scratch than two such fits from different seeds are to each other.
-"""
-FIRST = 1000
-"""Number of cells of a fit that are kept, to recognise them among those to score."""
+SWEEPS = 1  # brings predictions closer to a fit from scratch than such fits from two seeds are to each other
+FIRST = 1000  # number of cells of a fit that are kept, to recognise them among those to score
 
 
 class CompletionModel(Model, ABC):

@@ -46,15 +46,14 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     and y contain an indicator of the row or column, and the given features. A row without known cells is thus predicted
     from its features.
 
-    Messages between cells and weights are passed cell by cell, in several passes. A first pass alone is assumed-density
+    Messages between cells and weights are passed cell by cell, in several passes, of which the first is assumed-density
     filtering. The approximations are:
 
     * of each threshold, expectation propagation: the moments of the truncated normal distribution of
       :math:`r - h_k`, in three rounds over the thresholds of a cell;
     * of a product :math:`s_k t_k`, its exact mean and variance without the messages of the cell for the message to the
       sum, and the variational message :math:`\exp \langle \log p \rangle` for the messages to :math:`s_k` and
-      :math:`t_k`, in two rounds between them;
-    * of sums, none: their messages are exact.
+      :math:`t_k`, in two rounds between them.
 
     Parameters
     ----------

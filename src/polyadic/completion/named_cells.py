@@ -49,11 +49,6 @@ class CellReading(TableReading):
     duplicates : {"refuse", "first", "last", "mean", "sum"}
         Treatment of several values of a cell: raise an error if they differ, or use one, the mean or the sum.
 
-    Raises
-    ------
-    InputError
-        If a setting has a value that is not allowed.
-
     Examples
     --------
     >>> lines = [("ann", "Emma", 4), ("ann", "Emma", 3)]
@@ -87,12 +82,10 @@ def read_cells(
 
     A long table has a row name, a column name and optionally a value on each line; a wide table has the names of the
     columns in the first line and the name of a row at the beginning of each other line, and its empty cells are
-    unknown.
+    unknown. The source is a file, a URL, or ``"-"`` for standard input.
 
     Parameters
     ----------
-    source : path
-        File, URL, or ``"-"`` for standard input.
     reading : CellReading, optional
         How to read the table.
     columns : sequence of str or int, optional
@@ -127,12 +120,7 @@ def named_cells(
     time: Any = None,
     reading: CellReading | None = None,
 ) -> NamedCells:
-    """Convert a table to named cells.
-
-    ``source`` is a file, a data frame, an iterable of (row, column, value) or (row, column) tuples, records, or a
-    sparse, masked or NaN array, whose rows and columns are named by their indices. ``values`` are the values of the
-    rows, and ``times`` their timestamps.
-    """
+    """Convert a table, as ``TableCompletion.fit`` takes it, to named cells, with ``values`` and ``times`` of rows."""
     if isinstance(source, NamedCells):
         return source
     if _is_matrix(source):

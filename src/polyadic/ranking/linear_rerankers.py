@@ -22,9 +22,8 @@ class RankingPerceptron(Reranker):
 
     .. math:: w \leftarrow w + \phi_y - \phi_z \quad \text{where } z = \arg\max w \cdot \phi \text{ costs more than } y
 
-    with the cheapest candidate :math:`y` of the list.
-
-    Attributes are those of :class:`~polyadic.ranking.reranking.Reranker`.
+    with the cheapest candidate :math:`y` of the list. Attributes are those of
+    :class:`~polyadic.ranking.reranking.Reranker`.
 
     References
     ----------

@@ -17,12 +17,10 @@ Without :math:`B` the step does not solve problem (4). All vectors may also be u
 \min\{C, L / \sum \|\Delta^d_h\|^2\}`.
 
 **Averages.** The mean of the weights over all lists is more stable than the last weights. For linear models a second
-sum gives it exactly. Averaging factors would be wrong, since a product of means is not the mean of products, and
-updating the mean of products after each step is expensive, since one row of one vector belongs to :math:`V / n_d`
-features. So copies of the factors are stored at checkpoints, each weighted by the number of lists since the previous
-one, and the tensors of many checkpoints are summed in one matrix product. The first 128 lists are checkpoints each;
-after that there are :data:`CHECKPOINTS_PER_DOUBLING` of them per doubling of the number of lists. (Mean scores over the
-checkpoints would be the same.)
+sum gives it exactly. A product of mean factors is not the mean of products, whose update after each step is expensive,
+since one row of one vector belongs to :math:`V / n_d` features. So copies of the factors are stored at checkpoints,
+each weighted by the number of lists since the previous one, and the tensors of many checkpoints are summed in one
+matrix product. There are :data:`CHECKPOINTS_PER_DOUBLING` of them per doubling of the number of lists.
 
 References
 ----------

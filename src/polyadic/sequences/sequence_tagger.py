@@ -16,8 +16,7 @@ with the score :math:`S(t)` of :class:`SequenceTagger` and one of
 ====================  =================================================================
 
 U is updated for each occurrence of a feature, V and T once for each sentence. The penalty is applied only to the
-features of a sentence, scaled by n over the number of occurrences of the feature, so that the expected update is
-correct.
+features of a sentence, scaled by n over their occurrences, so that the expected update is correct.
 
 References
 ----------

@@ -2,9 +2,8 @@ r"""Base class for semantic role labellers that assign the roles of a predicate 
 
 .. math:: \max_y \sum_a s(a, y_a), \qquad \#\{a : y_a = r\} \le 1 \text{ for each role } r \text{ that occurs once}
 
-Roles that may occur once are assigned jointly. For each word the best of no role and of the repeatable roles is found
-first; the gain of a unique role over it is the weight of an edge between word and role, and a maximum-weight matching
-gives the rest.
+For each word the best of no role and of the repeatable roles is found first; the gain of a unique role over it is the
+weight of an edge between word and role, and a maximum-weight matching gives the rest.
 """
 
 from __future__ import annotations

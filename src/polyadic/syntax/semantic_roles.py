@@ -4,10 +4,8 @@ r"""Semantic role labelling with a four-way tensor over features of predicate, w
           + (1 - \gamma) \sum_{k=1}^K (P^\top \phi_p)_k (Q^\top \phi_a)_k (R^\top \phi_{pa})_k (S_0 + S_r)_k
 
 The sum over k scores all combinations of features, including unseen ones; the sparse part has a weight for each of
-some combinations. The roles of a predicate are predicted jointly, because two words never have the same core role
-(:mod:`~polyadic.syntax.role_labels`).
-
-In learning, the cost-augmented best roles are compared with the correct ones:
+some combinations. The roles of a predicate are predicted jointly (:mod:`~polyadic.syntax.role_labels`). In learning,
+the cost-augmented best roles are compared with the correct ones:
 
 .. math:: \text{loss} = \text{cost}(\hat y) + s(\hat y) - s(y), \qquad \hat y = \arg\max_{y'} s(y') + \text{cost}(y')
 

@@ -14,8 +14,7 @@ Without trees only the sums over all trees are observed, so the weights f of the
 .. math:: \min_f \tfrac12 \sum_x \Bigl(\hat p(x) - \sum_{t\ \mathrm{yields}\ x} f(t)\Bigr)^2 + \lambda \|H_f\|_*
 
 which is convex. With singular vectors V of the completed matrix, :math:`\beta_a` is the row of a in V, and the rules
-follow from the entries of adjacent phrases. The weights of the trees are variables, so that all entries agree; in the
-paper (see :class:`SpectralGrammar`) the entries are, with linear constraints.
+follow from the entries of adjacent phrases. In the paper the variables are the entries, with linear constraints.
 """
 
 from __future__ import annotations

@@ -90,10 +90,7 @@ class Tree:
         return below
 
     def with_heads(self, heads: NDArray[np.int32], relations: Sequence[str]) -> Tree:
-        """Return a copy of the sentence with new heads and relations, without columns that depend on the old tree.
-
-        These are enhanced dependencies and the empty nodes that only they reach; in CoNLL-X, PHEAD and PDEPREL.
-        """
+        """Return a copy with new heads and relations, without columns and empty nodes that depend on the old tree."""
         none = ("_",) * len(self)
         projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are not
         return replace(
@@ -142,11 +139,6 @@ def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") ->
     invalid : {"raise", "skip"}
         Treatment of a sentence whose heads do not form a tree because of a cycle, a number beyond the sentence or a
         missing head. Skipped sentences are counted in an :class:`InvalidTreesWarning`.
-
-    Yields
-    ------
-    Tree
-        Each sentence.
 
     Raises
     ------

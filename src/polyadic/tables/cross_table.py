@@ -65,10 +65,10 @@ def cross_table(
 ) -> CrossTable:
     r"""Read a contingency table from a file or a data frame, or compute one from records or a corpus.
 
+    The source is a file or a table in memory (:func:`~polyadic.text.tables.open_table`), a corpus, or a corpus folder.
+
     Parameters
     ----------
-    source : path, data frame, list of records, or Corpus
-        A table file or a table in memory (:func:`~polyadic.text.tables.open_table`), a corpus, or a corpus folder.
     rows, columns : str, optional
         Columns of the file, or document fields of the corpus, to cross-tabulate. If both are omitted, the file must be
         a table of counts with row labels in its first column. A corpus needs ``rows``; without ``columns`` its words
@@ -78,7 +78,7 @@ def cross_table(
     words : int, optional
         Number of most frequent words of the corpus used as columns. 500 by default.
     reading : TableReading, optional
-        How to read the table; see :class:`~polyadic.text.tables.TableReading`.
+        How to read the table.
 
     Raises
     ------

@@ -76,8 +76,7 @@ def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0, pos
 def elementwise(N: csr_array, difference: Difference) -> Residual:
     r"""Return any residual :math:`x \ominus y` that is a function of single cells, with 0 for empty cells.
 
-    ``difference`` maps the arrays of the observed and the expected relative frequencies of the non-empty cells to the
-    array of their residuals. For example, ``lambda x, y: x * np.log(x / y)`` is :func:`g_test`.
+    For example, ``lambda x, y: x * np.log(x / y)`` is :func:`g_test`.
     """
     r, c, n = margins(N)
     full = np.flatnonzero(N.data)

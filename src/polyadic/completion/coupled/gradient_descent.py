@@ -2,9 +2,8 @@ r"""Stochastic gradient descent for the factors and biases of coupled tables.
 
 An epoch visits the observed cells of all tables once, in random order and in batches. The rows and the biases of a
 batch move against the gradient of its losses and of their penalties, each of which is divided among the cells of its
-row; so the gradients of an epoch without steps would add up to the gradient of the objective, that of
-:mod:`polyadic.completion.coupled.coordinate_descent`. The step of a row is :math:`\eta / \sqrt{s}`, where :math:`s`
-adds the mean squares of its gradients (Adagrad).
+row; the objective is that of :mod:`polyadic.completion.coupled.coordinate_descent`. The step of a row is :math:`\eta /
+\sqrt{s}`, where :math:`s` adds the mean squares of its gradients (Adagrad).
 
 References
 ----------

@@ -140,9 +140,7 @@ class VariationalFactorization(IterativeDatabaseModel):
         return Prediction(self._in_units(relation, mean, variance), scale * np.sqrt(np.maximum(variance, 0) + noise))
 
 
-SWEEPS = 10
-"""Sweeps of point estimates before variational ones. With fewer than two, components of a tensor of truth values stayed
-at zero from some starts; from 10 on the bound of ratings was highest (0 to 30 tried)."""
+SWEEPS = 10  # sweeps of point estimates before variational ones; from 10 on the bound of ratings was highest
 SPREAD = 0.1  # initial variance of rows (divided by the rank) and biases: small, but positive so that the bound exists
 
 

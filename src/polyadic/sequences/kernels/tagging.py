@@ -80,9 +80,8 @@ def tag_epoch(
     r"""Train for one epoch by AdaGrad, updating after each sentence, and return the sum of losses before the updates.
 
     ``importance``, the number of sentences per occurrence of a feature, multiplies its decay; so the expected gradient
-    is that of :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`. ``soft``
-    is the negative log-likelihood; otherwise the loss is the best score, plus ``cost`` for each wrong tag, minus that
-    of ``gold``.
+    is that of the objective. ``soft`` is the negative log-likelihood; otherwise the loss is the best score, plus
+    ``cost`` for each wrong tag, minus that of ``gold``.
     """
     _check(sentences, *(table[:, 0] for table in tables))
     size = len(tables.T) - 1

@@ -339,12 +339,9 @@ def _contract(values, active, above, inside, kept, ends):
                     into = v
                 if out < 0 or values[v, node] > values[out, node]:
                     out = v
-        gain = values[node, into] - values[above[into], into]
-        word, other = ends[node, into, 0], ends[node, into, 1]
-        ends[node, kept, 0], ends[node, kept, 1] = word, other
-        word, other = ends[out, node, 0], ends[out, node, 1]
-        best = values[out, node]
-        ends[kept, node, 0], ends[kept, node, 1] = word, other
+        gain, best = values[node, into] - values[above[into], into], values[out, node]
+        ends[node, kept] = ends[node, into]
+        ends[kept, node] = ends[out, node]
         # Gains are only compared within the column of the cycle, so the constant score of its arcs is left out.
         values[node, kept], values[kept, node] = gain, best
     for v in range(size):
@@ -366,9 +363,11 @@ def _spanning_tree(values, heads):
     steps = 0
     groups = np.zeros((size, size), np.int64)  # before each contraction
     arcs = np.full((size, size, 2), -1, np.int32)  # arcs of the cycle, into each of its nodes
-    _best_heads(values, active, above)
-    kept = _cycle(above, active, inside)
-    while kept:
+    while True:
+        _best_heads(values, active, above)
+        kept = _cycle(above, active, inside)
+        if not kept:
+            break
         groups[steps] = group
         for v in range(size):
             if inside[v]:
@@ -378,8 +377,6 @@ def _spanning_tree(values, heads):
             if inside[group[word]]:
                 group[word] = kept
         steps += 1
-        _best_heads(values, active, above)
-        kept = _cycle(above, active, inside)
     heads[:] = -1
     for m in range(1, size):
         if active[m]:
