@@ -214,20 +214,9 @@ class AlternatingModel(Transformer, SearchedModel):
     def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
         """Update the fitted factors with newly observed cells.
 
-        Means and scales stay those of the fit. New rows and columns are solved for exactly. See
-        :mod:`polyadic.completion.base`.
-
-        Parameters
-        ----------
-        X : as for :meth:`fit`
-            All observed cells, old and new. New rows and columns come after those of the fit.
-        sweeps : int
-            Number of sweeps over both sides. 0 solves for new columns and all rows only.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
+        X has all observed cells, old and new, with new rows and columns after those of the fit; InputError is raised if
+        these are missing. New columns and all rows are solved for exactly, and ``sweeps`` over both sides follow. Means
+        and scales stay those of the fit. See :mod:`polyadic.completion.base`.
         """
         check_is_fitted(self)
         self.check()

@@ -110,19 +110,10 @@ class BayesianMatrixFactorization(DistributionModel):
         Each stored sample is extended to new rows and columns: rows whose cells have changed are drawn given its
         columns (equations 11 to 13), then new columns given its rows, then these rows again. With ``sweeps`` the chain
         continues from its last draw instead; a fifth of the sweeps is discarded as burn-in, and so are all earlier
-        samples.
+        samples. Use as many as for a fit; a few tens give worse results than 0.
 
-        Parameters
-        ----------
-        X : as for :meth:`fit`
-            All observed cells, old and new. New rows and columns come after those of the fit.
-        sweeps : int
-            Number of sweeps over all data: 0, or as many as the draws of a fit. A few tens give worse results than 0.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
+        X has all observed cells, old and new, with new rows and columns after those of the fit; InputError is raised if
+        these are missing.
         """
         check_is_fitted(self)
         self.check()

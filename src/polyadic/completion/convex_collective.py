@@ -110,8 +110,13 @@ class ConvexCollective(TraceNormModel):
             first, second = (places[kind].start for kind in relation[:2])
             at.append(np.stack([cells.rows + first, cells.columns + second]))
             means.append(offsets.mean)
-        pattern, order = _pattern(np.sort(np.hstack(at), axis=0), sum(sizes.values()), self._threads)
-        spot = np.argsort(order)
+        entities, size = np.sort(np.hstack(at), axis=0), sum(sizes.values())
+        order = np.lexsort(entities[::-1])
+        i, j = entities[:, order]
+        if ((np.diff(i) == 0) & (np.diff(j) == 0)).any():
+            about = "two cells must not have the same pair of entities, even in different relations or in reverse order"
+            raise InputError(f"{about}; merge such cells, or give one relation its own entity types")
+        pattern, spot = Pattern(i, j, (size, size), symmetric=True, threads=self._threads), np.argsort(order)
         ends = np.cumsum([len(part.x) for part in losses])
         smooth = SeparableSum([(spot[e - len(part.x) : e], part) for e, part in zip(ends, losses, strict=True)])
         answer = self._solved(Problem(pattern, smooth, float(self.penalty), positive=self.relaxation == "positive"))
@@ -165,13 +170,3 @@ def _places(sizes: dict[str, int]) -> dict[str, slice]:
     """Return the row slice of each entity type in the joint matrix."""
     ends = np.cumsum(list(sizes.values())).tolist()
     return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
-
-
-def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, NDArray[np.int64]]:
-    """Return the sparsity pattern of the upper triangle, and the permutation that sorts cells by row and column."""
-    order = np.lexsort((at[1], at[0]))
-    rows, columns = at[:, order]
-    if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
-        about = "two cells must not have the same pair of entities, even in different relations or in"
-        raise InputError(f"{about} reverse order; merge such cells, or give one relation its own entity types")
-    return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

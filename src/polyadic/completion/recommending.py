@@ -159,15 +159,11 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedE
         rows = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
         scores[rows, columns[starts[first] : starts[last]]] = -np.inf
         at = slice(first, last), slice(kept)
-        recommended.columns[at], recommended.scores[at] = _largest(scores, kept)
+        if kept <= MAX_PARTIAL_SORT:
+            recommended.columns[at], recommended.scores[at] = best_of_rows(scores, kept)
+        else:
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :kept]
+            recommended.columns[at], recommended.scores[at] = order, np.take_along_axis(scores, order, axis=1)
     recommended.scores[~U.any(axis=1)] = -np.inf
     recommended.columns[np.isneginf(recommended.scores)] = -1
     return recommended
-
-
-def _largest(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the indices and values of the largest elements of each row, in decreasing order; ties go to the first."""
-    if n <= MAX_PARTIAL_SORT:
-        return best_of_rows(scores, n)
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
-    return order, np.take_along_axis(scores, order, axis=1)

@@ -50,25 +50,14 @@ TREES = 1e6  # maximum number of entries and weights of trees that are completed
 class WeightedGrammar:
     """Weighted context-free grammar with r states and binary rules over the symbols 0 to k - 1.
 
-    Attributes
-    ----------
-    root : ndarray of shape (r,)
-        Weights of the root.
-    A : ndarray of shape (r, r, r)
-        Weights of rules, from the first state to those of the left and the right part.
-    leaves : ndarray of shape (k, r)
-        Inside vectors of the symbols.
-
-    Examples
-    --------
     >>> grammar = WeightedGrammar(np.ones(1), np.full((1, 1, 1), 0.3), np.full((1, 1), 0.7))
     >>> round(grammar([0, 0, 0]), 5)  # two trees of two rules and three symbols
     0.06174
     """
 
-    root: Array
-    A: Array
-    leaves: Array
+    root: Array  # weights of the root, shape (r,)
+    A: Array  # weights of rules, from the first state to those of the left and the right part, shape (r, r, r)
+    leaves: Array  # inside vectors of the symbols, shape (k, r)
 
     def __call__(self, string: Sequence[int]) -> float:
         """Return the weight of a string that is not empty, summed over all trees."""

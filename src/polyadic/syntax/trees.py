@@ -45,39 +45,19 @@ class NoTreeError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Sentence of n words with its dependency tree, in the columns of CoNLL-U (``"_"`` for an empty column).
-
-    Attributes
-    ----------
-    forms, lemmas : tuple of str
-        Words and lemmas.
-    upos, xpos : tuple of str
-        Universal and treebank parts of speech.
-    features : tuple of str
-        Morphological features such as ``"Number=Plur"``, separated by ``|``.
-    heads : ndarray of int32, of shape (n,)
-        Number of the head of each word, from 1; 0 for a root.
-    relations : tuple of str
-        Relation of each word to its head, such as ``"nsubj:pass"``.
-    enhanced, misc : tuple of str
-        Last two columns; in CoNLL-X, PHEAD and PDEPREL.
-    comments : tuple of str
-        Comment lines before the sentence, with their ``#``.
-    skipped : tuple of (int, str)
-        Lines of multiword tokens (``3-4``) and empty nodes (``8.1``), each with the number of words before it.
-    """
+    """Sentence with its dependency tree, in the columns of CoNLL-U (``"_"`` for an empty column)."""
 
     forms: tuple[str, ...]
     lemmas: tuple[str, ...]
-    upos: tuple[str, ...]
-    xpos: tuple[str, ...]
-    features: tuple[str, ...]
-    heads: NDArray[np.int32]
-    relations: tuple[str, ...]
-    enhanced: tuple[str, ...]
-    misc: tuple[str, ...]
-    comments: tuple[str, ...] = ()
-    skipped: tuple[tuple[int, str], ...] = ()
+    upos: tuple[str, ...]  # universal parts of speech
+    xpos: tuple[str, ...]  # treebank parts of speech
+    features: tuple[str, ...]  # morphology such as "Number=Plur", separated by |
+    heads: NDArray[np.int32]  # number of the head of each word, from 1; 0 for a root
+    relations: tuple[str, ...]  # of each word to its head, such as "nsubj:pass"
+    enhanced: tuple[str, ...]  # in CoNLL-X, PHEAD
+    misc: tuple[str, ...]  # in CoNLL-X, PDEPREL
+    comments: tuple[str, ...] = ()  # lines before the sentence, with their #
+    skipped: tuple[tuple[int, str], ...] = ()  # multiword tokens (3-4), empty nodes (8.1); number of words before each
 
     def __len__(self) -> int:
         return len(self.forms)

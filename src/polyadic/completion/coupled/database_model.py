@@ -101,20 +101,15 @@ class DatabaseModel(Model, ABC):
         Parameters
         ----------
         data : mapping of str to data
-            New cells by relation, in the form that :class:`~polyadic.completion.coupled.database.Relation` accepts;
-            other settings of the relation stay. Unknown names are new entities; numbers continue after the existing
-            ones. Existing cells are replaced.
+            New cells by existing relation, in the form that :class:`~polyadic.completion.coupled.database.Relation`
+            accepts; other settings of the relation stay. Unknown names are new entities; numbers continue after the
+            existing ones. Existing cells are replaced.
         sweeps : int
             Number of sweeps over all entities, starting from their current factors. With 0 existing entities do not
             change, and new cells between them have no effect until the next sweep. Gibbs sampling needs as many sweeps
             as a fit (``burn_in + draws``).
         refit : bool
             Also fit from scratch, keep that model, and report its distance to the update.
-
-        Raises
-        ------
-        InputError
-            As for ``fit``, or if a relation does not exist.
         """
         check_is_fitted(self, "state_")
         self.check()

@@ -41,22 +41,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Priors:
-    r"""Hyperparameters of the priors of factors, biases, intercepts and noise.
+    """Hyperparameters of the priors of factors, biases, intercepts and noise."""
 
-    Attributes
-    ----------
-    beta : float
-        :math:`\beta_0`, the number of pseudo-observations of the prior mean 0.
-    shape, rate : float
-        :math:`a_0` and :math:`b_0` of the precisions of noise and biases.
-    intercept : float
-        Prior precision of intercepts around 0; 0 is a flat prior.
-    """
-
-    beta: float = 2.0
-    shape: float = 1.0
+    beta: float = 2.0  # number of pseudo-observations of the prior mean 0
+    shape: float = 1.0  # a_0 and b_0 of the precisions of noise and biases
     rate: float = 1.0
-    intercept: float = 0.0
+    intercept: float = 0.0  # prior precision of intercepts around 0; 0 is a flat prior
 
     def __post_init__(self) -> None:
         for name in ("beta", "shape", "rate"):

@@ -48,12 +48,8 @@ class TagTables(NamedTuple):
     @classmethod
     def of(cls, parts: TagParts) -> TagTables:
         """Initialize the tables from weights, with all sums of squared gradients set to 1."""
-        tables = []
-        for part in parts:
-            table = np.zeros((len(part), 3, part.shape[1]), np.float32)
-            table[:, 0], table[:, 1] = part, 1
-            tables.append(table)
-        return cls(*tables)
+        rows = ([part, np.ones_like(part), np.zeros_like(part)] for part in parts)
+        return cls(*(np.stack(each, axis=1, dtype=np.float32, casting="same_kind") for each in rows))
 
     def weights(self) -> TagParts:
         """Return a copy of the weights."""
