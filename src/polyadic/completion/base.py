@@ -58,16 +58,9 @@ class CompletionModel(Model, ABC):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to the observed cells of a matrix.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells. Explicit zeros of a sparse matrix are observed, except by models of positive cells, to which
-            all zeros are unobserved.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, a cell occurs twice, or the model does not allow a value or a setting.
+        X is Entries, a sparse matrix, or an array with NaN for unknown cells, of shape (rows, columns). Explicit zeros
+        of a sparse matrix are observed, except by models of positive cells, to which all zeros are unobserved.
+        InputError is raised if no cell is observed, one occurs twice, or the model does not allow a value or a setting.
         """
         del y
         self.check()

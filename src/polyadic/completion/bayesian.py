@@ -47,10 +47,9 @@ class BayesianMatrixFactorization(DistributionModel):
     ----------
     memory_, known_ : Memory, ObservedEntries
         State of the chain, and observed cells. Its ``draws`` are for values standardized by ``mean_`` and ``scale_``.
-    noise_ : float
-        Posterior mean of the standard deviation of the noise; ``noise_average_`` in units of ``scale_``.
-    mean_, scale_ : float
-        Mean and standard deviation of the observed cells. The latter is 1 if all are equal.
+    noise_, mean_, scale_ : float
+        Posterior mean of the standard deviation of the noise, ``noise_average_`` in units of ``scale_``; and mean and
+        standard deviation of the observed cells, 1 if all are equal.
     known_rows_, known_columns_ : ndarray of bool
         Rows and columns with an observed cell. Predictions for others are those of the prior.
     interrupted_ : bool

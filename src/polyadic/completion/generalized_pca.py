@@ -66,10 +66,8 @@ class GeneralizedPCA(Transformer):
 
     Attributes
     ----------
-    row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
-        Scores of the rows and loadings of the columns.
-    intercept_ : ndarray of shape (columns,)
-        Intercepts :math:`b`.
+    row_factors_, column_factors_, intercept_ : ndarray of shape (rows, rank), (columns, rank) and (columns,)
+        Scores of the rows, loadings of the columns and intercepts :math:`b`.
 
     References
     ----------

@@ -51,10 +51,8 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
     Attributes
     ----------
-    row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
-        Factors, float32, or float64 if solved exactly.
-    mean_ : float
-        Mean :math:`\bar r` of the observed values.
+    row_factors_, column_factors_, mean_ : ndarray of shape (rows, rank) and (columns, rank), float
+        Factors, float32, or float64 if solved exactly; and mean :math:`\bar r` of the observed values.
 
     References
     ----------

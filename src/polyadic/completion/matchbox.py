@@ -67,13 +67,11 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
 
     Attributes
     ----------
-    levels_ : ndarray of shape (L,)
-        Values in increasing order.
+    levels_, thresholds_ : ndarray of shape (L,) and (2, rows or 1, L - 1)
+        Values in increasing order, and posterior means and variances of the thresholds.
     row_weights_, column_weights_ : ndarray of shape (2, features, rank + 1)
         Posterior means and variances of the weights of the indicators and features: U and V, with a and b as last
         column.
-    thresholds_ : ndarray of shape (2, rows or 1, L - 1)
-        Posterior means and variances of the thresholds.
     row_traits_, column_traits_ : ndarray of shape (2, rows, rank + 1) and (2, columns, rank + 1)
         Posterior means and variances of s and t, with the biases as last column.
     history_ : list of float

@@ -82,22 +82,12 @@ def read_cells(
 
     A long table has a row name, a column name and optionally a value on each line; a wide table has the names of the
     columns in the first line and the name of a row at the beginning of each other line, and its empty cells are
-    unknown. The source is a file, a URL, or ``"-"`` for standard input.
+    unknown. The source is a file, a URL, or ``"-"`` for standard input. InputError is raised if it cannot be read, a
+    name is missing, or a cell has several values.
 
-    Parameters
-    ----------
-    reading : CellReading, optional
-        How to read the table.
-    columns : sequence of str or int, optional
-        Names or positions from 1 of the columns with the row name, the column name and optionally the value; by default
-        columns with usual names, such as user, item and rating, or else the first columns.
-    time : str or int, optional
-        Name or position from 1 of the column with a timestamp: a number, or an ISO 8601 date.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be read, a name is missing, or a cell has several values.
+    ``columns`` are the names or positions from 1 of the columns with the row name, the column name and optionally the
+    value; by default those with usual names, such as user, item and rating, or else the first. ``time`` is that of the
+    column with a timestamp: a number, or an ISO 8601 date.
 
     Examples
     --------

@@ -59,19 +59,11 @@ class Recommender(SearchedModel):
         return self.row_factors_, self.column_factors_
 
     def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
-        """Recommend the highest-scoring columns for the given rows.
+        """Recommend the n highest-scoring columns for the given rows, but for the cells of ``without``.
 
-        Rows whose factors are zero, because no cell is observed, get no recommendation. For new rows, see ``fold_in``
-        of :class:`~polyadic.completion.implicit.ImplicitFactorization`.
-
-        Parameters
-        ----------
-        rows : int or array of int
-            Row indices.
-        n : int
-            Number of columns per row.
-        without : as for :meth:`fit`, optional
-            Cells not to recommend, usually those the model was fitted to. InputError is raised for another shape.
+        These are usually those of the fit; InputError is raised for another shape. Rows whose factors are zero, because
+        no cell is observed, get no recommendation. For new rows, see ``fold_in`` of
+        :class:`~polyadic.completion.implicit.ImplicitFactorization`.
         """
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_
@@ -88,14 +80,10 @@ class Recommender(SearchedModel):
         return best
 
     def score(self, X: Any, y: Any = None, *, without: Any = None) -> float:
-        """Return the mean NDCG@20 of held-out positive cells, over the rows that have any.
+        """Return the mean NDCG@20 of held-out positive cells, or of new rows, over the rows that have any.
 
-        Parameters
-        ----------
-        X : as for :meth:`fit`
-            Held-out cells, or new rows; see :meth:`~polyadic.completion.base.CompletionModel.score`.
-        without : as for :meth:`fit`, optional
-            Cells that are not ranked, usually those of the fit, which otherwise take the first ranks.
+        Cells of ``without`` are not ranked, usually those of the fit, which otherwise take the first ranks. See
+        :meth:`~polyadic.completion.base.CompletionModel.score`.
         """
         del y
         model, out, given = self._to_score(positive_cells(X))

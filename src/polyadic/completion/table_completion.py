@@ -179,6 +179,9 @@ class TableCompletion(Model):
     ) -> Self:
         """Fit the model to the known cells of a table.
 
+        InputError is raised if lines contradict each other, there is none, values are missing or not those of the
+        method, or a parameter is out of range.
+
         Parameters
         ----------
         table : path, data frame, iterable of (row, column, value) or of (row, column), records, or matrix
@@ -193,12 +196,6 @@ class TableCompletion(Model):
             Timestamps, numbers or dates, of all lines, or the name or position from 1 of their column.
         reading : CellReading, optional
             How the table is read, such as ``CellReading(missing="ignore", duplicates="mean")``.
-
-        Raises
-        ------
-        InputError
-            If lines contradict each other, there is none, values are missing or not those of the method, or a parameter
-            is out of range.
         """
         self.check()
         place = times if isinstance(times, str | int) else None
@@ -230,6 +227,10 @@ class TableCompletion(Model):
 
         New rows and columns are solved for with the others fixed; sweeps over both sides follow. Settings stay.
 
+        ``updated_`` then has the numbers of new and changed cells, rows and columns; the error on new cells between
+        known names before they were learned; ``moved``, the root mean square change of predictions of cells known
+        before; and with ``refit`` the ``distance_to_refit`` of all known cells.
+
         Parameters
         ----------
         table : as for :meth:`fit`
@@ -237,17 +238,9 @@ class TableCompletion(Model):
         sweeps : int, optional
             Number of sweeps; see ``update`` of the estimator of the method. ``trace-norm`` has none: it continues to
             its optimum.
-        sums : bool
-            Add new values to known ones, as for counts.
-        refit : bool
-            Also fit from scratch, keep that model, and report its distance to the update.
-
-        Returns
-        -------
-        self
-            With ``updated_``: numbers of new and changed cells, rows and columns; the error on new cells between known
-            names before they were learned; ``moved``, the root mean square change of predictions of cells known before;
-            with ``refit`` the ``distance_to_refit`` of all known cells.
+        sums, refit : bool
+            Whether to add new values to known ones, as for counts; and whether to fit from scratch, too, keep that
+            model, and report its distance to the update.
         """
         check_is_fitted(self)
         self.check()
@@ -358,15 +351,11 @@ class TableCompletion(Model):
         ----------
         row : name, sequence of names, or None
             With a sequence, the result is a dict with the names as keys. None for a new row that is given by its items.
-        n : int
-            Number of columns.
         items : dict of column to value, iterable of (column, value), or, for method ``implicit``, of columns
-            Known cells of a new row. The factors of the columns stay; ``trace-norm`` is optimized
-            anew. Items without a value have the mean value.
-        allowed : iterable of names, optional
-            Columns to recommend from; by default all.
-        blocked : iterable of names
-            Columns never to recommend.
+            Known cells of a new row. The factors of the columns stay; ``trace-norm`` is optimized anew. Items without a
+            value have the mean value.
+        allowed, blocked : iterables of names
+            Columns to recommend from, by default all; and columns never to recommend.
         seen : bool
             Include columns that are known in the row.
 
@@ -505,24 +494,19 @@ class TableCompletion(Model):
     ) -> list[Explanation]:
         """Decompose the predictions for a row into contributions of observed cells or of components.
 
-        See :mod:`~polyadic.core.explanation`. What the last steps of ``implicit`` left open is in the base.
+        There is one :class:`~polyadic.core.explanation.Explanation` for each column. What the last steps of
+        ``implicit`` left open is in the base. A known cell is not explained by itself: its explanation and value are
+        those of a row without this cell.
 
         Parameters
         ----------
-        row : name, or None with ``items``
-        columns : name or sequence of names
+        row, columns : name, or None with ``items``; name or sequence of names
         by : {"cells", "components"}
             Contributions of known cells (als, implicit), or of components (:meth:`components`) of any method, named by
             their first three columns. The base is then the means of row and column. InputError is raised for a method
             without such parts.
         items : as for :meth:`recommend`, optional
             Known cells of a new row, for explanations by cells.
-
-        Returns
-        -------
-        list of Explanation
-            One for each column, with the parts of the columns known in this row. A known cell is not explained by
-            itself: its explanation and value are those of a row without this cell.
 
         Examples
         --------

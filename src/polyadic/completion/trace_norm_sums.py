@@ -94,21 +94,13 @@ class TraceNormSum(TraceNormModel):
     loss: Convex = Squared()
 
     def fit(self, X: Any, y: Sequence[Block] | None = None) -> Self:
-        """Fit the model to the observed elements of a matrix or tensor.
+        """Fit the model to the observed elements of a matrix or tensor X and, of a matrix, to blocks y.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix, or array with NaN for unknown elements
-            Observed elements. Elements that Entries do not list are unknown, and explicit zeros of a sparse matrix are
-            observed.
-        y : sequence of Block, optional
-            Blocks of a matrix, which may overlap. Every observed cell must be in a block; cells in no block are zero.
+        X is Entries, a sparse matrix, of which explicit zeros are observed, or an array with NaN for unknown elements.
+        Blocks may overlap. Every observed cell must be in a block; cells in no block are zero.
 
-        Raises
-        ------
-        InputError
-            If no element is observed, one occurs twice, the array is too large, a block does not fit, or a parameter is
-            out of range.
+        InputError is raised if no element is observed, one occurs twice, the array is too large, a block does not fit,
+        or a parameter is out of range.
         """
         self.check()
         known, values, shape = _elements(X)

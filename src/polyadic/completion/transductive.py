@@ -79,17 +79,9 @@ class TransductiveCompletion(TraceNormModel):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model to the known labels and features of items.
 
-        Parameters
-        ----------
-        X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
-            Features. Cells that a sparse matrix does not store are zero.
-        y : sparse matrix or array, of shape (items, labels)
-            Labels 0 or 1, NaN where unknown. Rows of items to classify are NaN.
-
-        Raises
-        ------
-        InputError
-            If a label is not 0, 1 or NaN, shapes do not match, or a parameter is out of range.
+        X has the features, NaN where unknown; cells that a sparse matrix does not store are zero. y has the labels 0 or
+        1, NaN where unknown; rows of items to classify are NaN. InputError is raised for other labels, shapes that do
+        not match, or a parameter out of range.
         """
         self.check()
         labels, features = dense_of(y, "labels"), dense_of(X, "features")

@@ -29,10 +29,7 @@ DISTANCES = (6, 10, 16, 23, 31, 40)
 def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
     """Create matplotlib axes on a new figure, of a size in inches, without a window; notebooks display it as an image.
 
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
+    MissingExtraError is raised if matplotlib is not installed.
     """
     with needing("matplotlib", "plot", "a picture"):
         from matplotlib.figure import Figure

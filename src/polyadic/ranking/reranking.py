@@ -108,7 +108,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         """Return the online learner for blocks of candidate lists with V features."""
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, validation: Any = None) -> Self:
-        """Fit the model to candidate lists or to labelled rows.
+        """Fit the model to candidate lists or to labelled rows; InputError is raised if there is nothing to learn from.
 
         Parameters
         ----------
@@ -120,11 +120,6 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
             Labels of the rows.
         validation : as X, or a pair of rows and labels, optional
             Validation data. The weights of the epoch with the lowest cost on it are kept.
-
-        Raises
-        ------
-        InputError
-            If there is nothing to learn from or a parameter is out of range.
         """
         self.check()
         rng = np.random.default_rng(self.seed)

@@ -132,6 +132,9 @@ class HiddenMarkov(Model):
     def fit(self, sequences: Sequences, lengths: Lengths = None) -> Self:
         """Fit the model to sequences.
 
+        InputError is raised if there are no observations, a symbol or number is missing, there are more states than the
+        start allows, or a setting is out of range.
+
         Parameters
         ----------
         sequences : iterable of sequences of symbols, or of numbers or vectors
@@ -139,12 +142,6 @@ class HiddenMarkov(Model):
             For Gaussian emissions, an array of shape (length, d) is one sequence too.
         lengths : sequence of int, optional
             Lengths of the sequences, if ``sequences`` is one list or array of all, as in hmmlearn.
-
-        Raises
-        ------
-        InputError
-            If there are no observations, a symbol or number is missing, there are more states than the start allows, or
-            a setting is out of range.
         """
         self.check()
         given = dict(self.initial or {})

@@ -86,10 +86,8 @@ class SequenceTagger(Model):
     ----------
     history_ : list of float
         Mean loss of a sentence before its update, by pass.
-    tags_ : list of str
-        Sorted tags.
-    features_ : dict of str to int
-        Row of U of each feature.
+    tags_, features_ : list of str, dict of str to int
+        Sorted tags, and row of U of each feature.
     parts_ : TagParts
         U, V and T; V is empty without a rank.
 
@@ -115,21 +113,13 @@ class SequenceTagger(Model):
     callback: Callback = None
 
     def fit(self, X: Features, y: Iterable[Sequence[str]]) -> Self:
-        """Fit the tagger to tagged sentences.
+        """Fit the tagger to features X and tags y of sentences.
 
-        Parameters
-        ----------
-        X : iterable of sequences of lists of str, or of dicts
-            The features of each token of each sentence, as a list of names or a dict. In a dict, the text ``"the"`` of
-            ``word`` is the feature ``word=the``; numbers are values of features, True is 1, and False is left out.
-        y : iterable of sequences of str
-            The tags of each sentence.
+        X has the features of each token of each sentence, as a list of names or a dict. In a dict, the text ``"the"``
+        of ``word`` is the feature ``word=the``; numbers are values of features, True is 1, and False is left out.
 
-        Raises
-        ------
-        InputError
-            If tokens and tags do not align, there are no tokens or features, a tag or feature is not a string, no tag
-            may come first (``bio``), or a setting is out of range.
+        InputError is raised if tokens and tags do not align, there are no tokens or features, a tag or feature is not a
+        string, no tag may come first (``bio``), or a setting is out of range.
         """
         self.check()
         sentences, known = learned_features(X, min_count=self.min_count)

@@ -97,10 +97,9 @@ class SpectralAutomaton(Model):
         The automaton, without and with smoothing; ``rank_`` is its number of states.
     symbols_ : list
         The symbols, in the order of the columns of probabilities.
-    tried_ : dict of int to float
-        Mean log-likelihood of a held-out string by rank; the best of several starts.
-    history_ : list of float
-        Mean negative log-likelihood in each of the last passes over all strings.
+    tried_, history_ : dict of int to float, list of float
+        Mean log-likelihood of a held-out string by rank, the best of several starts; and mean negative log-likelihood
+        in each of the last passes over all strings.
     interrupted_ : bool
         Whether training was interrupted by Ctrl-C; the model is then the best so far, without the held-out strings.
 

@@ -95,10 +95,8 @@ class SpectralTransducer(Model):
 
     Attributes
     ----------
-    transducer_ : WeightedTransducer
-        The transducer, over indices of symbols; ``rank_`` is its number of states.
-    inputs_, outputs_ : list
-        The input and the output symbols.
+    transducer_, inputs_, outputs_ : WeightedTransducer, list, list
+        The transducer, over indices of symbols, with ``rank_`` states; and the input and the output symbols.
     history_ : list of float
         Mean negative log-likelihood of a pair before each EM pass, or the objective of the completion; not for "svd".
 

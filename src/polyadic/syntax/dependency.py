@@ -47,10 +47,8 @@ class ArcFactored(Model):
 
     Attributes
     ----------
-    history_ : list of float
-        Share of words with a wrong head in each pass.
-    weights_ : ndarray of float32
-        Averaged weights.
+    history_, weights_ : list of float, ndarray of float32
+        Share of words with a wrong head in each pass, and averaged weights.
     words_, tags_ : dict of str to int
         Ids of the words seen at least twice, and of the tags.
 

@@ -103,12 +103,11 @@ class LowRankParser(Model):
     ----------
     history_ : list of float
         Mean loss of a sentence before its update, by pass.
-    parts_ : ArcParts
-        Parameters theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R).
+    parts_, features_ : ArcParts, dict of str to int
+        Parameters theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R); and rows
+        of U and V by feature.
     relations_, relation_weights_ : list of str, ndarray of shape (cells, relations)
         Names of the relations, and their hashed weights.
-    features_ : dict of str to int
-        Rows of U and V by feature.
 
     References
     ----------

@@ -209,10 +209,8 @@ class SemanticRoles(RoleLabels):
 
     Attributes
     ----------
-    history_ : list of float
-        Mean loss of a predicate before its update, by pass.
-    parts_ : RoleParts
-        Parameters theta, P, Q, R and S.
+    history_, parts_ : list of float, RoleParts
+        Mean loss of a predicate before its update, by pass; and parameters theta, P, Q, R and S.
     known_, roles_, predicates_
         See :class:`~polyadic.syntax.role_labels.RoleLabels`.
 

@@ -51,12 +51,10 @@ class TextTagger(Model):
 
     Attributes
     ----------
-    taggers_ : dict of str to SequenceTagger
-        Tagger of each column, for sentences encoded with ``features_``.
+    taggers_, interrupted_ : dict of str to SequenceTagger, bool
+        Tagger of each column, and whether Ctrl-C stopped the fit of the last one.
     features_, lemmas_ : dict of str to int, Lemmas
-        Ids of the features; lemma dictionary and rules.
-    interrupted_ : bool
-        Whether Ctrl-C stopped the fit of the last column.
+        Ids of the features that the taggers use; lemma dictionary and rules.
 
     Examples
     --------

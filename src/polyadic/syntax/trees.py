@@ -110,20 +110,16 @@ def check_words(words: Sequence[str], tags: Sequence[str] | None) -> None:
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
     r"""Read the sentences of a file in CoNLL-U or the older CoNLL-X; a sentence may have several roots.
 
+    The file is in UTF-8, compressed if its suffix says so; ``"-"`` is standard input. InputError is raised if it cannot
+    be read, or a line is malformed; the message names the line.
+
     Parameters
     ----------
-    path : path
-        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
     heads : bool
         Whether to read heads. If not, the column is ignored, may be empty, and all heads are 0.
     invalid : {"raise", "skip"}
         Treatment of a sentence whose heads do not form a tree because of a cycle, a number beyond the sentence or a
         missing head. Skipped sentences are counted in an :class:`InvalidTreesWarning`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is malformed; the message names the line.
 
     References
     ----------

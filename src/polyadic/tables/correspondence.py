@@ -299,12 +299,8 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit correspondence analysis to a table of counts: an array, data frame, sparse matrix or Entries of order 2.
 
-        Raises
-        ------
-        ValueError
-            If the table is empty or has negative, infinite or missing values.
-        InputError
-            If ``n_components`` is too large for the table or a setting is out of range.
+        ValueError is raised if the table is empty or has negative, infinite or missing values, InputError if
+        ``n_components`` is too large for the table or a setting is out of range.
         """
         self.check()
         del y
@@ -358,16 +354,10 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     def inverse_transform(self, X: Any, *, totals: Any = None) -> NDArray[Any]:
         r"""Return the dense table that coordinates of rows describe, :math:`n_i c_j (1 + \sum_k f_{ik} g_{jk} / s_k)`.
 
-        With the coordinates of the fitted rows on all axes, this is the fitted table (the reconstitution formula). With
-        fewer axes, values can be negative.
-
-        Parameters
-        ----------
-        X : array of shape (m, n_components)
-            Coordinates of rows, as returned by :meth:`transform`.
-        totals : array of shape (m,) or float, optional
-            Sum :math:`n_i` of each row, after ``count_exponent``; InputError is raised if they are missing, unless X
-            contains the coordinates of the fitted rows. With 1, the result contains profiles.
+        With the coordinates X of the fitted rows on all axes, this is the fitted table (the reconstitution formula).
+        With fewer axes, values can be negative. ``totals`` are the sums :math:`n_i` of the rows, after
+        ``count_exponent``; InputError is raised if they are missing, unless X contains the coordinates of the fitted
+        rows. With 1, the result contains profiles.
         """
         check_is_fitted(self)
         F, scale = check_array(X), self._scale()

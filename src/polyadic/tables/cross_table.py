@@ -66,6 +66,7 @@ def cross_table(
     r"""Read a contingency table from a file or a data frame, or compute one from records or a corpus.
 
     The source is a file or a table in memory (:func:`~polyadic.text.tables.open_table`), a corpus, or a corpus folder.
+    InputError is raised if it cannot be read, a name is unknown, a value is not a count, or a setting has no effect.
 
     Parameters
     ----------
@@ -77,13 +78,6 @@ def cross_table(
         Column of the file with the count of each record. By default each record counts once.
     words : int, optional
         Number of most frequent words of the corpus used as columns. 500 by default.
-    reading : TableReading, optional
-        How to read the table.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a name is unknown, a value is not a count, or a setting has no effect.
 
     Examples
     --------

@@ -49,18 +49,13 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         relative frequencies of the non-empty cells, two arrays, and returns the residual of each; empty cells are 0.
     row_kernel, column_kernel : "margins", "identity", array or callable
         Kernels :math:`K_r` and :math:`K_c` of rows and columns; see :mod:`polyadic.tables.residuals`.
-    shift : float
-        Number of negative samples :math:`k` of the residual ``"shifted-pmi"``; see
+    shift, smoothing, positive : float, float, bool
+        Number of negative samples :math:`k` of the residual ``"shifted-pmi"``, exponent of the column margins, and
+        whether negative values are replaced by 0, which the paper does not print; see
         :func:`~polyadic.tables.residuals.shifted_pmi`.
-    smoothing : float
-        Exponent of the column margins of the residual ``"shifted-pmi"``.
-    positive : bool
-        Whether the residual ``"shifted-pmi"`` replaces negative values by 0. The paper prints it without.
-    row_scores, column_scores : sparse array, optional
-        Similarity scores of pairs of rows and of columns for the residual ``"similarity"``; see
-        :func:`~polyadic.tables.residuals.similarity`.
-    beta : float
-        Weight of pairs of words without a score in the residual ``"similarity"``.
+    row_scores, column_scores, beta : sparse array, sparse array, float
+        Similarity scores of pairs of rows and of columns for the residual ``"similarity"``, and weight of pairs without
+        a score; see :func:`~polyadic.tables.residuals.similarity`.
 
     Attributes
     ----------

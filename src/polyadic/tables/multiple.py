@@ -80,12 +80,8 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit multiple correspondence analysis to an array or data frame with a categorical variable in each column.
 
-        Raises
-        ------
-        ValueError
-            If there is only one observation.
-        InputError
-            If values are missing or cannot be sorted, ``n_components`` is too large, or a setting is out of range.
+        ValueError is raised if there is only one observation, InputError if values are missing or cannot be sorted,
+        ``n_components`` is too large, or a setting is out of range.
         """
         self.check()
         del y

@@ -52,10 +52,9 @@ class BayesianFactorization(DatabaseModel):
         As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`, from the last draw.
     memory_, draws_ : Memory, list of Draw
         State of the chain, and stored samples.
-    noise_ : dict of str to float
-        Posterior mean of the noise standard deviation of each squared-loss table.
-    interrupted_ : bool
-        Whether Ctrl-C ended the sampling early. Samples drawn before are kept.
+    noise_, interrupted_ : dict of str to float, bool
+        Posterior mean of the noise standard deviation of each squared-loss table; and whether Ctrl-C ended the sampling
+        early. Samples drawn before are kept.
 
     References
     ----------

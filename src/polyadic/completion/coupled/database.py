@@ -36,7 +36,7 @@ LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "poisso
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A table that relates entities of two or more types.
+    """A table that relates entities of two or more types; InputError is raised if fewer are named.
 
     Parameters
     ----------
@@ -65,11 +65,6 @@ class Relation:
         observed one with one entity replaced.
     biases : bool
         Fit biases of the entities in this table. Ignored if zeros are weighted or a type occurs twice.
-
-    Raises
-    ------
-    InputError
-        If a choice is unknown or fewer than two entity types are named.
     """
 
     data: Any
@@ -252,12 +247,13 @@ def units_of(relation: Relation, values: Array) -> Units:
 
 
 class Database:
-    """Database of relations between entities of named types.
+    """Database of relations, given by name, between entities of named types.
+
+    InputError is raised if a relation has an unknown type, a type is numbered in one table and named in another, or a
+    cell has several values or relates an entity to itself.
 
     Parameters
     ----------
-    relations : mapping of str to Relation
-        Relations by name.
     entities : mapping of str to sequence, optional
         Names of all entities of a type, in order. Other types consist of the entities that occur in tables. Entities
         without a cell are allowed here; their predictions are those of the prior, and they are flagged.
@@ -266,12 +262,6 @@ class Database:
     ----------
     names, sizes : dict of str to ndarray or None, dict of str to int
         Names of the entities of each type, None if they are numbered; and their number.
-
-    Raises
-    ------
-    InputError
-        If a relation has an unknown type, a type is numbered in one table and named in another, or a cell has several
-        values or relates an entity to itself.
 
     Examples
     --------

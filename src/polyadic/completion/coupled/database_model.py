@@ -174,18 +174,10 @@ class DatabaseModel(Model, ABC):
         The row of the entity is solved for again given all others, which is linear in the values of its cells. Parts
         belong to observed cells. The base is the rest: the intercept, biases, the prior mean, and sampled zeros.
 
-        Parameters
-        ----------
-        cell : sequence of length order
-            Entities of the cell. InputError is raised if one does not exist.
-        by : str, optional
-            Type of the entity whose cells are the parts. By default the first type of the relation.
-
-        Returns
-        -------
-        Explanation
-            In the units of the table; log-odds of truth values, and ``m`` before the softplus of counts. Parts are
-            named by relation and other entities of the observed cell. For samples they are means.
+        The entity is that of type ``by``, by default the first of the relation. InputError is raised if an entity of
+        the cell does not exist. Values are in the units of the table: log-odds of truth values, and ``m`` before the
+        softplus of counts. Parts are named by relation and other entities of the observed cell. For samples they are
+        means.
         """
         check_is_fitted(self, "state_")
         database, entities = self.database_, [*self.database_.relation(relation).entities]

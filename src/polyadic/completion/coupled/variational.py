@@ -57,14 +57,10 @@ class VariationalFactorization(IterativeDatabaseModel):
     ----------
     database_, state_, factors_, offsets_, unobserved_
         As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`, with posterior means.
-    beliefs_ : Beliefs
-        The variational posterior.
+    beliefs_, bound_ : Beliefs, float
+        The variational posterior, and its evidence lower bound; the objective is the negative bound.
     relevance_ : dict of str to ndarray of shape (rank,)
         Share of each component in the sum of squared means, by type. Components near zero have vanished.
-    bound_ : float
-        Evidence lower bound.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`. The objective is the negative bound.
 
     References
     ----------
