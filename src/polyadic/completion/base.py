@@ -241,18 +241,11 @@ class AlternatingModel(Transformer, SearchedModel):
         return model
 
     def explain(self, X: Any, columns: ArrayLike) -> Contributions:
-        """Decompose predictions for a row into contributions of the row's observed cells.
+        """Decompose predictions of ``columns`` for a row X, which may be new, into contributions of its observed cells.
 
         The base is the mean plus the bias of the column, or zero in models without biases. Base and parts sum to the
         prediction from the factors of ``transform(X)``; :meth:`predict` differs slightly where solver steps have not
-        converged.
-
-        Parameters
-        ----------
-        X : as for :meth:`fit`, of shape (1, columns)
-            Observed cells of the row, which may be new. InputError is raised for several rows, or without cells.
-        columns : array of int of shape (n,)
-            Columns to explain.
+        converged. InputError is raised for several rows, or without cells.
         """
         check_is_fitted(self)
         cells, V = self._read(X, empty=True), self._factors()[1].astype(float)

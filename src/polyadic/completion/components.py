@@ -67,11 +67,8 @@ def varimax(L: NDArray[Any]) -> NDArray[np.float64]:
 
     .. math:: \max_T \sum_r \Big(\sum_j x_{jr}^4 - \tfrac1n \big(\sum_j x_{jr}^2\big)^2\Big)
 
-    by repeated singular value decompositions, each of which increases the criterion.
-
-    References
-    ----------
-    Kaiser (1958), The varimax criterion for analytic rotation in factor analysis.
+    by repeated singular value decompositions, each of which increases the criterion: Kaiser (1958), The varimax
+    criterion for analytic rotation in factor analysis.
     """
     L = np.asarray(L, float)
     T, before = np.eye(L.shape[1]), 0.0

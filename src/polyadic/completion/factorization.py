@@ -223,6 +223,8 @@ class StochasticMatrixFactorization(MatrixFactorization):
         Initial learning rate :math:`\eta`. Sweep :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
     decay : float
         Decay :math:`d` of the learning rate. With 0 the factors do not converge.
+    threads : int, optional
+        Number of threads of ``transform``. All cores by default.
 
     References
     ----------

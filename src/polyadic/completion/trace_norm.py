@@ -54,9 +54,7 @@ class Offsets(NamedTuple):
 
 
 def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: float) -> Offsets:
-    r"""Fit offsets to the observed cells by minimising the loss plus a ridge penalty on the biases.
-
-    The penalty is :math:`\tfrac\gamma2(\|a\|^2 + \|b\|^2)`.
+    r"""Fit offsets to the observed cells by minimising the loss plus :math:`\tfrac\gamma2(\|a\|^2 + \|b\|^2)`.
 
     Each round updates the mean, all rows, then all columns by the gradient and the largest curvature, which never
     increases the loss and is exact for squared loss. If convergence is slow, as for log-odds of rare events, a
@@ -322,11 +320,8 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
 def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
     """Refit the singular values to the observed cells without penalty, with fixed singular vectors.
 
-    The sign of a negative value is moved to the left singular vector.
-
-    References
-    ----------
-    Mazumder, Hastie, Tibshirani (2010), section 7, and the function ``deBias`` of their package softImpute.
+    The sign of a negative value is moved to the left singular vector. Mazumder, Hastie, Tibshirani (2010), section 7,
+    and the function ``deBias`` of their package softImpute.
     """
     from scipy.optimize import minimize
 

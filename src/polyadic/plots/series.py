@@ -27,14 +27,11 @@ def objective(history: Sequence[float], *, ax: Any = None) -> Any:
 def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any = None) -> Any:
     """Plot the relative difference between the error and the optimum after each epoch, on a logarithmic scale.
 
-    For a fully observed matrix the optimum is the sum of the squared singular values beyond the rank.
+    For a fully observed matrix the optimum is the sum of the squared singular values beyond the rank: Eckart, Young
+    (1936), The approximation of one matrix by another of lower rank.
 
     Positive errors by epoch, such as ``history_`` of models, are given by their names in the legend. InputError is
     raised if there is nothing to plot, or a number is not positive.
-
-    References
-    ----------
-    Eckart, Young (1936), The approximation of one matrix by another of lower rank.
     """
     check_number("optimum", optimum, above=True)
     for name, errors in histories.items():
@@ -55,16 +52,10 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
 
 
 def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = False, ax: Any = None) -> Any:
-    """Plot one or more series of values with intervals as functions of ``x``.
+    """Plot one or more series of values with intervals as functions of ``x``, such as ranks or shares of a part.
 
-    Parameters
-    ----------
-    series : mapping of str to array of shape (n, 3)
-        Value, lower and upper bound at each ``x``, by name in the legend; NaN for missing values.
-    x : sequence of float
-        Positions, such as ranks or shares of a training part.
-    log : bool
-        Whether the ``x`` axis is logarithmic. InputError is raised if ``x`` is then not positive.
+    ``series`` has a value, a lower and an upper bound at each ``x``, shape (n, 3), by name in the legend; NaN for
+    missing values. InputError is raised if ``x`` is not positive and its axis logarithmic (``log``).
     """
     points = _points(series, len(x))
     if log and not (np.asarray(x) > 0).all():

@@ -83,6 +83,8 @@ class HiddenMarkov(Model):
         Pseudo-count added to each expected count (MAP estimation with Dirichlet priors of parameter 1 + ``smoothing``).
     unknown : {"raise", "missing"}
         Whether a symbol not seen in training raises an error, or counts as missing, with probability 1 in every state.
+    threads : int, optional
+        Number of threads for expected counts; the result does not depend on it.
 
     Attributes
     ----------
@@ -130,18 +132,13 @@ class HiddenMarkov(Model):
     callback: Callback = None
 
     def fit(self, sequences: Sequences, lengths: Lengths = None) -> Self:
-        """Fit the model to sequences.
+        """Fit the model to sequences of symbols, or of numbers or vectors.
+
+        Strings are sequences of letters. A flat list or one-dimensional array is one sequence and, for Gaussian
+        emissions, so is an array of shape (length, d); with ``lengths``, as in hmmlearn, it is all sequences joined.
 
         InputError is raised if there are no observations, a symbol or number is missing, there are more states than the
         start allows, or a setting is out of range.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols, or of numbers or vectors
-            Training sequences; strings are sequences of letters. A flat list or one-dimensional array is one sequence.
-            For Gaussian emissions, an array of shape (length, d) is one sequence too.
-        lengths : sequence of int, optional
-            Lengths of the sequences, if ``sequences`` is one list or array of all, as in hmmlearn.
         """
         self.check()
         given = dict(self.initial or {})

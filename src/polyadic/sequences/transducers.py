@@ -44,12 +44,8 @@ class Output(NamedTuple):
 class WeightedTransducer:
     """Weighted transducer: an automaton over pairs of symbols.
 
-    Attributes
-    ----------
-    automaton : WeightedAutomaton
-        Automaton over the pairs.
-    ids : ndarray of int64 of shape (input symbols + 1, output symbols + 1)
-        Symbol of the automaton for each pair, or -1 if there is none. The last row and column are gaps.
+    Row i and column j of ``ids`` have the symbol of the automaton for a pair of an input and an output symbol, or -1 if
+    there is none. The last row and column are gaps.
 
     Examples
     --------

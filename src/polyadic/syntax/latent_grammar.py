@@ -61,12 +61,8 @@ class LatentGrammar(Model, ABC):
 
     Attributes
     ----------
-    plain_ : PlainPCFG
-        Plain grammar with the same rules.
-    tensors_ : RuleTensors
-        Tensors of the rules.
-    known_ : set of str
-        Words that are not replaced by their word class.
+    plain_, tensors_, known_ : PlainPCFG, RuleTensors, set of str
+        Plain grammar with the same rules, tensors of the rules, and words that are not replaced by their word class.
     """
 
     _: KW_ONLY

@@ -73,7 +73,8 @@ class LowRankParser(Model):
     rank : int
         Rank :math:`R` of the weight tensor.
     gamma : float
-        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 no tensor.
+        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
+        features.
     C : float
         Maximum step size of the passive-aggressive updates.
     labels : bool

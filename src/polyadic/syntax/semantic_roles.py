@@ -191,7 +191,8 @@ class SemanticRoles(RoleLabels):
     rank : int
         Rank :math:`K` of the weight tensor.
     gamma : float
-        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 no tensor.
+        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
+        features.
     C : float
         Maximum step size of the passive-aggressive updates.
     init : {"power", "random"}

@@ -48,10 +48,8 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
     row_coordinates_, column_coordinates_ : ndarray of shape (n, n_components) and (categories, n_components)
         Principal coordinates of observations, from the indicator matrix, and of categories. Corrections do not change
         them.
-    variables_, levels_ : tuple of str, list of ndarray
-        Names of the variables, or numbers from 0, and sorted categories of each.
-    categories_ : list of str
-        Names of all categories, ``variable=category``.
+    variables_, levels_, categories_ : tuple of str, list of ndarray, list of str
+        Names of the variables, or numbers from 0; sorted categories of each; and names ``variable=category`` of all.
     inertia_, explained_inertia_ratio_ : ndarray of shape (n_components,)
         Inertia of each axis, corrected if requested, and its share of the total ``total_inertia_``.
     analysis_ : CorrespondenceAnalysis

@@ -41,13 +41,16 @@ class CorrespondenceVectors(Model):
     shift, smoothing, positive : float, float, bool
         Number of negative samples :math:`k` of ``residual="sgns"``, exponent of the context frequencies, and whether
         negative values are replaced by 0; see :func:`~polyadic.tables.residuals.shifted_pmi`.
-    stop_weight, stop_words : float, collection of str
+    stop_weight : float
         Weight :math:`\alpha` of the stop-word kernel, which multiplies the kernels of ``residual`` by
-        :math:`1 + \alpha` for these words; 0 treats all words alike. Excludes ``residual="categorical-pca"``.
-    scores, score_weight : collection of (str, str, float), float
-        Pairs of words with their similarity, and weight :math:`\alpha`, of the word-similarity kernel with
-        :math:`\beta = 1`. Scores are divided by the largest. Do not evaluate on the pairs given here. Requires
-        ``residual="ca"`` and excludes ``stop_weight``.
+        :math:`1 + \alpha` for stop words; 0 treats all words alike. Excludes ``residual="categorical-pca"``.
+    stop_words : collection of str
+        Words weighted by the stop-word kernel.
+    scores : collection of (str, str, float), optional
+        Pairs of words with their similarity, for the word-similarity kernel. Scores are divided by the largest. Do not
+        evaluate on the pairs given here. Requires ``residual="ca"`` and excludes ``stop_weight``.
+    score_weight : float
+        Weight :math:`\alpha` of the word-similarity kernel. It has :math:`\beta = 1`.
     words : sequence of str, optional
         Word of each row of the table. The stop-word and word-similarity kernels need them.
 

@@ -145,12 +145,8 @@ class DatabaseModel(Model, ABC):
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
         """Return the expected value of each cell (the probability of 1 for binary values), shape (n,).
 
-        Parameters
-        ----------
-        relation : str
-            Name of the relation.
-        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
-            Names of entities, or their numbers if tables number them. InputError is raised if one does not exist.
+        Cells are tuples, an array of shape (n, order), or a frame with the columns of the relation, of names of
+        entities, or of their numbers if tables number them. InputError is raised if one does not exist.
         """
         return self.predict_distribution(relation, cells).mean
 

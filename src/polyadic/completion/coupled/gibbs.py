@@ -226,8 +226,8 @@ class MarkovChain:
     """Resumable Markov chain that stores evenly spaced posterior samples.
 
     ``begin`` yields the states of the chain from an initial state, with random numbers only from ``rng``, which the
-    chain owns. It stores at most ``n_samples`` evenly spaced ``draws``, in single precision; ``made``
-    counts the sweeps after burn-in, and ``interrupted`` says whether Ctrl-C ended the last run.
+    chain owns. It stores at most ``n_samples`` ``draws``, in single precision; ``made`` counts the sweeps after
+    burn-in, and ``interrupted`` says whether Ctrl-C ended the last run.
     """
 
     def __init__(

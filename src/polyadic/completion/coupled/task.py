@@ -122,10 +122,8 @@ def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: in
     try:
         fraction = float(share)
     except ValueError:
-        relation = next(iter(tables.relations))
-        raise InputError(
-            f"hold_out must have the form RELATION=SHARE, for example {relation}=0.1", "hold_out"
-        ) from None
+        form = f"RELATION=SHARE, for example {next(iter(tables.relations))}=0.1"
+        raise InputError(f"hold_out must have the form {form}", "hold_out") from None
     split = database_model.hold_out(tables, name, share=fraction, seed=seed)
     result: dict[str, Any] = {"relation": name, "cells": len(split.values)}
     for key, part in (("all_tables", split.database), ("alone", split.database.only(name))):

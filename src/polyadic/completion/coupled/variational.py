@@ -50,8 +50,10 @@ class VariationalFactorization(IterativeDatabaseModel):
     ----------
     rank : int
         Maximum number of columns of each factor.
-    shape, rate : float
-        Shape and rate of the gamma prior on the precisions.
+    shape : float
+        Shape of the gamma prior on the precisions.
+    rate : float
+        Rate of the gamma prior on the precisions.
 
     Attributes
     ----------
