@@ -116,16 +116,20 @@ def split_cells(
     """Split observed cells into training and held-out cells, at random or, if ``times`` is given, by time."""
     if check_number("share", share, above=True) >= 1:
         raise InputError(f"the held-out fraction must be less than 1; got {share!r}")
-    number = round(share * len(cells.values))
-    if not 0 < number < len(cells.values):
-        raise InputError(
-            f"holding out the fraction {share:g} of {len(cells.values):,} cells leaves the training set or the held-out"
-            " set empty; change the fraction"
-        )
-    out = np.zeros(len(cells.values), bool)
-    order = np.random.default_rng(seed).permutation(len(out)) if times is None else np.argsort(-times, kind="stable")
-    out[order[:number]] = True
+    n = len(cells.values)
+    order = np.random.default_rng(seed).permutation(n) if times is None else np.argsort(-times, kind="stable")
+    out = held_out_mask(order, share)
     return cells.at(~out), cells.at(out)
+
+
+def held_out_mask(order: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
+    """Return a mask of the first cells of an order, a share of all; raise InputError if that is none or all."""
+    number, out = round(share * len(order)), np.zeros(len(order), bool)
+    if not 0 < number < len(order):
+        about = f"holding out the fraction {share:g} of {len(order):,} cells leaves the training set"
+        raise InputError(f"{about} or the held-out set empty; change the fraction")
+    out[order[:number]] = True
+    return out
 
 
 def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -148,15 +152,12 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
     if not (i.ndim and j.ndim):
         i, j = map(np.atleast_1d, np.broadcast_arrays(i, j))
     if i.shape != j.shape or i.ndim != 1 or any(at.size and at.dtype.kind not in "iu" for at in (i, j)):
-        raise InputError(
-            f"rows and columns must be integer arrays of the same length; got {rows!r:.40} and {columns!r:.40};"
-            " for rows and columns with names, use TableCompletion"
-        )
+        got = f"{rows!r:.40} and {columns!r:.40}; for rows and columns with names, use TableCompletion"
+        raise InputError(f"rows and columns must be integer arrays of the same length; got {got}")
     for name, at, size in (("row", i, shape[0]), ("column", j, shape[1])):
         if len(at) and not 0 <= at.min() <= at.max() < size:
-            raise InputError(
-                f"{name} indices must be from 0 to {size - 1:,}; got {at.min() if at.min() < 0 else at.max()}"
-            )
+            got = at.min() if at.min() < 0 else at.max()
+            raise InputError(f"{name} indices must be from 0 to {size - 1:,}; got {got}")
     return i.astype(np.int64), j.astype(np.int64)
 
 

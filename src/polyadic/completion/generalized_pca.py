@@ -66,12 +66,8 @@ class GeneralizedPCA(Transformer):
 
     Attributes
     ----------
-    row_factors_ : ndarray of shape (rows, rank)
-        Scores of the rows.
-    column_factors_ : ndarray of shape (columns, rank)
-        Loadings of the columns.
-    intercept_ : ndarray of shape (columns,)
-        Intercepts :math:`b`.
+    row_factors_, column_factors_, intercept_ : ndarray of shape (rows, rank), (columns, rank) and (columns,)
+        Scores of the rows, loadings of the columns and intercepts :math:`b`.
 
     References
     ----------
@@ -95,17 +91,9 @@ class GeneralizedPCA(Transformer):
     callback: Callback = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Fit row factors, column factors and intercepts to a matrix.
+        """Fit row factors, column factors and intercepts to a matrix of values of the family, NaN where unknown.
 
-        Parameters
-        ----------
-        X : array of shape (rows, columns)
-            Values of the family, NaN where unknown.
-
-        Raises
-        ------
-        InputError
-            If X is not a matrix with known values of the family, or a parameter is out of range.
+        InputError is raised if X is not a matrix with known values of the family, or a parameter is out of range.
         """
         del y
         self.check()
@@ -127,13 +115,7 @@ class GeneralizedPCA(Transformer):
         return self._factors_of(self._new_rows(X))
 
     def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected values of rows, shape (n, columns), given the row factors.
-
-        Parameters
-        ----------
-        U : array of shape (n, rank)
-            Factors of the rows.
-        """
+        """Return the expected values of rows, shape (n, columns), given the row factors, shape (n, rank)."""
         check_is_fitted(self)
         return FAMILIES[self.family].mean(dense_of(U, "U") @ self.column_factors_.T + self.intercept_)
 

@@ -37,18 +37,8 @@ from polyadic.core.kernels.common import mean_weights
 from polyadic.core.model import Natural, Within
 from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD
 from polyadic.syntax.arc_learning import ArcLearner
-from polyadic.syntax.kernels.climbing import (
-    GRAND,
-    GRAND_SIBLING,
-    MAX_WORDS,
-    SIBLING,
-    THREE,
-    TreeParts,
-    climb_trees,
-    difference_of_trees,
-    move_weights,
-    score_trees,
-)
+from polyadic.syntax.kernels import climbing
+from polyadic.syntax.kernels.climbing import GRAND, GRAND_SIBLING, MAX_WORDS, SIBLING, THREE, TreeParts, score_trees
 from polyadic.syntax.low_rank_parser import LowRankParser
 
 if TYPE_CHECKING:
@@ -130,8 +120,7 @@ class HigherOrderParser(LowRankParser):
 
     References
     ----------
-    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing. Lei,
-    Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures
+    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing
 
     Examples
     --------
@@ -249,7 +238,7 @@ class TreeSearch:
             if tree is not None:
                 allowed[tree, np.arange(1, size)] = True
         how = {"projective": self.projective, "single_root": self.single_root}
-        trees, values = climb_trees(table, scores, np.concatenate(starts), parts=parts, allowed=allowed, **how)
+        trees, values = climbing.climb_trees(table, scores, np.concatenate(starts), parts=parts, allowed=allowed, **how)
         order = np.argsort(-values, kind="stable")
         return Climbed(trees[order], values[order])
 
@@ -284,9 +273,10 @@ class TreeLearner(ArcLearner):
 
     def _step(self, table: NDArray[np.int32], how: dict[str, Any]) -> float:
         trees = {"heads": how["heads"], "predicted": how["predicted"]}
-        difference = difference_of_trees(table, self.tree_parts, delta=self._delta, **trees)
+        difference = climbing.difference_of_trees(table, self.tree_parts, delta=self._delta, **trees)
         alpha = super()._step(table, {**how, "more": self.gamma**2 * difference.squares})
-        move_weights(self.tree_parts, difference, step=alpha * self.gamma, clock=self.clock, sums=self._tree_sums)
+        how = {"step": alpha * self.gamma, "clock": self.clock, "sums": self._tree_sums}
+        climbing.move_weights(self.tree_parts, difference, **how)
         return alpha
 
     def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:

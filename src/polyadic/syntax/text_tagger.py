@@ -53,14 +53,10 @@ class TextTagger(Model):
 
     Attributes
     ----------
-    taggers_ : dict of str to SequenceTagger
-        Tagger of each column, for sentences encoded with ``features_``.
-    features_ : dict of str to int
-        Ids of the features.
-    lemmas_ : Lemmas
-        Lemma dictionary and rules.
-    interrupted_ : bool
-        Whether Ctrl-C stopped the fit of the last column.
+    taggers_, interrupted_ : dict of str to SequenceTagger, bool
+        Tagger of each column, and whether Ctrl-C stopped the fit of the last one.
+    features_, lemmas_ : dict of str to int, Lemmas
+        Ids of the features that the taggers use; lemma dictionary and rules.
 
     Examples
     --------
@@ -83,11 +79,7 @@ class TextTagger(Model):
         """Fit the tagger to the sentences of a treebank; an empty column is learned as empty.
 
         Ctrl-C in the last column, after its first pass, keeps the result so far; earlier it leaves the model unchanged.
-
-        Raises
-        ------
-        InputError
-            If there are no words, or a parameter is out of range.
+        InputError is raised if there are no words, or a parameter is out of range.
         """
         self.check()
         bank = list(trees)
@@ -120,10 +112,7 @@ class TextTagger(Model):
                 yield replace(tree, lemmas=lemmas, upos=tuple(upos), xpos=tuple(xpos), features=tuple(features))
 
     def trees(self, texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
-        """Split English texts into sentences and words, and yield each sentence with predicted tags.
-
-        No sentence continues from one text to the next; each empty line (``by_line``: each line) ends a sentence.
-        """
+        """Split English texts into sentences, which empty lines (``by_line``: all lines) end, and yield them tagged."""
         return self.annotate(plain_trees(texts, by_line=by_line))
 
     def tag(self, forms: Sequence[str]) -> Tree:

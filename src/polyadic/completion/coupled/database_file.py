@@ -34,10 +34,7 @@ def read_database(path: str | os.PathLike[str]) -> Database:
         [entities]
         film = "films.txt"              # optional: all names of a type, one per line
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, an option is unknown, or tables contradict each other.
+    InputError is raised if a file cannot be read, an option is unknown, or tables contradict each other.
     """
     file = Path(path)
     try:
@@ -65,9 +62,8 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
     if not isinstance(options, dict):
         raise InputError(f"{file}: relation {name} must be declared in a section [relations.{name}]")
     if unknown := set(options) - allowed:
-        raise InputError(
-            f"{file}, relation {name}: unknown option {min(unknown)!r}; options are {', '.join(sorted(allowed))}"
-        )
+        advice = f"options are {', '.join(sorted(allowed))}"
+        raise InputError(f"{file}, relation {name}: unknown option {min(unknown)!r}; {advice}")
     for needed in ("table", "entities"):
         if needed not in options:
             raise InputError(f"{file}, relation {name}: option {needed} is missing")

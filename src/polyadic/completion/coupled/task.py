@@ -123,10 +123,8 @@ def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: in
     try:
         fraction = float(share)
     except ValueError:
-        relation = next(iter(tables.relations))
-        raise InputError(
-            f"hold_out must have the form RELATION=SHARE, for example {relation}=0.1", "hold_out"
-        ) from None
+        form = f"RELATION=SHARE, for example {next(iter(tables.relations))}=0.1"
+        raise InputError(f"hold_out must have the form {form}", "hold_out") from None
     split = database_model.hold_out(tables, name, share=fraction, seed=seed)
     result: dict[str, Any] = {"relation": name, "cells": len(split.values)}
     for key, part in (("all_tables", split.database), ("alone", split.database.only(name))):
@@ -291,10 +289,8 @@ def _columns(
     table = model.database_.relation(relation)
     columns = [str(column) for column in table.columns or table.entities]
     if len(set(columns)) < len(columns):
-        raise InputError(
-            f"relation {relation} must have column names, because two of its entities have the same type; train the"
-            " model again with column names"
-        )
+        about = f"relation {relation} must have column names, because two of its entities"
+        raise InputError(f"{about} have the same type; train the model again with column names")
     numbers: list[Any] = [column for column in (table.value, table.weight_by) if values and column is not None]
     given: dict[str, Any] = read_columns(path, [*columns, *numbers], reading, numbers=numbers)
     for column, entity in zip(columns, table.entities, strict=True):
