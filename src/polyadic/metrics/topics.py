@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Topic = Sequence[Hashable]
 
+    Array = NDArray[Any]
+
 EPSILON = 1e-12  # added to the share of windows with two words, as in the published measures
 WINDOWS = {"npmi": 10, "c_v": 110}  # window size in words of each measure, as published
 BLOCK = 1 << 22  # number of (word, window) incidences processed at a time
@@ -200,12 +202,7 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
 
 
 def surprise(
-    hidden: csr_array,
-    mixtures: NDArray[Any],
-    words: NDArray[Any],
-    *,
-    background: NDArray[Any],
-    background_share: float = 0.05,
+    hidden: csr_array, mixtures: Array, words: Array, *, background: Array, background_share: float = 0.05
 ) -> NDArray[np.float64]:
     r"""Compute the negative log-likelihood :math:`-\log P` of the hidden words of each document, shape (documents,).
 
@@ -260,12 +257,7 @@ def surprise(
 
 
 def completion_perplexity(
-    hidden: csr_array,
-    mixtures: NDArray[Any],
-    words: NDArray[Any],
-    *,
-    background: NDArray[Any],
-    background_share: float = 0.05,
+    hidden: csr_array, mixtures: Array, words: Array, *, background: Array, background_share: float = 0.05
 ) -> float:
     """Compute the perplexity of hidden words, the exponential of the mean negative log-likelihood per word.
 
@@ -275,7 +267,7 @@ def completion_perplexity(
     return float(np.exp(each.sum() / hidden.sum(dtype=float)))
 
 
-def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
+def stability(first: Array, second: Array) -> float:
     """Compute the mean cosine between the topics of two fits under the optimal one-to-one matching.
 
     ``first`` and ``second`` are the weights of words in the topics of both fits, of shape (rank, words).

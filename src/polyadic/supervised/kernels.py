@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import frozen, in_threads
+from polyadic.core.kernels.common import FAST, frozen, in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -247,10 +247,6 @@ def _inside(rows: NDArray[Any], size: int) -> NDArray[Any]:
     if len(rows) and not 0 <= rows.min() <= rows.max() < size:
         raise ValueError(f"rows must contain indices from 0 to {size - 1}; got {rows.min()} to {rows.max()}")
     return rows
-
-
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vector registers; infinities and NaN are preserved, so that overflow is detected."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import frozen, in_threads
+from polyadic.core.kernels.common import FAST, frozen, in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -208,7 +208,6 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
             raise ValueError(f"rows must contain {n} row indices of U, and columns {n} row indices of V")
 
 
-FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 TINY = 1e-8  # initial sum of squared gradients
 MAX_DRAWS = 20  # draws before all unobserved columns are enumerated: a row may list nearly all
 
