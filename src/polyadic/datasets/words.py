@@ -103,10 +103,7 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
 def gensim_file(name: str) -> Path:
     """Return the path of a test file included in gensim, such as ``wordsim353.tsv`` or ``questions-words.txt``.
 
-    Raises
-    ------
-    MissingExtraError
-        If gensim is not installed.
+    MissingExtraError is raised if gensim is not installed.
     """
     with needing("gensim", "gensim", f"the test file {name}"):
         from gensim.test.utils import datapath

@@ -130,10 +130,7 @@ def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
 def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
     """Count the brackets and tags of a predicted tree that match the gold tree of the same sentence.
 
-    Raises
-    ------
-    InputError
-        If the words differ, or a bracket exceeds the sentence.
+    InputError is raised if the words differ, or a bracket exceeds the sentence.
 
     Examples
     --------
@@ -168,10 +165,7 @@ def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketin
 def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> BracketScore:
     """Compute the bracket scores of a corpus from the counts of each sentence, in an array of shape (sentences, 5).
 
-    Raises
-    ------
-    InputError
-        If there are no sentences.
+    InputError is raised if there are no sentences.
 
     Examples
     --------

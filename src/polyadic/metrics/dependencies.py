@@ -195,10 +195,7 @@ def match_files(
 def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
     """Compute the attachment scores of a corpus from the counts of each sentence.
 
-    Raises
-    ------
-    InputError
-        If there are no words.
+    InputError is raised if there are no words.
 
     Examples
     --------

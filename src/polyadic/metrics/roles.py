@@ -158,10 +158,7 @@ def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
 def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
     """Compute the role labelling scores of a corpus from the counts of each sentence.
 
-    Raises
-    ------
-    InputError
-        If the annotation has no arguments.
+    InputError is raised if the annotation has no arguments.
 
     Examples
     --------

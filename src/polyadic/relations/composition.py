@@ -76,11 +76,6 @@ class TransitiveVerbs(Model):
             Count of each clause of subject, verb and object.
         nouns : array of shape (nouns, R)
             Latent factors of nouns, such as those of :class:`~polyadic.topics.nmf.NMF`; rows are scaled to length 1.
-
-        Raises
-        ------
-        InputError
-            If the shapes do not match, or a parameter is out of range.
         """
         self.check()
         del y

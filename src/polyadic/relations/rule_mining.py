@@ -44,11 +44,6 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
     support : int
         Minimum number of facts of :math:`a` whose conclusion is a fact.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
-
     References
     ----------
     Galárraga, Teflioudi, Hose, Suchanek (2013), AMIE: association rule mining under incomplete evidence in ontological

@@ -90,11 +90,6 @@ class TypedRESCAL(RESCAL):
             side in ``X``. By default each entity is its own type.
         attributes : sparse matrix of shape (n, attributes), optional
             Attributes D; unobserved ones are zero.
-
-        Raises
-        ------
-        InputError
-            If the shapes do not match, or a parameter is out of range.
         """
         self.check()
         del y

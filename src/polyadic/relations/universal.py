@@ -347,12 +347,8 @@ class UniversalSchema(SchemaModel):
         """Attribute the log-odds of a predicate to the other known predicates of the same entity pair.
 
         The contributions are the weights :math:`w_{cc'}` of the known predicates of the pair, and the base is the
-        contribution of vectors and biases. A model without neighbours has no contributions.
-
-        Raises
-        ------
-        InputError
-            If the pair or the predicate is unknown.
+        contribution of vectors and biases. A model without neighbours has no contributions. InputError is raised if the
+        pair or the predicate is unknown.
 
         Examples
         --------
@@ -373,10 +369,7 @@ class UniversalSchema(SchemaModel):
     def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
         """Return the log-odds of the predicates with the given columns for all entity pairs, shape (pairs, columns).
 
-        Raises
-        ------
-        InputError
-            If a column does not exist.
+        InputError is raised if a column does not exist.
         """
         check_is_fitted(self)
         schema, at = self.schema_, columns_at(columns, self.schema_)
@@ -410,10 +403,7 @@ class UniversalSchema(SchemaModel):
     def most_similar(self, predicate: str, *, n: int = 10) -> list[tuple[str, float]]:
         """Return at most n predicates with the most similar vectors, and their cosine similarities.
 
-        Raises
-        ------
-        InputError
-            If the predicate is unknown, or the model has no vectors.
+        InputError is raised if the predicate is unknown, or the model has no vectors.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)

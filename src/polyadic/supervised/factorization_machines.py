@@ -250,12 +250,8 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Run one epoch of the stochastic solver over further rows, in the given order.
 
-        Parameters are those of :meth:`fit`.
-
-        Raises
-        ------
-        InputError, ValueError
-            As for :meth:`fit`, or if the parameters diverge.
+        Parameters are those of :meth:`fit`. InputError or ValueError is raised as for :meth:`fit`, or if the parameters
+        diverge.
         """
         self.check()
         return self._partial(self._observed(X, y, sample_weight, reset=not hasattr(self, "V_")))

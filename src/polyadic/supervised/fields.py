@@ -94,11 +94,8 @@ class FieldEncoder(Model):
     def transform(self, columns: Columns) -> csr_array:
         """Encode rows with the fields of the fit as sparse feature vectors, shape (rows, features).
 
-        Raises
-        ------
-        InputError
-            If fields differ from those of the fit, lengths differ, a float is not finite, or a value is unknown with
-            ``unknown="error"``.
+        InputError is raised if fields differ from those of the fit, lengths differ, a float is not finite, or a value
+        is unknown with ``unknown="error"``.
         """
         check_is_fitted(self)
         columns = columns_of(columns, self.values_)

@@ -168,10 +168,7 @@ class LowRankTasks(Model):
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
         """Predict the target of one task for each row, given the index of that task, both of shape (n,).
 
-        Raises
-        ------
-        InputError
-            If a task does not exist or the number of tasks differs from the number of rows.
+        InputError is raised if a task does not exist or the number of tasks differs from the number of rows.
         """
         at = np.asarray(tasks)
         check_is_fitted(self, "U_")

@@ -152,11 +152,6 @@ class ReducedRankRegression(LowRankMap):
             Feature vectors.
         y : array of shape (n,) or (n, targets)
             Targets.
-
-        Raises
-        ------
-        InputError
-            If the rank or the ridge is out of range.
         """
         self.check()
         X, Y = validated(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True)
