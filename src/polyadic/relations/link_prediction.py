@@ -49,9 +49,14 @@ class EmptyRelationWarning(UserWarning):
 class TripleModel(Model):
     """Base class for models that score all entities as the missing subject or object of a triple."""
 
+    @property
     @abstractmethod
-    def _asked(self, what: str, given: Any, relations: Any) -> tuple[NDArray[np.int64], ...]:
-        """Return the numbers of the known entities, which are subjects or objects, and of the relations."""
+    def _sizes(self) -> tuple[int, int]:
+        """Number of entities and number of relations."""
+
+    @abstractmethod
+    def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the score of each triple."""
 
     @abstractmethod
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
@@ -79,6 +84,24 @@ class TripleModel(Model):
         """
         return self._ask(*self._asked("object", objects, relations), backwards=True)
 
+    def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
+        """Return the score of each triple, shape (m,).
+
+        With reciprocal relations and with mined rules, the score is the mean of those of the object query and of the
+        subject query. Parameters and errors are as for :meth:`objects`; one number or name is an array of one.
+        """
+        given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
+        return self._triples(*_alike(*given))
+
+    def _asked(self, what: str, given: Names, relations: Names) -> tuple[NDArray[np.int64], ...]:
+        return _alike(self._ends(what, given), self._kinds(relations))
+
+    def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
+        return _numbered(what, given, getattr(self, "entities_", None), self._sizes[0])
+
+    def _kinds(self, given: Names) -> NDArray[np.int64]:
+        return _numbered("relation", given, getattr(self, "relations_", None), self._sizes[1])
+
 
 class LinkPredictor(TripleModel):
     """Base class for link prediction models, with the names of entities and relations and the training triples."""
@@ -89,15 +112,6 @@ class LinkPredictor(TripleModel):
     temperature_: float = learned()
     unsaid: ClassVar[float] = -math.inf
     """Score of answers without any support, which are not returned."""
-
-    @property
-    @abstractmethod
-    def _sizes(self) -> tuple[int, int]:
-        """Number of entities and number of relations."""
-
-    @abstractmethod
-    def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the score of each triple."""
 
     def _all_triples(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
         """Return the scores of the triples that complete each question, which are those of :meth:`predict`."""
@@ -166,15 +180,6 @@ class LinkPredictor(TripleModel):
         listed, wanted = (pairs[:, 0] * width + pairs[:, 1] for pairs in (keys, asked[:, given[::-1]]))
         for low, high in zip(*(np.searchsorted(listed, wanted, side) for side in ("left", "right")), strict=True):
             yield self.facts_[order[low:high], hidden]
-
-    def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
-        """Return the score of each triple, shape (m,).
-
-        With reciprocal relations and with mined rules, the score is the mean of those of the object query and of the
-        subject query. Parameters and errors are as for :meth:`objects`; one number or name is an array of one.
-        """
-        given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
-        return self._triples(*_alike(*given))
 
     def relations(self, subjects: Names, objects: Names) -> NDArray[np.float64]:
         """Return the scores of all relations between each subject and object, shape (m, K).
@@ -261,15 +266,6 @@ class LinkPredictor(TripleModel):
 
     def _triples_by(self, what: str, facts: Triples) -> NDArray[np.int64]:
         return triples_by(what, facts, names=(self.entities_, self.relations_), sizes=self._sizes)
-
-    def _asked(self, what: str, given: Names, relations: Names) -> tuple[NDArray[np.int64], ...]:
-        return _alike(self._ends(what, given), self._kinds(relations))
-
-    def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
-        return _numbered(what, given, self.entities_, self._sizes[0])
-
-    def _kinds(self, given: Names) -> NDArray[np.int64]:
-        return _numbered("relation", given, self.relations_, self._sizes[1])
 
 
 def learned_facts(X: Triples) -> tuple[NDArray[np.int64], int, int]:

@@ -29,7 +29,7 @@ from polyadic.relations.link_prediction import TripleModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 
 class RESCAL(TripleModel):
@@ -109,15 +109,9 @@ class RESCAL(TripleModel):
         self.entity_factors_, self.relation_factors_ = self._keep(result)
         return self
 
-    def predict(self, subjects: ArrayLike, relations: ArrayLike, objects: ArrayLike) -> NDArray[np.float64]:
-        """Return the score of each triple, shape (m,), given the numbers of its parts; errors as in :meth:`objects`."""
-        s, k = self._asked("subject", subjects, relations)
-        o = _numbers("objects", objects, len(self.entity_factors_))
-        if len(o) != len(s):
-            raise InputError(
-                f"subjects and objects must have the same length; got {len(s)} subjects and {len(o)} objects"
-            )
-        return self._triples(s, k, o)
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return len(self.entity_factors_), len(self.relation_factors_)
 
     def _triples(self, s: NDArray[np.int64], k: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
         queries, _ = Slices().query(self.entity_factors_[s], k, [self.relation_factors_])
@@ -126,26 +120,6 @@ class RESCAL(TripleModel):
     def _ask(self, known: NDArray[np.int64], k: NDArray[np.int64], *, backwards: bool) -> NDArray[np.float64]:
         queries, _ = Slices().query(self.entity_factors_[known], k, [self.relation_factors_], backwards=backwards)
         return np.asarray(queries @ self.entity_factors_.T)
-
-    def _asked(self, what: str, given: ArrayLike, relations: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        known = _numbers(f"{what}s", given, len(self.entity_factors_))
-        k = _numbers("relations", relations, len(self.relation_factors_))
-        if len(known) != len(k):
-            raise InputError(
-                f"{what}s and relations must have the same length; got {len(known)} {what}s and {len(k)} relations"
-            )
-        return known, k
-
-
-def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:
-    numbers = np.asarray(given)
-    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise InputError(
-            f"{name} must be a one-dimensional integer array; got {numbers.dtype} of shape {numbers.shape}"
-        )
-    if numbers.size and not 0 <= numbers.min() <= numbers.max() < size:
-        raise InputError(f"{name} must be from 0 to {size - 1}; got {numbers.min()} to {numbers.max()}")
-    return numbers.astype(np.int64)
 
 
 def relation_slices(X: Any) -> list[Any]:

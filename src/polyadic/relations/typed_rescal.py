@@ -161,15 +161,12 @@ class RescalRidges(NamedTuple):
     R: float = 0.0
 
 
-NO_RIDGES = RescalRidges()
-
-
 def typed_rescal(
     slices: Sequence[Any],
     start: NDArray[Any],
     *,
     domains: Sequence[Domain],
-    ridges: RescalRidges = NO_RIDGES,
+    ridges: RescalRidges = RescalRidges(),  # noqa: B008 # a named tuple
     beside: Attributes | None = None,
 ) -> Iterator[Sweep]:
     """Alternate between updating entity factors and solving for relation and attribute factors; yield each sweep.

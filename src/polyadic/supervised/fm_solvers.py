@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from polyadic.core.kernels import LinearExamples
 from polyadic.core.losses import Squared
@@ -225,8 +226,6 @@ class Stepper:
 
     def epoch_pairs(self, pairs: Pairs, order: NDArray[np.int64]) -> None:
         """Run one epoch of gradient steps over pairs of rows in the given order."""
-        from scipy.special import expit
-
         for part in self._batches(order):
             rows = np.concatenate([pairs.better[part], pairs.worse[part]])
             better, worse = np.split(self._scores(pairs.table, rows), 2)

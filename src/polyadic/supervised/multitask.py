@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -159,8 +160,6 @@ class LowRankTasks(Model):
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each label, of shape (n, labels); raise InputError if the loss is not logistic."""
-        from scipy.special import expit
-
         if self.loss != "logistic":
             raise InputError(f"predict_proba requires loss='logistic'; got {self.loss!r}", "loss")
         return np.asarray(expit(self.decision_function(X)))
