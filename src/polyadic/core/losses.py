@@ -149,13 +149,7 @@ class Logistic:
 
 @dataclass(frozen=True)
 class Huber:
-    r"""Huber loss, quadratic for residuals up to :math:`\delta` and linear beyond, hence robust to outliers.
-
-    Examples
-    --------
-    >>> Huber(1.0).value(np.array([0.0, 0.0]), np.array([1.0, 3.0])).tolist()
-    [0.5, 2.5]
-    """
+    r"""Huber loss, quadratic for residuals up to :math:`\delta` and linear beyond, hence robust to outliers."""
 
     delta: float = 1.0
     zeros: ClassVar[Zeros | None] = None
@@ -188,13 +182,6 @@ class WithOutliers:
 
     Its derivative is that of :math:`\ell`, clipped to :math:`\pm\lambda`, so it is :math:`\ell` up to that slope and
     linear beyond. With the squared loss it is the Huber loss with :math:`\delta = \lambda`.
-
-    Examples
-    --------
-    >>> x, m = np.array([0.0, 0.0]), np.array([1.0, 3.0])
-    >>> loss = WithOutliers(Squared(), 1.0)
-    >>> loss.value(x, m).tolist(), loss.outlier(x, m).tolist()
-    ([0.5, 2.5], [0.0, -2.0])
     """
 
     loss: Convex

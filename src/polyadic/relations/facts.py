@@ -185,11 +185,7 @@ def facts_of(
 
 
 def by_name(
-    X: Any,
-    *,
-    entities: Sequence[str] | None = None,
-    relations: Sequence[str] | None = None,
-    unknown: Unknown = "error",
+    X: Any, *, entities: Sequence[str] | None = None, relations: Sequence[str] | None = None, unknown: Unknown = "error"
 ) -> Any:
     """Convert names in an array or list of shape (n, 3), a data frame or records to Facts; return ids as an array."""
     if isinstance(X, Facts):
@@ -297,11 +293,10 @@ def _numbered(
 
 
 def warn_of_order(facts: Any, *, relation: int = 1, order: str = ORDER) -> None:
-    """Warn if the column of relations seems to be one of entities.
+    """Warn if the column of relations seems to be one of entities: most are also ends, and more of them are distinct.
 
-    In facts of another column order, most relations are also subjects or objects, and more of them are distinct than
-    subjects or objects; or there are more distinct relations than entities. Ids of relations are also ids of entities
-    in any order, so more than 5 of them must be distinct, and more than twice as many.
+    Or there are more distinct relations than entities. Ids of relations are also ids of entities in any order, so more
+    than 5 of them must be distinct, and more than twice as many.
     """
     columns = [set(column) for column in zip(*facts, strict=True)] if len(facts) else [set()] * 3
     kinds, ends = columns[relation], columns[:relation] + columns[relation + 1 :]

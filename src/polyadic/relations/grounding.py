@@ -272,10 +272,10 @@ def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
 
 
 class DerivedNegatives:
-    """Sampler of negatives for facts derived by rules, with new negatives in each epoch.
+    """Sampler of ``n_negatives`` for each derived cell that is not observed, anew in each epoch.
 
-    ``derived`` contains observed facts, too. Without sampled negatives a rule is satisfied by a conclusion that holds
-    of all pairs. There are ``n_negatives`` for each derived cell that is not observed; none of them is itself derived.
+    ``derived`` contains observed facts, too; no negative is derived. Without negatives, a conclusion that holds of all
+    pairs satisfies a rule.
     """
 
     def __init__(
@@ -312,10 +312,10 @@ Probability = Annotated[float, Within(0, 1, above=True)]
 def chain(
     schema: Schema, rules: Iterable[Rule], *, facts: csr_array | None = None, threshold: float = 0.5
 ) -> csr_array:
-    """Infer new facts by forward chaining and return the probabilities of known and derived facts.
+    """Infer new facts of pairs that have a row by forward chaining; return the probabilities of all facts.
 
     Known facts are the cells of the schema, with probability 1, or ``facts``. Only facts and premises of at least the
-    threshold count. Facts of pairs without a row are not derived.
+    threshold count.
     """
     check_setting("threshold", threshold, Probability)
     rules = [rule for rule in rules if rule.conclusions]

@@ -560,9 +560,9 @@ def descend_triples(
 ) -> Iterator[Sweep]:
     """Minimize the regularized link prediction loss by stochastic gradient descent over batches of questions.
 
-    ``start`` has entity factors, of shape (n, width) each, then the relation parameters of the form; ``ends`` are the
-    numbers of the subject and the object factor. With ``fixed`` leading entities, relations stay fixed, too. Yields
-    factors after each epoch, and the mean objective per triple during it; at the start that of the first batch.
+    ``start`` has entity factors, shape (n, width), then relation parameters; ``ends`` number the subject and the object
+    factor. The first ``fixed`` entities and the relations do not change. Yields factors after each epoch, and the mean
+    objective per triple during it; at the start that of the first batch.
     """
     descent = _TripleDescent(form, start, plan, ends, rng, threads, fixed)
     first = next(_batches(questions, plan.batch, rng))

@@ -316,25 +316,17 @@ def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
 
 
 class Completed(NamedTuple):
-    """Candidate for the missing part of a triple.
-
-    Attributes
-    ----------
-    name : int or str
-        Number or name of the candidate.
-    score : float
-        Score of the completed triple, that of :meth:`LinkPredictor.predict`.
-    probability : float or None
-        Probability if exactly one answer is missing from the training triples; see :meth:`LinkPredictor.calibrate`.
-        None for known answers, and if the model is not calibrated.
-    known : bool
-        Whether the completed triple is a training triple.
-    """
+    """Candidate for the missing part of a triple."""
 
     name: int | str
+    """Number or name of the candidate."""
     score: float
+    """Score of the completed triple, that of :meth:`LinkPredictor.predict`."""
     probability: float | None = None
+    """Probability if exactly one answer is missing from the training triples; see :meth:`LinkPredictor.calibrate`.
+    None for known answers, and if the model is not calibrated."""
     known: bool = False
+    """Whether the completed triple is a training triple."""
 
 
 def complete(

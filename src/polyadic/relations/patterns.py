@@ -45,11 +45,10 @@ class Mention(NamedTuple):
 
 
 def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
-    """Find the entity mentions in a sentence.
+    """Find the entity mentions in a sentence: runs of words of one proper noun, such as *Al - Qaeda*.
 
     With a ``key``, words with the same value of this key in the MISC column, such as ``Entity=Acme_Corporation``, are a
-    mention of the entity of that name (underscores for spaces). Without, a mention is a run of words of one proper
-    noun: *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
+    mention of the entity of that name (underscores for spaces).
     """
     values = _names(tree) if key is None else [_value(misc, key) for misc in tree.misc]
     runs, first = [], 0

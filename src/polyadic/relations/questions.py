@@ -118,7 +118,7 @@ class Terms(NamedTuple):
 class PairForm:
     """Log-odds of a universal schema with the terms named in ``features``, for stochastic gradient descent.
 
-    The table of vectors stacks U, V, T, D1, D2, X, Y and Z; that of weights stacks W, b (``columns``) and a (``rows``).
+    The tables stack the vectors U, V, T, D1, D2, X, Y and Z, and the weights W, b (``columns``) and a (``rows``).
     """
 
     def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:
@@ -295,8 +295,8 @@ def descend_questions(
 ) -> Iterator[Sweep]:
     """Minimize the losses of all data sources by stochastic gradient descent, with ``steps`` updates per epoch.
 
-    ``start`` are tables of vectors, shape (vectors, rank), and weights, shape (weights, 1). The objective is the loss
-    of one epoch of batches drawn at the start, or of a part of them, scaled up.
+    ``start`` are tables of vectors and of weights, shape (weights, 1). The objective is the loss of one epoch of
+    batches drawn at the start, or of a part of them, scaled up.
     """
     descent = _CellDescent(form, start, rule, ridges)
     batches = list(zip(*(source.epoch(rng, steps) for source in sources), strict=True))

@@ -167,8 +167,7 @@ def rescal(
               \Bigl(\sum_k R_k A^\top A R_k^\top + R_k^\top A^\top A R_k + \lambda_A I\Bigr)^{-1},
 
     so it need not decrease the objective. Its direction is the negative gradient times a positive semidefinite matrix,
-    however, so a fraction of it does. The full step is tried first, then its half, its quarter and so on, each with the
-    optimal R, until the objective does not increase. The solver stops when no fraction decreases it.
+    however, so a fraction of it does: the full step is tried first, then its half, and so on, each with the optimal R.
     """
     squares = float(sum((X.data.astype(float) ** 2).sum() for X in slices))
 
@@ -183,10 +182,9 @@ def rescal(
 def guarded(
     start: NDArray[np.float64], reach: Callable[[NDArray[np.float64]], Sweep], step: Callable[..., NDArray[np.float64]]
 ) -> Iterator[Sweep]:
-    """Update the entity factors A by full or shortened steps that never increase the objective.
+    """Update the entity factors A by full or shortened steps until no fraction lowers the objective.
 
-    ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep. Ends when no
-    fraction of a step decreases the objective.
+    ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep.
     """
     now = reach(start)
     yield now

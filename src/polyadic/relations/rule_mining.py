@@ -112,8 +112,7 @@ class Derivation(NamedTuple):
 def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) -> list[Derivation]:
     """Return the rules that derive a fact from other known facts, in descending order of confidence.
 
-    Rules that are not implications derive nothing. ``fact`` is subject, object and predicate, or entity and predicate,
-    and need not be known.
+    ``fact`` is subject, object and predicate, or entity and predicate, and need not be known.
     """
     found = []
     names, (*pair, predicate) = schema.entities, fact

@@ -171,9 +171,8 @@ def typed_rescal(
 ) -> Iterator[Sweep]:
     """Alternate between updating entity factors and solving for relation and attribute factors; yield each sweep.
 
-    Each row of A is set to its optimum with the other side of every relation fixed, and the step is halved until the
-    objective does not increase; see :func:`~polyadic.relations.rescal.rescal`, the special case without types and
-    attributes.
+    Each row of A is set to its optimum with the other side of every relation fixed, by steps that are halved until the
+    objective does not increase, as in :func:`~polyadic.relations.rescal.rescal`.
     """
     problem = _TypedObjective(slices, domains, ridges, beside, len(start))
     yield from guarded(np.array(start, float), problem.reach, problem.step)

@@ -101,7 +101,13 @@ def run(
             if (sweep := next(solver, None)) is None:
                 break
             if not math.isfinite(sweep.objective):
-                _warn_of_divergence(result, sweep)
+                result.diverged = True
+                warnings.warn(
+                    f"the objective became {sweep.objective} in iteration {result.n_iter + 1}, so the factors of"
+                    f" iteration {result.best} were kept; use a smaller step or a stronger penalty",
+                    DivergedWarning,
+                    stacklevel=2,
+                )
                 return result
             _record(result, sweep, began, measure)
             if callback is not None:
@@ -118,7 +124,8 @@ def run(
         return result
     result.converged = result.n_iter < max_iter  # the solver ended by itself
     if tol and not result.converged:
-        _warn_not_converged(max_iter, tol)
+        message = f"stopped at max_iter={max_iter} before the objective converged to the tolerance tol={tol:g}"
+        warnings.warn(NotConvergedWarning(f"{message}; increase max_iter or tol", "max_iter", "tol"), stacklevel=2)
     return result
 
 
@@ -130,25 +137,3 @@ def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Facto
     result.seconds.append(time.perf_counter() - began)
     if measure is None or result.measured[-1] <= min(result.measured):
         result.factors, result.best = sweep.factors, result.n_iter
-
-
-def _warn_of_divergence(result: Result, sweep: Sweep) -> None:
-    result.diverged = True
-    warnings.warn(
-        f"the objective became {sweep.objective} in iteration {result.n_iter + 1}, so the factors of iteration"
-        f" {result.best} were kept; use a smaller step or a stronger penalty",
-        DivergedWarning,
-        stacklevel=3,
-    )
-
-
-def _warn_not_converged(max_iter: int, tol: float) -> None:
-    warnings.warn(
-        NotConvergedWarning(
-            f"stopped at max_iter={max_iter} before the objective converged to the tolerance tol={tol:g}; increase"
-            " max_iter or tol",
-            "max_iter",
-            "tol",
-        ),
-        stacklevel=3,
-    )
