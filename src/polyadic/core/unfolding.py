@@ -44,22 +44,15 @@ if TYPE_CHECKING:
 def unfold(T: Tensor, mode: int) -> Tensor:
     """Arrange the fibres of a mode as the columns of a matrix, the first remaining index varying fastest.
 
+    The result has the shape (T.shape[mode], product of the other lengths). Entries keep their order, weights and the
+    meaning of unobserved cells. InputError is raised if there are too many columns for 64-bit integers.
+
     Parameters
     ----------
     T : ndarray or Entries
         Tensor. Symmetric entries are expanded to all permutations of their indices.
     mode : int
         Mode whose index becomes the row index, from 0.
-
-    Returns
-    -------
-    ndarray or Entries of shape (T.shape[mode], product of the other lengths)
-        Entries keep their order, weights and the meaning of unobserved cells.
-
-    Raises
-    ------
-    InputError
-        If the mode does not exist, or the number of columns exceeds 64-bit integers.
 
     Examples
     --------
@@ -80,19 +73,7 @@ def unfold(T: Tensor, mode: int) -> Tensor:
 def fold(M: Tensor, mode: int, shape: Sequence[int]) -> Tensor:
     """Arrange the columns of a matrix as the fibres of a tensor; the inverse of :func:`unfold`.
 
-    Parameters
-    ----------
-    M : ndarray or Entries of shape (shape[mode], product of the other lengths)
-        Matrix.
-    mode : int
-        Mode of the unfolding, from 0.
-    shape : sequence of int
-        Shape of the tensor.
-
-    Raises
-    ------
-    InputError
-        If the mode does not exist, or the shape of M is not that of an unfolding of a tensor of the given shape.
+    ``M``, an array or Entries, has the shape of the unfolding along ``mode``, from 0, of a tensor of the given shape.
 
     Examples
     --------
@@ -126,21 +107,12 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
     Parameters
     ----------
     T : ndarray or Entries
-        Tensor. Unobserved entries must be zeros; weights are not used.
+        Tensor. Unobserved entries must be zeros; weights are not used. The result lists all K cells of each fibre in
+        which T has an entry.
     M : array of shape (K, T.shape[mode]) or (T.shape[mode],)
         Matrix, or a vector, with which the result has one mode less.
     mode : int
         Mode, from 0.
-
-    Returns
-    -------
-    ndarray or Entries
-        Entries list all K cells of each fibre in which T has an entry.
-
-    Raises
-    ------
-    InputError
-        If the mode does not exist, lengths differ, or unobserved entries of T are missing.
 
     Examples
     --------

@@ -216,19 +216,10 @@ def read_vectors(
 
 
 def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write word vectors to a folder for the TensorBoard Embedding Projector.
+    """Write word vectors atomically to a folder for the TensorBoard Embedding Projector.
 
-    Parameters
-    ----------
-    path : path
-        Folder to create atomically: run ``tensorboard --logdir`` on it, or load its tables on the projector's web page.
-    overwrite : bool
-        Whether to replace an existing projector folder.
-
-    Raises
-    ------
-    InputError
-        If a word contains a tab or line break, or something else exists at that path.
+    Run ``tensorboard --logdir`` on it, or load its tables on the projector's web page. InputError is raised if a word
+    contains a tab or line break, or something else than a projector folder to ``overwrite`` exists at that path.
     """
     if bad := [word for word in embedding.words if any(blank in word for blank in "\t\r\n")]:
         raise InputError(f"the word {bad[0]!r} contains a tab or a line break, which metadata.tsv does not support")

@@ -121,10 +121,8 @@ class Embedding:
         """Row index of each word, under the name used by gensim's ``KeyedVectors``."""
         return self.index
 
-    @property
-    def vector_size(self) -> int:
-        """Number of dimensions, under the name used by gensim's ``KeyedVectors``."""
-        return self.rank
+    vector_size = rank
+    """Number of dimensions, under the name used by gensim's ``KeyedVectors``."""
 
     def to_gensim(self) -> Any:
         """Convert to ``gensim.models.KeyedVectors``, with words, vectors and counts.
@@ -314,7 +312,9 @@ class Embedding:
     def neighbours(
         self, *query: str | np.ndarray, top: int = 10, exclude: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """Return the nearest neighbours of a word, phrase or vector by cosine similarity.
+        """Return the nearest neighbours of a word, phrase or vector and their cosines, best first.
+
+        Ties are in vocabulary order.
 
         Parameters
         ----------
@@ -325,11 +325,6 @@ class Embedding:
             Number of words to return; fewer if the vocabulary is smaller.
         exclude : collection of str
             Further words to exclude.
-
-        Returns
-        -------
-        list of (str, float)
-            Words with their cosines, best first; ties in vocabulary order.
         """
         is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.components.rank,))
         if is_phrase and self.components is not self:
@@ -360,14 +355,9 @@ class Embedding:
         Parameters
         ----------
         positive, negative : str or sequence of str
-            Words that contribute positively or negatively; they are excluded from the result.
+            Words that contribute positively or negatively, at least one; they are excluded from the result.
         topn : int
             Number of words to return.
-
-        Raises
-        ------
-        InputError
-            If no word is given, or one is unknown.
         """
         more, less = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
         if not more + less:
@@ -403,17 +393,8 @@ class Embedding:
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Save the embedding to a folder with ``vectors.safetensors``, ``vocabulary.txt`` and ``meta.json``.
 
-        Parameters
-        ----------
-        path : path
-            Folder to create.
-        overwrite : bool
-            Whether to replace an existing embedding.
-
-        Raises
-        ------
-        InputError
-            If the folder exists and ``overwrite`` is false, or a word contains a tab or a line break.
+        An existing embedding is replaced only with ``overwrite``, and words must not contain tabs or line breaks; else
+        InputError is raised.
         """
         from safetensors.numpy import save
 
@@ -446,15 +427,8 @@ class Embedding:
     def load(cls, path: str | os.PathLike[str], *, unknown: str | None = None) -> Embedding:
         """Load an embedding from a folder written by :meth:`save`; the vectors are memory-mapped.
 
-        Parameters
-        ----------
-        unknown : {"raise", "zero", "skip"}, optional
-            Policy for unknown words, in place of the saved one.
-
-        Raises
-        ------
-        InputError
-            If the folder is not an embedding, or its files are truncated or do not match.
+        ``unknown`` is a policy for unknown words in place of the saved one. A folder that is not an embedding, or whose
+        files are truncated or do not match, raises InputError.
         """
         folder = Path(path)
         about = read_meta(folder, KIND, VERSION)
@@ -491,11 +465,6 @@ class Embedding:
             Evaluation results by name, for the model card.
         overwrite : bool
             Whether to replace an existing encoder.
-
-        Raises
-        ------
-        InputError
-            If a word equals the token for unknown words, or something else exists at that path.
 
         Examples
         --------

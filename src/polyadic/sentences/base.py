@@ -92,14 +92,11 @@ class SentenceVectors(Transformer, ABC):
         return self.fit(kept).transform(kept)
 
     def transform(self, sentences: Sentences) -> NDArray[np.float32]:
-        """Return the vectors of sentences.
+        """Return the vectors of sentences, each a text or a list of words, or those of a corpus.
 
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Sentences; text is tokenized in lower case, read once, in blocks. A corpus has a row for each of its
-            sentences, without those that were empty when it was built. A sentence without known words has the vector
-            zero, with an EmptySentencesWarning, or raises InputError if ``empty="error"``.
+        Text is tokenized in lower case, read once, in blocks. A corpus has a row for each of its sentences, without
+        those that were empty when it was built. A sentence without known words has the vector zero, with an
+        EmptySentencesWarning, or raises InputError if ``empty="error"``.
         """
         check_is_fitted(self)
         return self._vectors(sentences, size=BLOCK, shown=False)

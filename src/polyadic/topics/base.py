@@ -62,17 +62,8 @@ class Topics(Transformer, ABC):
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Return the table that factors describe, :math:`X H` with the components :math:`H`.
 
-        For models of probabilities, rows are the word distributions of the documents, which sum to 1.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_components)
-            Factors, as returned by :meth:`transform`.
-
-        Raises
-        ------
-        InputError
-            If X does not have one column per component.
+        ``X``, of shape (rows, n_components), has factors as returned by :meth:`transform`. For models of probabilities,
+        rows of the result are the word distributions of the documents, which sum to 1.
         """
         check_is_fitted(self)
         factors, (K, columns) = check_array(X, dtype=[np.float64, np.float32]), self.components_.shape
