@@ -8,10 +8,8 @@ in the predicted trees, summed over sentences:
 The conventions are those of ``evalb`` with the parameters ``COLLINS.prm``, the standard for parsers of the Penn
 Treebank since 1997:
 
-* part-of-speech tags are not brackets, nor is ``TOP`` around the sentence;
-* punctuation (tags ``, : `` '' .``) is removed before words are counted, together with brackets that contain nothing
-  else, so the attachment of commas does not matter;
-* ``PRT`` counts as ``ADVP``;
+* part-of-speech tags are not brackets, nor is ``TOP`` around the sentence, and ``PRT`` counts as ``ADVP``;
+* punctuation (tags ``, : `` '' .``) is removed before words are counted, with brackets that contain nothing else;
 * brackets are matched one to one: each of two equal brackets needs its own match.
 
 The tags of the treebank define which words are punctuation, for both trees. ``evalb`` uses the tags of each tree, and

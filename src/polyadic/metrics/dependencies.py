@@ -261,8 +261,7 @@ def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[
     order = ["root", *map(_bin_name, BINS), _LONGER]
 
     def length(word: int, head: int, _: str) -> str:
-        away = abs(word - head)
-        named = (_bin_name((low, high)) for low, high in BINS if low <= away <= high)
+        named = (_bin_name(ends) for ends in BINS if ends[0] <= abs(word - head) <= ends[1])
         return next(named, _LONGER) if head else "root"
 
     return sorted(_by_kind(gold, predicted, length), key=lambda row: order.index(row.name))
@@ -285,15 +284,15 @@ def _by_kind(
 ) -> list[KindCounts]:
     """Count gold, predicted and matching arcs by kind; arcs match if word, head and kind are equal."""
     check_same_number(gold, predicted)
-    for sentence, parse in zip(gold, predicted, strict=True):
-        _check_lengths(sentence, parse)
 
     def arcs(sentence: Parsed) -> set[tuple[int, int, str]]:
         numbered = enumerate(zip(np.asarray(sentence.heads).tolist(), sentence.relations, strict=True), 1)
         return {(word, head, kind(word, head, relation)) for word, (head, relation) in numbered}
 
-    pairs = ((arcs(sentence), arcs(parse)) for sentence, parse in zip(gold, predicted, strict=True))
-    return counts_by_kind(pairs, lambda arc: arc[2])
+    pairs = [*zip(gold, predicted, strict=True)]
+    for sentence, parse in pairs:
+        _check_lengths(sentence, parse)
+    return counts_by_kind(((arcs(sentence), arcs(parse)) for sentence, parse in pairs), lambda arc: arc[2])
 
 
 def _check_lengths(gold: Parsed, predicted: Parsed) -> None:

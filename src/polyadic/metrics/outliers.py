@@ -205,7 +205,11 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
         [np.broadcast_to(outer, (len(others), *outer.shape)), np.broadcast_to(outlier, (len(others), len(outer), 1))], 2
     )
     vectors = unit_rows(rows) if unit or order == 2 else rows
-    alike = vectors @ vectors.T if order == 2 else _squared_distances(vectors)
+    if order == 2:
+        alike = vectors @ vectors.T
+    else:  # not from dot products: equal words must have distance 0 exactly
+        difference = vectors[:, None] - vectors[None]
+        alike = np.einsum("ijr,ijr->ij", difference, difference)
     similar = _pairs if order == 2 else _closeness
     # c of each cluster word: the subsets of cluster words without it, and those that hold the outlier too
     inside = similar(alike, inner)
@@ -226,11 +230,6 @@ def _subsets(size: int, order: int) -> tuple[np.ndarray, np.ndarray]:
     subsets = np.array(list(itertools.combinations(range(size), order)))
     lack = (subsets[None] != np.arange(size)[:, None, None]).all(axis=2)
     return subsets, lack.astype(np.float64)
-
-
-def _squared_distances(rows: np.ndarray) -> np.ndarray:
-    difference = rows[:, None] - rows[None]  # not from dot products: equal words must have distance 0 exactly
-    return np.asarray(np.einsum("ijr,ijr->ij", difference, difference))
 
 
 def _pairs(cosines: np.ndarray, sets: np.ndarray) -> np.ndarray:

@@ -5,9 +5,8 @@ For unit vectors of "a is to b as c is to d", with :math:`x = [-v_a, v_b, v_c]` 
 .. math:: \hat v = W x = -W_1 v_a + W_2 v_b + W_3 v_c, \qquad
           \min_W \sum_i \|v_{d_i} - W x_i\|^2 + \lambda \sum_k \|W_k - I\|_F^2 .
 
-Bailey and Aeron start at the identity, where :math:`\hat v` is that of 3CosAdd, and make one pass of Adam, with the
-norm of a whole batch in place of the norm of a row. Here the minimum is computed exactly; :math:`\lambda` bounds the
-distance from their starting point: :math:`\lambda = \infty` is 3CosAdd, :math:`\lambda = 0` least squares.
+Bailey and Aeron start at the identity, where :math:`\hat v` is that of 3CosAdd, and make one pass of Adam. Here the
+minimum is computed exactly; :math:`\lambda = \infty` is 3CosAdd, :math:`\lambda = 0` least squares.
 """
 
 from __future__ import annotations

@@ -16,11 +16,10 @@ positionally weighted Kendall's tau their order, and weighted NDCG their weights
 :func:`wndcg`).
 
 Definitions are those of the scorer of SemEval-2013 task 13 as used for the published results; all are recalls over the
-gold instances. (Since May 2013 the scorer leaves out answers that are mapped to nothing.) Three properties are
-unexpected. An instance that is the only one with its sense counts 0 in B-cubed, so gold labels against themselves reach
-only 0.992. An answer without any known sense has a tau of 1 if there is one gold sense, so one sense per instance
-reaches 0.94. The scorer's NDCG of a perfect answer is at most 0.75, because its ideal lacks the "- 1" of the gain; this
-version is ``wndcg_published``, for comparison with published results, beside ``wndcg``, which reaches 1.
+gold instances. Three properties are unexpected. An instance that is the only one with its sense counts 0 in B-cubed, so
+gold labels against themselves reach only 0.992. An answer without any known sense has a tau of 1 if there is one gold
+sense, so one sense per instance reaches 0.94. The scorer's NDCG of a perfect answer is at most 0.75, because its ideal
+lacks the "- 1" of the gain; this is ``wndcg_published``, beside ``wndcg``, which reaches 1.
 
 References
 ----------

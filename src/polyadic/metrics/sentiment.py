@@ -172,9 +172,7 @@ def sentiment(
     shares, test = check_shares(shares), check_test(test)
     check_int("runs", runs, low=1)
     check_int("seed", seed, low=0)
-    every = sorted(
-        (Review(*review) for review in reviews), key=lambda review: (review.name, review.positive, review.text)
-    )
+    every = sorted((Review(*review) for review in reviews), key=lambda each: (each.name, each.positive, each.text))
     truth = np.array([review.positive for review in every], dtype=bool)
     divisions = [_divide(truth, test, shares, np.random.default_rng([seed, run])) for run in range(runs)]
     documents, known, tokens = document_vectors(embedding, [review.text for review in every])

@@ -58,19 +58,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
 
     A window is ``window`` consecutive words, at every position of a document; a shorter document is one window.
 
-    Parameters
-    ----------
-    documents : iterable of sequences
-        Words of each document, in order.
-    words : iterable
-        Words to count.
-    window : int
-        Window size in words.
-
-    Raises
-    ------
-    InputError
-        If there are no documents.
+    There must be at least one document.
 
     Examples
     --------
@@ -101,15 +89,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
 
 
 def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
-    """Count the documents that contain each selected word and each pair of selected words.
-
-    Parameters
-    ----------
-    table : csr_array of shape (documents, words)
-        Document-term counts.
-    columns : sequence of int
-        Columns of the words to count.
-    """
+    """Count the documents that contain each word, and each pair of words, of some columns of a table of counts."""
     chosen = np.unique(np.asarray(columns, np.int64))
     some = csr_array(csr_array(table)[:, chosen] > 0, dtype=float)
     return Cooccurrences({int(c): row for row, c in enumerate(chosen)}, (some.T @ some).toarray(), table.shape[0])
@@ -118,17 +98,8 @@ def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
 def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
     """Compute the mean NPMI over all pairs of words of each topic, from -1 to 1; shape (topics,).
 
-    Parameters
-    ----------
-    topics : sequence of sequences of words
-        Top words of each topic, at least two, all of them counted.
-    occurrences : Cooccurrences
-        Counts in windows of ten words, as published, or in documents if there are no texts.
-
-    Raises
-    ------
-    InputError
-        If a topic has fewer than two words, or one that was not counted.
+    ``topics`` are the top words of each topic, at least two, and ``occurrences`` counts of all of them in windows of
+    ten words, as published, or in documents if there are no texts.
 
     Examples
     --------
@@ -174,14 +145,8 @@ def diversity(topics: Sequence[Topic]) -> float:
 def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> tuple[csr_array, csr_array]:
     """Split the word occurrences of each document at random into a table of an observed and one of a hidden part.
 
-    Parameters
-    ----------
-    table : csr_array of shape (documents, words)
-        Integer counts.
-    seed : int, optional
-        Seed of the split.
-    share : float
-        Share of the occurrences (not of the distinct words) that is observed; sampled without replacement, rounded up.
+    ``table``, of shape (documents, words), has integer counts. The ``share`` of the occurrences (not of the distinct
+    words) that is observed is sampled without replacement and rounded up.
     """
     table = csr_array(table)
     counts = np.rint(table.data).astype(np.int64)

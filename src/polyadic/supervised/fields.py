@@ -66,17 +66,10 @@ class FieldEncoder(Model):
     unknown: Literal["skip", "error"] = "skip"
 
     def fit(self, columns: Columns, y: Any = None) -> Self:
-        """Learn the distinct values of each field.
+        """Learn the distinct values of each field of a mapping of str to sequence, a data frame, or a list of dict.
 
-        Parameters
-        ----------
-        columns : mapping of str to sequence, data frame, or list of dict
-            Fields, all of the same length. A dict of a list is one row, and a field that it lacks is missing.
-
-        Raises
-        ------
-        InputError
-            If lengths differ, there is no field or row, or a number of a column of floats is missing or not finite.
+        A dict of a list is one row, and a field that it lacks is missing. InputError is raised if lengths of fields
+        differ, there is no field or row, or a number of a column of floats is missing or not finite.
         """
         del y
         self.check()

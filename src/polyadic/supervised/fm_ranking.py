@@ -117,21 +117,9 @@ class FactorizationMachineRanker(PointMachine):
     def fit_choices(self, contexts: Any, items: Any, chosen: Any) -> Self:
         """Fit the model to items chosen in contexts, with randomly sampled unchosen items as negatives.
 
-        Feature vectors are ``[context, item]``.
-
-        Parameters
-        ----------
-        contexts : csr or array of shape (contexts, features of contexts)
-            Features of the contexts.
-        items : csr or array of shape (items, features of items)
-            Features of the items.
-        chosen : csr or array of shape (contexts, items)
-            Non-zero where the item was chosen in the context.
-
-        Raises
-        ------
-        InputError
-            If shapes do not match, or no context has both chosen and other items.
+        Feature vectors are ``[context, item]``, rows of the matrices ``contexts`` and ``items``, sparse or dense.
+        ``chosen``, of shape (contexts, items), is non-zero where the item was chosen in the context. InputError is
+        raised if no context has both chosen and other items.
         """
         self.check()
         A, B, N = canonical(contexts), canonical(items), canonical(chosen)

@@ -145,22 +145,18 @@ class GradientBuffer:
         self._found = _anova_pull(*work)
 
     def sgd(self, V: Array, *, shares: Array, ridges: Array, step: float) -> None:
-        r"""Update the parameters in place by an SGD step on the penalized loss.
+        r"""Update the parameters of features in :math:`n_j > 0` rows of the batch in place by an SGD step.
 
-        The new value is :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`.
-
-        Only features in :math:`n_j > 0` rows of the batch move. The penalty is evaluated at the end of the step, so
-        that no strength of it reverses a sign. ``shares`` are :math:`s_j`, ``ridges`` :math:`\lambda_f` and ``step``
-        :math:`\eta`.
+        The new value is :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)` with the ``shares`` s,
+        ``ridges`` :math:`\lambda` and ``step`` :math:`\eta`, so that no penalty reverses a sign.
         """
         _sgd_features(*self._work(V, shares, ridges), float(step), V, self._G)
 
     def adagrad(self, V: Array, *, shares: Array, ridges: Array, step: float, eps: float) -> None:
-        r"""Update the parameters in place by an Adagrad step on the penalized loss.
+        r"""Update the parameters of features in :math:`n_j > 0` rows of the batch in place by an Adagrad step.
 
-        The step is :math:`-\eta g / (\epsilon + \sqrt h)` with :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`.
-
-        Only features in :math:`n_j > 0` rows of the batch move. :math:`g^2` is added to :math:`h` first.
+        It is :math:`-\eta g / (\epsilon + \sqrt h)` with :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`; first,
+        :math:`g^2` is added to :math:`h`.
         """
         work = self._work(V, shares, ridges)
         _adagrad_features(*work, float(step), float(eps), V, self._G, self.squares)

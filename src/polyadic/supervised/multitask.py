@@ -149,9 +149,7 @@ class LowRankTasks(Model):
 
     def decision_function(self, X: Any) -> Array:
         """Return the predicted targets, or the log-odds for the logistic loss, of shape (n, tasks)."""
-        check_is_fitted(self, "U_")
-        X = validated(self, X, accept_sparse="csr", reset=False)
-        return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
+        return np.asarray(self._directions(X) @ self.V_.T + self.intercept_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the targets, or boolean labels for the logistic loss."""
@@ -169,16 +167,17 @@ class LowRankTasks(Model):
 
         InputError is raised if a task does not exist or the number of tasks differs from the number of rows.
         """
-        at = np.asarray(tasks)
-        check_is_fitted(self, "U_")
-        X = validated(self, X, accept_sparse="csr", reset=False)
+        at, Z = np.asarray(tasks), self._directions(X)
         inside = at.dtype.kind in "iu" and (not at.size or 0 <= at.min() <= at.max() < len(self.V_))
-        if at.shape != (X.shape[0],) or not inside:
+        if at.shape != (len(Z),) or not inside:
             raise InputError(
-                f"tasks must contain an index from 0 to {len(self.V_) - 1:,} for each of the {X.shape[0]:,} rows",
-                "tasks",
+                f"tasks must contain an index from 0 to {len(self.V_) - 1:,} for each of the {len(Z):,} rows", "tasks"
             )
-        return np.asarray(np.einsum("nr,nr->n", X @ self.U_, self.V_[at]) + self.intercept_[at])
+        return np.asarray(np.einsum("nr,nr->n", Z, self.V_[at]) + self.intercept_[at])
+
+    def _directions(self, X: Any) -> Array:
+        check_is_fitted(self, "U_")
+        return np.asarray(validated(self, X, accept_sparse="csr", reset=False) @ self.U_)
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the negative mean loss of the known targets."""
