@@ -91,11 +91,6 @@ class TupleClassifier(Model):
             Label of each tuple.
         features : sequence of sparse matrices or arrays of shape (words, features)
             For each position, the features of all its words, including words that occur only in later predictions.
-
-        Raises
-        ------
-        InputError
-            If a number has no features, the shapes do not match, or a parameter is out of range.
         """
         self.check()
         known = [_with_constant(f, self.constant) for f in features]

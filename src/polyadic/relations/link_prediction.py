@@ -65,15 +65,8 @@ class TripleModel(Model):
     def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
         """Return the scores of the object query: of all entities as objects of subjects and relations, shape (m, n).
 
-        Parameters
-        ----------
-        subjects, relations : array of int or of text of shape (m,)
-            Numbers of subject and relation, or names if the model has names.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
+        Subjects and relations, of shape (m,), are given by number, or by name if the model has names. InputError is
+        raised if a name or number is unknown, or the lengths differ.
         """
         return self._ask(*self._asked("subject", subjects, relations), backwards=False)
 
@@ -125,15 +118,7 @@ class LinkPredictor(TripleModel):
         over all :math:`o'` that are not training answers: the probability of an answer among those not known yet.
         Subjects likewise. The temperature T, ``temperature_``, maximizes the likelihood of the given triples.
 
-        Parameters
-        ----------
-        facts : Facts or array of int of shape (m, 3)
-            Held-out triples; at most 1,000 are used in each direction.
-
-        Raises
-        ------
-        InputError
-            If all triples are training triples, or they are malformed.
+        At most 1,000 triples are used in each direction. InputError is raised if all are training triples.
 
         References
         ----------
@@ -197,21 +182,9 @@ class LinkPredictor(TripleModel):
 
         Each query is ranked by its own scores (:meth:`objects`, :meth:`subjects`), as in the literature.
 
-        Parameters
-        ----------
-        test : Facts or array of int of shape (m, 3)
-            Test triples.
-        known : Facts or array of int of shape (f, 3), optional
-            True triples to filter by, in addition to the training and test triples.
-        relations : bool
-            Whether to also rank the relations between both ends.
-        memory : int
-            Memory budget in bytes; see :func:`~polyadic.metrics.ranking.ranking`.
-
-        Raises
-        ------
-        InputError
-            If triples are malformed, or a name or number is unknown.
+        ``known`` are true triples to filter by, in addition to the training and test triples; with ``relations``, the
+        relations between both ends are ranked, too. ``memory`` is as for :func:`~polyadic.metrics.ranking.ranking`.
+        InputError is raised if triples are malformed, or a name or number is unknown.
         """
         facts = self._triples_by("test", test)
         if seen := shared(facts, self.facts_):
@@ -235,10 +208,7 @@ class LinkPredictor(TripleModel):
         names: dict[str, Any] = {"entities": self.entities_, "relations": self.relations_, "unknown": "skip"}
         X = by_name(given, **(names if self.entities_ else {}))
         if isinstance(X, Facts):
-            if self.entities_ is None:
-                raise InputError(
-                    "this model identifies entities by integer ids, not names; pass facts as an integer array"
-                )
+            check_named(self.entities_)
             facts, number = X.triples, len(X) + X.skipped
         else:
             given = np.asarray(X)
@@ -266,6 +236,12 @@ class LinkPredictor(TripleModel):
 
     def _triples_by(self, what: str, facts: Triples) -> NDArray[np.int64]:
         return triples_by(what, facts, names=(self.entities_, self.relations_), sizes=self._sizes)
+
+
+def check_named(names: list[str] | None) -> None:
+    """Raise InputError if a model has no names of entities, but facts are given by name."""
+    if names is None:
+        raise InputError("this model identifies entities by integer ids, not names; pass facts as an integer array")
 
 
 def learned_facts(X: Triples) -> tuple[NDArray[np.int64], int, int]:
@@ -348,16 +324,11 @@ def complete(
     model : KnowledgeTensor or HornRules
         Fitted model.
     subject, relation, object : int or str, optional
-        Numbers or names of two of the three parts.
+        Numbers or names of exactly two of the three parts.
     k : int
         Maximum number of candidates.
     known : bool
         Whether to include candidates that form a training triple; their attribute ``known`` is True.
-
-    Raises
-    ------
-    InputError
-        If not exactly one part is missing, or a name or number is unknown.
 
     Examples
     --------

@@ -82,16 +82,8 @@ def pattern_triples(
 ) -> Iterator[Triple]:
     """Yield the subject, object and pattern of each pair of entities in all sentences.
 
-    Parameters
-    ----------
-    trees : iterable of Tree
-        Dependency trees of the sentences.
-    key : str, optional
-        Key of entity names in the MISC column, such as ``"Entity"``; by default, runs of proper nouns are entities.
-    max_path : int
-        Maximum number of dependencies on a path; 0 for no paths.
-    max_gap : int
-        Maximum number of words between mentions of a word pattern; 0 for none.
+    ``key`` is that of entity names in the MISC column, such as ``"Entity"``; by default, runs of proper nouns are
+    entities. A path has at most ``max_path`` dependencies, a word pattern at most ``max_gap`` words; 0 is for none.
     """
     for tree in trees:
         yield from patterns(tree, key=key, max_path=max_path, max_gap=max_gap)

@@ -91,13 +91,7 @@ class RESCAL(TripleModel):
         Parameters
         ----------
         X : Entries, array or sparse array of shape (n, K, n), or list of K arrays or sparse arrays of shape (n, n)
-            Triples of subject, relation and object; or, for each relation, a matrix of subjects by objects. Unobserved
-            triples are zero.
-
-        Raises
-        ------
-        InputError
-            If the data have another form, or a parameter is out of range.
+            Triples of subject, relation and object; or, for each relation, a matrix of subjects by objects.
         """
         self.check()
         del y

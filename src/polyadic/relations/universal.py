@@ -172,19 +172,9 @@ class SchemaModel(Model):
     def predict(self, pairs: Sequence[tuple[str, ...]], predicates: Sequence[str]) -> NDArray[Any]:
         """Return the probability of each predicate for its entity pair, shape (n,).
 
-        The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
-
-        Parameters
-        ----------
-        pairs : sequence of (str, str)
-            Subject and object of each pair; one name for a predicate of one entity.
-        predicates : sequence of str
-            One predicate for each pair.
-
-        Raises
-        ------
-        InputError
-            If a pair or a predicate is unknown, or the lengths differ.
+        A pair is a tuple of subject and object, or of one name for a predicate of one entity. The other known
+        predicates of a pair are used as evidence, but not the predicate that is predicted. InputError is raised if a
+        pair or a predicate is unknown, or the lengths differ.
         """
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):

@@ -112,18 +112,9 @@ class SentenceVectors(Transformer, ABC):
     ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
         """Encode sentences as vectors, with the interface of a sentence-transformers encoder.
 
-        Parameters
-        ----------
-        sentences : str, or as for :meth:`transform`
-            Sentences; a single text gives one vector.
-        batch_size : int
-            Number of sentences per block; affects only memory.
-        show_progress_bar : bool
-            Show a progress bar on a terminal.
-        convert_to_numpy : bool
-            Return an array instead of a list of vectors.
-        normalize_embeddings : bool
-            Scale vectors to unit length; zero vectors stay zero.
+        Sentences are as for :meth:`transform`, and a single text gives one vector. ``batch_size`` affects only memory;
+        without ``convert_to_numpy`` a list of vectors is returned; ``normalize_embeddings`` scales vectors other than
+        zero to unit length.
         """
         check_is_fitted(self)
         size = check_int("batch_size", batch_size, low=1)

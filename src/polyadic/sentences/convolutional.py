@@ -75,9 +75,6 @@ class ConvolutionalSentences(SentenceVectors):
         Ridge penalty of least-norm decoding, added to the power spectrum.
     penalty : float
         L1 penalty of sparse decoding, relative to the root mean square of the word-vector dimension.
-    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
-        Word vectors, or the method that learns them from the sentences; see
-        :func:`~polyadic.sentences.words.vectors_of`. The paper uses one-hot vectors.
     starts : int
         Number of random initializations of each tensor decomposition, of which the best is kept.
 
@@ -119,22 +116,10 @@ class ConvolutionalSentences(SentenceVectors):
     starts: Count = 5
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
-        """Learn filters from sentences, which are read once in bounded memory.
+        """Learn filters from sentences, texts or lists of words, which are read once in bounded memory.
 
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Training sentences.
-
-        Raises
-        ------
-        InputError
-            If no sentence is as long as a patch, or a setting is out of range.
-
-        Warns
-        -----
-        UserWarning
-            If there are fewer patches than cells of a cumulant, or more filters than are identifiable.
+        InputError is raised if no sentence is as long as a patch. A warning is issued if there are fewer patches than
+        cells of a cumulant, or more filters than are identifiable.
         """
         self.check()
         del y

@@ -101,12 +101,7 @@ class LowRankTasks(Model):
         X : sparse or dense array of shape (n, features)
             Feature vectors.
         y : array of shape (n, tasks)
-            Targets, NaN where unknown.
-
-        Raises
-        ------
-        InputError
-            If no target is known, a target does not suit the loss, or a parameter is out of range.
+            Targets, NaN where unknown; at least one is known.
         """
         self.check()
         X = validated(self, X, accept_sparse="csr")
