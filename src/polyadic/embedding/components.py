@@ -74,6 +74,7 @@ def components_of(embedding: Embedding, *words: str, n_components: int = 5, top:
     """Return the components in which a word, or the product of several words, has the largest values.
 
     Values are divided by the length of the column, so that a column shared by all words does not always come first.
+    InputError is raised if a word is not in the vocabulary.
 
     Parameters
     ----------
@@ -83,11 +84,6 @@ def components_of(embedding: Embedding, *words: str, n_components: int = 5, top:
         One or more words.
     n_components : int
         Maximum number of components.
-
-    Raises
-    ------
-    InputError
-        If a word is not in the vocabulary.
 
     Examples
     --------

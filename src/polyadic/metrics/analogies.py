@@ -90,6 +90,7 @@ def analogies(
     """Answer "a is to b as c is to ?" with the highest-scoring word, excluding the three words of the question.
 
     Questions with an unknown word are left out and counted; words are in lower case if the whole vocabulary is.
+    InputError is raised if there is no question whose four words are known.
 
     Parameters
     ----------
@@ -101,11 +102,6 @@ def analogies(
         Scoring rule; see :func:`~polyadic.embedding.analogy_scores`.
     limit : int, optional
         Size of the vocabulary: only the first words are used, in questions and as answers.
-
-    Raises
-    ------
-    InputError
-        If there is no question whose four words are known.
 
     Examples
     --------

@@ -83,17 +83,13 @@ def spans(tags: Tags) -> list[Span]:
 def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure]:
     """Return F1, precision and recall of spans as metrics with bootstrap confidence intervals over sentences.
 
-    The metrics are NaN if there are no spans.
+    The metrics are NaN if there are no spans. InputError is raised if the numbers of sentences or tokens differ, or a
+    tag does not encode spans.
 
     Parameters
     ----------
     gold, predicted : sequences of sequences of str
         Tags of each sentence.
-
-    Raises
-    ------
-    InputError
-        If the numbers of sentences or tokens differ, or a tag does not encode spans.
 
     Examples
     --------

@@ -127,6 +127,8 @@ class DependencyScore(NamedTuple):
 def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) -> Attached:
     """Count the words of a predicted parse whose head and relation are the same as in the treebank.
 
+    InputError is raised if the numbers of words differ.
+
     Parameters
     ----------
     gold : sentence with ``heads``, ``relations`` and ``upos``, such as a :class:`~polyadic.syntax.trees.Tree`
@@ -135,11 +137,6 @@ def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) ->
         Predicted parse.
     subtypes : bool
         Whether subtypes of relations (after the colon) must match.
-
-    Raises
-    ------
-    InputError
-        If the numbers of words differ.
 
     Examples
     --------
@@ -168,6 +165,8 @@ def match_files(
 ) -> list[Attached]:
     """Count the correct heads and relations in each sentence of two files, which must contain the same words.
 
+    InputError is raised if the numbers of sentences or the words differ.
+
     Parameters
     ----------
     gold, predicted : sequences of sentences
@@ -176,11 +175,6 @@ def match_files(
         Whether subtypes of relations must match.
     name : str
         Name of the second file in error messages.
-
-    Raises
-    ------
-    InputError
-        If the numbers of sentences or the words differ.
     """
     if len(gold) != len(predicted):
         raise InputError(

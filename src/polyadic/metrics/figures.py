@@ -165,7 +165,8 @@ class Difference(NamedTuple):
 def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> Difference:
     """Compute the difference ``a - b`` of two metrics on the same test cases, with a paired bootstrap interval.
 
-    Units are paired by position; the caller must ensure that both figures are from the same test.
+    Units are paired by position; the caller must ensure that both figures are from the same test. InputError is raised
+    if the figures have different numbers of units or cases, or different statistics.
 
     Parameters
     ----------
@@ -173,11 +174,6 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
         Figures with the same units in the same order.
     resamples, level, seed
         As for :meth:`Figure.interval`.
-
-    Raises
-    ------
-    InputError
-        If the figures have different numbers of units or cases, or different statistics.
 
     Examples
     --------
@@ -217,7 +213,7 @@ def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
 
     For ``n`` scores :math:`|y - \hat y| / \hat\sigma` of held-out units it is the :math:`\lceil (n + 1) p \rceil`-th
     smallest score. A unit from the same distribution is within it with a probability of at least ``level``, for any
-    model.
+    model. InputError is raised if the level is out of range, or there are too few held-out units for it.
 
     Parameters
     ----------
@@ -225,11 +221,6 @@ def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
         Scaled absolute errors of held-out units.
     level : float
         Coverage :math:`p`, between 0 and 1.
-
-    Raises
-    ------
-    InputError
-        If the level is out of range, or there are too few held-out units for it.
 
     References
     ----------

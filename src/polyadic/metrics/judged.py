@@ -84,6 +84,8 @@ def judged(
 ) -> dict[str, Judged]:
     """Evaluate the ranked entity pairs of one or more systems against human judgements, all for the same relations.
 
+    InputError is raised if a ranking contains a pair twice, or no pair in the pool is true.
+
     Parameters
     ----------
     systems : mapping of str to mapping of str to sequence of (subject, object)
@@ -97,11 +99,6 @@ def judged(
     unjudged : {"wrong", "skipped"}
         Treatment of pairs that are not judged, or not in the pool: counted as false, as in the released evaluation, or
         removed from the ranking.
-
-    Raises
-    ------
-    InputError
-        If a ranking contains a pair twice, or no pair in the pool is true.
 
     Examples
     --------
@@ -155,7 +152,7 @@ def ranked_cells(
     """Evaluate a model's ranking of unseen entity pairs for each predicate, given the pairs that are true.
 
     Unseen cells that are not among ``cells`` count as false. In the result, ``true`` counts the true cells of each
-    predicate, ``judged`` the ranked pairs.
+    predicate, ``judged`` the ranked pairs. InputError is raised if no predicate has ``at_least`` such cells.
 
     Parameters
     ----------
@@ -171,11 +168,6 @@ def ranked_cells(
         Rows to rank; all by default.
     at_least : int
         Minimum number of such cells of a predicate to be evaluated.
-
-    Raises
-    ------
-    InputError
-        If no predicate has that number of cells.
 
     Examples
     --------

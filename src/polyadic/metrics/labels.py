@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 def label_measures(truth: Array, scores: Array, threshold: float | None = None) -> dict[str, float]:
     """Evaluate label scores against the true labels of texts.
 
+    InputError is raised if shapes do not match, or no text has a label.
+
     Parameters
     ----------
     truth : ndarray of shape (texts, labels)
@@ -32,11 +34,6 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
     dict of str to float
         ``micro_ap`` over all cells, ``macro_ap`` over labels that occur; ``precision_at_1``, ``_3`` and ``_5``, the
         share of the highest-scoring labels of a text that are correct; ``micro_f1`` and ``macro_f1`` likewise.
-
-    Raises
-    ------
-    InputError
-        If shapes do not match, or no text has a label.
 
     Examples
     --------

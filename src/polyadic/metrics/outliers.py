@@ -121,7 +121,8 @@ def outliers(
     An item ``A_b_c`` has the mean vector of its known parts, and is unknown only if all parts are; words are in lower
     case if the whole vocabulary is. Unknown items are left out. A group is used if at least ``order`` cluster words and
     one outlier remain, so two orders may average over different cases. Repeated words are kept. Ties count against the
-    outlier; similarities are compared as float32, so that rounding does not break ties.
+    outlier; similarities are compared as float32, so that rounding does not break ties. InputError is raised if no
+    group can be used.
 
     Parameters
     ----------
@@ -136,11 +137,6 @@ def outliers(
         shorter than words.
     resamples, level, seed
         As for :meth:`Figure.interval <polyadic.metrics.figures.Figure.interval>`.
-
-    Raises
-    ------
-    InputError
-        If no group can be used.
 
     References
     ----------

@@ -93,6 +93,8 @@ def phrases(
 ) -> Phrases:
     """Evaluate phrase vectors by ranking the test words of each phrase by cosine similarity.
 
+    InputError is raised if fewer than two cases are known.
+
     Parameters
     ----------
     embedding : Embedding
@@ -102,11 +104,6 @@ def phrases(
     make : callable, optional
         Custom rule: returns the vectors of a list of titles, shape (n, R). Replaces the other rules under the name
         ``"made"``.
-
-    Raises
-    ------
-    InputError
-        If fewer than two cases are known.
 
     Examples
     --------

@@ -98,6 +98,9 @@ def ranking(
 ) -> Ranking:
     """Rank the true object, subject or relation of test facts among all candidates that complete no other known fact.
 
+    InputError is raised if no score function is given, triples are malformed, or scores are NaN or have the wrong
+    shape.
+
     Parameters
     ----------
     test : array of int, of shape (n, 3)
@@ -117,11 +120,6 @@ def ranking(
     memory : int
         Memory budget in bytes for a block of scores and their comparison; a block has at least one fact. The memory of
         the score functions and a copy of ``known`` are not included.
-
-    Raises
-    ------
-    InputError
-        If no score function is given, triples are malformed, or scores are NaN or have the wrong shape.
 
     Examples
     --------
@@ -154,17 +152,14 @@ def ranking(
 def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
     """Compute the area under the precision-recall curve; equal scores share a threshold.
 
+    InputError is raised if shapes differ, nothing is true, or a score is not finite.
+
     Parameters
     ----------
     truth : array of bool, of shape (n,)
         Whether each item is true; at least one must be.
     scores : array of float, of shape (n,)
         Score of each item, higher for more probable items.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, nothing is true, or a score is not finite.
 
     Examples
     --------

@@ -43,17 +43,14 @@ class RecommendationScores(NamedTuple):
 def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> RecommendationScores:
     """Compute recall, NDCG and average precision of the columns recommended for each row.
 
+    InputError is raised if shapes do not match, numbers are not integers, or a row or column is out of range.
+
     Parameters
     ----------
     recommended : array of int, of shape (rows, n)
         Recommended columns of each row, best first; negative numbers fill up short lists.
     rows, columns : array of int, of shape (held out,)
         Row and column of each held-out cell, without repetition.
-
-    Raises
-    ------
-    InputError
-        If shapes do not match, numbers are not integers, or a row or column is out of range.
 
     Examples
     --------

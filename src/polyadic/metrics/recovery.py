@@ -177,7 +177,8 @@ def recovery(
     split of questions, the pair that answers a test question was also the answer of training questions, so the test
     measures memorization of pairs: random vectors answer nine out of ten correctly. ``split="pairs"`` measures
     generalization to unseen pairs, which is zero for random vectors. Splits depend only on the seed and on the covered
-    questions.
+    questions. InputError is raised if no question is covered, none is left to train or to test, or an argument is out
+    of range.
 
     Parameters
     ----------
@@ -203,11 +204,6 @@ def recovery(
         Whether to exclude the three words of a question from its answers; the paper did not.
     limit : int, optional
         Size of the vocabulary: only the first words are used, in questions and as answers.
-
-    Raises
-    ------
-    InputError
-        If no question is covered, none is left to train or to test, or an argument is out of range.
 
     References
     ----------

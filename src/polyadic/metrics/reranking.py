@@ -76,7 +76,8 @@ def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]], *, k: int = 10) -
 
     Grades are those of the lists (SVMrank), or the highest cost of the list minus the cost. With grades, a candidate
     above 0 is relevant; with costs, one of the lowest cost. Lists with a negative grade count from their lowest grade.
-    NDCG and MAP do not use lists without a grade above 0, such as those whose costs are all equal.
+    NDCG and MAP do not use lists without a grade above 0, such as those whose costs are all equal. InputError is raised
+    if there are no lists, or the scores do not match them.
 
     Parameters
     ----------
@@ -84,11 +85,6 @@ def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]], *, k: int = 10) -
         Blocks of lists, each with a score for every candidate.
     k : int
         Number of ranks that NDCG takes into account.
-
-    Raises
-    ------
-    InputError
-        If there are no lists, or the scores do not match them.
 
     Examples
     --------

@@ -126,7 +126,8 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
     An instance without an induced label is unanswered. It counts 0 in the disambiguation measures. For fuzzy NMI it
     belongs to no induced sense; in B-cubed and the paired F-score it shares no induced sense; for the V-measure all
     unanswered instances form one sense. A lemma without answers has 0 everywhere. Induced labels of other instances are
-    ignored.
+    ignored. InputError is raised if gold and induced labels have no instance in common, an instance has no senses or no
+    lemma, or a weight is not positive and finite.
 
     Parameters
     ----------
@@ -136,12 +137,6 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
         Lemma of each gold instance. The same sense name in two lemmas means two senses.
     seed : int
         Seed of the folds.
-
-    Raises
-    ------
-    InputError
-        If gold and induced labels have no instance in common, an instance has no senses or no lemma, or a weight is not
-        positive and finite.
 
     Examples
     --------

@@ -132,7 +132,8 @@ def sentiment(
     vocabulary is; unknown words are left out. The regression is scikit-learn's with default settings (L2 penalty, C =
     1), run to convergence. Each run draws a test part; the rest is the training part, of which the first reviews are
     used. The splits depend only on the seed and the set of reviews: these are first sorted by name (then by label and
-    text).
+    text). InputError is raised if no review has a known word, a share is out of range, or a training part has reviews
+    of only one class.
 
     Parameters
     ----------
@@ -148,11 +149,6 @@ def sentiment(
         Number of random splits.
     seed : int
         Seed of the splits.
-
-    Raises
-    ------
-    InputError
-        If no review has a known word, a share is out of range, or a training part has reviews of only one class.
 
     References
     ----------

@@ -69,7 +69,8 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     .. math:: \rho = \operatorname{corr}(\operatorname{rank} s,\ \operatorname{rank} \cos(u_v, u_w))
 
     Ties have their average rank; cosines are compared as float32, so that rounding does not break ties. Words are in
-    lower case if the whole vocabulary is.
+    lower case if the whole vocabulary is. InputError is raised if there are no pairs, or a score is not a finite
+    number.
 
     Parameters
     ----------
@@ -80,11 +81,6 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     unknown : {"skip", "zero"}
         Treatment of pairs with an unknown word. ``"skip"`` leaves them out: such results are comparable only at equal
         coverage. ``"zero"`` assigns them a similarity of 0, as hyperwords does.
-
-    Raises
-    ------
-    InputError
-        If there are no pairs, or a score is not a finite number.
 
     Examples
     --------

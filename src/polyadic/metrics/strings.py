@@ -17,7 +17,8 @@ def string_perplexity(truth: ArrayLike, logs: ArrayLike) -> float:
 
     .. math:: 2^{-\sum_x p_T(x) \log_2 p_C(x)}
 
-    with both distributions normalized over the set. The minimum is reached if they are equal.
+    with both distributions normalized over the set. The minimum is reached if they are equal. InputError is raised if
+    the shapes differ, or the true probabilities are negative, not finite or all zero.
 
     Parameters
     ----------
@@ -25,11 +26,6 @@ def string_perplexity(truth: ArrayLike, logs: ArrayLike) -> float:
         True probabilities of distinct strings.
     logs : array of shape (n,)
         Natural logarithms of the predicted probabilities.
-
-    Raises
-    ------
-    InputError
-        If the shapes differ, or the true probabilities are negative, not finite or all zero.
 
     References
     ----------

@@ -173,6 +173,8 @@ def surprise(
 
     .. math:: P(w|d) = (1 - \beta) \sum_z P(z|d) P(w|z) + \beta P(w)
 
+    InputError is raised if no word is hidden, shapes do not match, or a hidden word has probability zero.
+
     Parameters
     ----------
     hidden : csr_array of shape (documents, words)
@@ -187,11 +189,6 @@ def surprise(
         the perplexity infinite.
     background_share : float
         Weight :math:`\beta` of the background; must be equal for all models that are compared.
-
-    Raises
-    ------
-    InputError
-        If no word is hidden, shapes do not match, or a hidden word has probability zero.
     """
     if check_number("background_share", background_share) > 1:
         raise InputError(f"background_share must be at most 1; got {background_share}", "background_share")

@@ -161,6 +161,8 @@ def facts_of(
 ) -> Facts:
     """Build a knowledge graph from triples of names by assigning integer ids to entities and relations.
 
+    InputError is raised if a triple does not consist of three names, or a name is unknown.
+
     Parameters
     ----------
     named : iterable of (str, str, str), data frame, or list of dict
@@ -172,11 +174,6 @@ def facts_of(
         Known names, in the order of their numbers; by default all names that occur, sorted.
     unknown : {"error", "skip"}
         Handling of triples with an unknown name: raise an error, or leave them out.
-
-    Raises
-    ------
-    InputError
-        If a triple does not consist of three names, or a name is unknown.
     """
     rows = [(f"fact {at}", fact) for at, fact in enumerate(fact_rows(named, columns), 1)]
     for where, fact in rows:
@@ -215,6 +212,8 @@ def read_facts(
 ) -> Facts:
     r"""Read triples from a table file with the columns subject, relation and object, or from an RDF file.
 
+    InputError is raised if the file cannot be read, a name is missing, or a name is unknown.
+
     Parameters
     ----------
     path : path
@@ -225,11 +224,6 @@ def read_facts(
         Names or positions from 1 of the columns with the subject, the relation and the object.
     entities, relations, unknown
         Known names and handling of unknown ones; see :func:`facts_of`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a name is missing, or a name is unknown.
 
     Examples
     --------

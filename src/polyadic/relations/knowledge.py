@@ -176,6 +176,9 @@ class KnowledgeTensor(LinkPredictor):
     ) -> Self:
         """Fit the model to the triples of a knowledge graph.
 
+        InputError is raised if there are no training or validation triples, they are malformed, or a parameter is out
+        of range.
+
         Parameters
         ----------
         X : Facts, or array of int or of text, of shape (n, 3)
@@ -186,11 +189,6 @@ class KnowledgeTensor(LinkPredictor):
             scores are calibrated on them.
         known : Facts or array of int of shape (f, 3), optional
             Other true triples, which the ranks of validation triples are filtered by.
-
-        Raises
-        ------
-        InputError
-            If there are no training or validation triples, they are malformed, or a parameter is out of range.
         """
         self.check()
         del y

@@ -274,17 +274,14 @@ class UniversalSchema(SchemaModel):
     def fit(self, schema: Schema, y: Any = None, *, beside: Sequence[Source] = ()) -> Self:
         """Fit the model to a universal schema.
 
+        InputError is raised if no cell is observed, no negative can be sampled, or a parameter is out of range.
+
         Parameters
         ----------
         schema : Schema, or what :func:`~polyadic.relations.schema.schema_of` converts to one
             Pairs of entities and their known predicates.
         beside : sequence of Source
             Further sources of losses of its cells, such as groundings of rules.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, no negative can be sampled, or a parameter is out of range.
         """
         self.check()
         del y
@@ -415,16 +412,13 @@ class UniversalSchema(SchemaModel):
     def evaluate(self, test: Iterable[tuple[str, ...]]) -> Judged:
         """Rank the test pairs of each predicate among all pairs that lack the predicate in the training data.
 
+        InputError is raised if a pair or predicate is unknown, or no test triple remains.
+
         Parameters
         ----------
         test : iterable of tuple
             Subject, object and predicate of each fact, or entity and predicate; training facts are left out with a
             warning.
-
-        Raises
-        ------
-        InputError
-            If a pair or predicate is unknown, or no test triple remains.
         """
         check_is_fitted(self)
         schema = self.schema_
@@ -445,17 +439,13 @@ class UniversalSchema(SchemaModel):
         """Predict the probabilities of all predicates for new entity pairs (fold-in).
 
         The shape is (pairs, predicates of the model). Vectors of new pairs minimize the expected training loss given
-        their known predicates; see :mod:`polyadic.relations.universal`. Unseen entities have zero vectors.
+        their known predicates; see :mod:`polyadic.relations.universal`. Unseen entities have zero vectors. InputError
+        is raised if all predicates are unknown to the model, or memory is too small.
 
         Parameters
         ----------
         schema : Schema
             New pairs, or training pairs with other known predicates. Predicates unknown to the model are ignored.
-
-        Raises
-        ------
-        InputError
-            If all predicates are unknown to the model, or memory is too small.
         """
         check_is_fitted(self)
         known, arguments = self._renumbered(schema)

@@ -97,6 +97,9 @@ class PenalizedMachine(PointMachine, ABC):
     ) -> Self:
         """Fit the model to feature vectors and targets.
 
+        InputError or ValueError is raised if values are not finite, shapes do not match, or a parameter is out of
+        range.
+
         Parameters
         ----------
         X : csr or array of shape (rows, features)
@@ -108,11 +111,6 @@ class PenalizedMachine(PointMachine, ABC):
         validation : (X, y), optional
             Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
             without improvement.
-
-        Raises
-        ------
-        InputError, ValueError
-            If values are not finite, shapes do not match, or a parameter is out of range.
         """
         self.check()
         data = self._observed(X, y, sample_weight, reset=True)

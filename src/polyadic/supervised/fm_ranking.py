@@ -76,6 +76,9 @@ class FactorizationMachineRanker(PointMachine):
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike) -> Self:
         """Fit the model to graded feature vectors, comparing rows within each group.
 
+        InputError or ValueError is raised if no group has two different grades, shapes do not match, or a parameter is
+        out of range.
+
         Parameters
         ----------
         X : csr or array of shape (rows, features)
@@ -84,11 +87,6 @@ class FactorizationMachineRanker(PointMachine):
             Grades, higher is better.
         groups : array of shape (rows,)
             Group of each row, such as its query or user. Only rows of the same group are compared.
-
-        Raises
-        ------
-        InputError, ValueError
-            If no group has two different grades, shapes do not match, or a parameter is out of range.
         """
         self.check()
         table, grades = self._table_and_targets(X, y, reset=True, numeric=True)

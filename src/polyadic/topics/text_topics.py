@@ -127,15 +127,12 @@ class TextTopics(Transformer):
     def fit(self, documents: Corpus | Iterable[str], y: Any = None) -> Self:
         """Fit the topic model to documents.
 
+        InputError is raised if no words remain, or a parameter is out of range.
+
         Parameters
         ----------
         documents : Corpus or iterable of str
             Documents to learn topics from. A corpus keeps the vocabulary that it was built with.
-
-        Raises
-        ------
-        InputError
-            If no words remain, or a parameter is out of range.
         """
         del y
         self.check()
