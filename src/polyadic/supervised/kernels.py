@@ -137,8 +137,7 @@ class GradientBuffer:
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
             raise ValueError(
-                f"slopes must have one element per row, and V must have shape {self._G.shape}; got shapes"
-                f" {slopes.shape} and {V.shape}"
+                f"slopes must have one element per row, and V shape {self._G.shape}; got {slopes.shape}, {V.shape}"
             )
         slopes = frozen(slopes, np.float64)
         work = *table.rows, wanted, slopes, first, frozen(V, np.float64), self._G, self._seen, self._touched
@@ -163,13 +162,10 @@ class GradientBuffer:
 
     def _work(self, V: Array, shares: Array, ridges: Array) -> tuple[NDArray[Any], ...]:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:
-            raise ValueError(
-                f"V must be a contiguous float64 array of shape {self._G.shape}; got {V.dtype} and shape {V.shape}"
-            )
+            raise ValueError(f"V must be contiguous float64 of shape {self._G.shape}; got {V.dtype} of shape {V.shape}")
         if shares.shape != V.shape[:1] or ridges.shape != V.shape[1:]:
             raise ValueError(
-                "shares must have one element per feature, and ridges one element per column of V; got shapes"
-                f" {shares.shape} and {ridges.shape}"
+                f"shares must have an element per feature, ridges per column; got {shares.shape}, {ridges.shape}"
             )
         return self._touched[: self._found], self._seen, frozen(shares, np.float64), frozen(ridges, np.float64)
 
@@ -201,18 +197,13 @@ def anova_sweep(
     single = C.dtype == np.float32
     for A, shape, kind in ((v, (size,), np.float64), (C, (rows, C.shape[-1]), C.dtype if single else np.float64)):
         if A.shape != shape or A.dtype != kind or not A.flags.c_contiguous or not C.shape[-1]:
-            raise ValueError(
-                f"v and C must be contiguous; expected {np.dtype(kind)} of shape {shape}; got {A.dtype} of shape"
-                f" {A.shape}"
-            )
+            raise ValueError(f"v and C must be contiguous {np.dtype(kind)} of shape {shape}; got {A.dtype}, {A.shape}")
     by_row, by_feature = table.single if single else (table.rows[2], table.features[2])
     zeros = np.zeros(size)
     own = [frozen(zeros if x is None else x, np.float64) for x in (ridge, pull, noise)]
     w = frozen(np.zeros(0) if weights is None else weights, np.float64)
     if any(x.shape != (size,) for x in own) or w.shape not in {(0,), (rows,)}:
-        raise ValueError(
-            f"ridge, pull and noise must each have {size} elements, and weights must have {rows} or be None"
-        )
+        raise ValueError(f"ridge, pull and noise must each have {size} elements, and weights {rows} or be None")
     if C.shape[1] > 1 and not reuse_terms:
         _anova_terms(*table.rows[:2], by_row, v, C)
     features = *table.features[:2], by_feature

@@ -61,7 +61,7 @@ def cp_squared(
     weights = np.ones(n, U.dtype) if weights is None else weights
     if not (len(values) == len(weights) == n):
         raise ValueError(
-            f"values and weights must have one element for each of {n} entries; got {len(values)} and {len(weights)}"
+            f"values and weights must have one element for each of {n} entries; got {len(values)}, {len(weights)}"
         )
     values, weights = frozen(values, U.dtype), frozen(weights, U.dtype)
     z, s, q = U.dtype.type(zero_weight), U.dtype.type(scale), importances(importance, U)
@@ -175,9 +175,7 @@ def _fitting(indices: Array, values: Array, factors: Sequence[Array], mode: int)
     columns = frozen(indices.T)
     for d, (column, u) in enumerate(zip(columns, factors, strict=True)):
         if column.size and not (column.min() >= 0 and column.max() < len(u)):
-            raise ValueError(
-                f"indices of mode {d} must be from 0 to {len(u) - 1}; got {column.min()} to {column.max()}"
-            )
+            raise ValueError(f"indices of mode {d} must be from 0 to {len(u) - 1}; got up to {column.max()}")
     return columns, frozen(values, factors[0].dtype)
 
 

@@ -50,8 +50,7 @@ def sparse_activations(
     (K, L, m), (signals, n) = f.shape, y.shape
     if m > n or G.shape != (K, L, L, n) or not signals == len(which) == len(l1):
         raise ValueError(
-            f"the arrays f, G, y, which and l1 have inconsistent shapes: {f.shape}, {G.shape}, {y.shape},"
-            f" {which.shape} and {l1.shape}"
+            f"the arrays f, G, y, which and l1 have inconsistent shapes: {[x.shape for x in (f, G, y, which, l1)]}"
         )
     if signals and not 0 <= which.min() <= which.max() < K:
         raise ValueError(f"the array which must contain indices from 0 to {K - 1}; got {which.min()} to {which.max()}")

@@ -179,10 +179,7 @@ def check_products(G: Array, B: Array, A: Array, kind: DTypeLike = np.float32) -
 def _listed(entries: RowEntries, V: Array, U: Array) -> list[Array]:
     """Check the shapes of entries and factors, and return contiguous arrays in single precision."""
     if len(entries.starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
-        raise ValueError(
-            f"U must have {len(entries.starts) - 1} rows, and as many columns as V; got U of shape {U.shape} and V of"
-            f" shape {V.shape}"
-        )
+        raise ValueError(f"U must have {len(entries.starts) - 1} rows, and columns like V; got {U.shape} and {V.shape}")
     return by_row(entries, V, np.float32)
 
 

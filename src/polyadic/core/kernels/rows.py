@@ -103,9 +103,7 @@ def conjugate_rows(entries: RowEntries, V: Array, U: Array, *, precision: Array,
     """
     n, rank = len(entries.starts) - 1, V.shape[1]
     if U.shape != (n, rank) or U.dtype.kind != "f" or not U.flags.c_contiguous or precision.shape != (rank, rank):
-        raise ValueError(
-            f"U and precision must have shapes {n, rank} and {rank, rank}, and U must be a contiguous float array"
-        )
+        raise ValueError(f"U and precision must have shapes {n, rank} and {rank, rank}, and U be contiguous floats")
     if entries.columns.ndim != 1:
         raise ValueError(f"columns must contain one column index per entry; got shape {entries.columns.shape}")
     arrays = [*by_row(entries, V, U.dtype), frozen(precision, U.dtype)]
@@ -158,7 +156,7 @@ def _in_parts(work: Callable[[int, int], int], n: int, threads: int) -> None:
 def _check_out(array: Array, shape: tuple[int, ...]) -> None:
     if array.shape != shape or array.dtype != np.float64 or not array.flags.c_contiguous:
         raise ValueError(
-            f"the output must be a contiguous float64 array of shape {shape}; got {array.dtype} of shape {array.shape}"
+            f"the output must be contiguous float64 of shape {shape}; got {array.dtype} of shape {array.shape}"
         )
 
 

@@ -200,10 +200,7 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
     for at, F in pairs:
         alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
         if not alike or F.dtype not in (np.float32, np.float64) or not F.flags.c_contiguous:
-            raise ValueError(
-                f"factors must be contiguous float32 or float64 arrays of the same rank; got {F.dtype}"
-                f" of shape {F.shape}"
-            )
+            raise ValueError("factors must be contiguous float32 or float64 arrays of the same rank and type")
         if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
             raise ValueError(f"rows must contain {n} row indices of U, and columns {n} row indices of V")
 

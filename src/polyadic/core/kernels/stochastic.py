@@ -55,7 +55,7 @@ def add_cp_squared(
     n = columns.shape[1]
     if not (len(values) == len(weights) == n):
         raise ValueError(
-            f"values and weights must have one element for each of {n} entries; got {len(values)} and {len(weights)}"
+            f"values and weights must have one element for each of {n} entries; got {len(values)}, {len(weights)}"
         )
     x, w = frozen(values, T.dtype), frozen(weights, T.dtype)
     z, s, q = T.dtype.type(zero_weight), T.dtype.type(scale), importances(importance, T)
@@ -67,9 +67,7 @@ def add_cp_pullback(indices: Array, derivatives: Array, T: Array, *, offsets: Se
     """Add the gradient of :func:`cp_pullback` to the second layer of a table of rows."""
     columns, at = checked(indices, offsets, len(T))
     if derivatives.shape != (columns.shape[1],):
-        raise ValueError(
-            f"derivatives must have one element for each of {columns.shape[1]} entries; got shape {derivatives.shape}"
-        )
+        raise ValueError(f"derivatives must have shape ({columns.shape[1]},), one per entry; got {derivatives.shape}")
     cp.pullback_fibres(columns, at, frozen(derivatives, T.dtype), _layers(T, 2), 0, columns.shape[1])
 
 

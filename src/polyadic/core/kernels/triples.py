@@ -59,8 +59,7 @@ def adagrad_step(
     """
     if X.shape != H.shape or G.shape != (len(rows), X.shape[1]):
         raise ValueError(
-            f"X and H must have the same shape, and G must have shape {len(rows), X.shape[1]}; got {X.shape}, {H.shape}"
-            f" and {G.shape}"
+            f"X and H must have the same shape, and G must have shape {len(rows), X.shape[1]}; got {G.shape}"
         )
     _inside(rows, len(X))
     work = partial(_adagrad_step, X, H, frozen(G), frozen(rows, np.int64), np.float32(step), np.float32(eps))
