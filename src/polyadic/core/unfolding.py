@@ -9,9 +9,7 @@ remaining indices varies fastest,
           \otimes A^{(1)}\big)^\top.
 
 Some libraries, such as tensorly, let the last index vary fastest (C order), with the Kronecker product in ascending
-order of the modes. That unfolding of T along mode n has the same columns in another order: it is the unfolding used
-here of the tensor with reversed modes, ``unfold(T.transpose(), T.ndim - 1 - n)``. Gram matrices, singular values and
-left singular vectors are the same.
+order of the modes: the same columns in another order, ``unfold(T.transpose(), T.ndim - 1 - n)``.
 
 References
 ----------

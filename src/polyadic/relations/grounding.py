@@ -15,14 +15,12 @@ Atoms are independent with marginals :math:`p_i = \sigma(m_i)`. The probability 
           \frac{\partial \log [F]}{\partial m_i} = \Pr(w_i = 1 \mid F) - p_i .
 
 If no atom occurs twice, these are the products of marginals of the paper, :math:`[\lnot A] = 1 - [A]`,
-:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`. For repeated atoms the paper treats
-occurrences as independent, :math:`[A \land A] = p^2`; here it is :math:`p`, so that equivalent formulas have equal
-probabilities. All terms are positive, so there is no cancellation where marginals are close to 0 or 1.
+:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`; for repeated atoms, equivalent formulas have
+equal probabilities, as they do not have there: :math:`[A \land A] = p` instead of :math:`p^2`.
 
 Forward chaining (:func:`chain`) derives the atoms of the conclusion of an implication, if that is an atom or a
-conjunction of atoms, until no new fact follows; other rules derive nothing. Unknown facts count as false. Facts may be
-uncertain: a derived fact has the probability of its premise, with independent atoms, or the largest such probability of
-several derivations.
+conjunction of atoms, until no new fact follows. Unknown facts count as false. A derived fact has the probability of its
+premise, with independent atoms, or the largest one of several derivations.
 
 References
 ----------

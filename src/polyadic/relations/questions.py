@@ -6,17 +6,14 @@ With :math:`r = (s, o)` a pair and :math:`c` a predicate,
           + \underbrace{t_s \cdot d^1_c + t_o \cdot d^2_c}_{E}
           + \underbrace{\textstyle\sum_k x_{sk}\, y_{ck}\, z_{ok}}_{T} + a_r + b_c.
 
-Model N uses the other known predicates of a pair, and needs no vector of the pair; weights :math:`w_{cc'}` exist for
-predicates that co-occur. Model E uses vectors of the two entities, each by itself. Model T is a CP decomposition of the
-tensor of subjects, predicates and objects, with separate vectors of an entity as subject and as object.
+Model N uses the other known predicates of a pair; weights :math:`w_{cc'}` exist for predicates that co-occur. Model E
+uses vectors of the two entities, each by itself. Model T is a CP decomposition of the tensor of subjects, predicates
+and objects, with separate vectors of an entity as subject and as object.
 
 A batch consists of cells and a loss of their log-odds. Batches come from several sources: observed cells with sampled
 negatives, groundings of rules, or any other loss of log-odds. A step takes one batch of each source and updates only
-the rows of factors that take part.
-
-The log-odds of a cell are products of rows of one table of vectors, plus some of one table of weights. The penalty is
-paid wherever a vector takes part, :math:`\lambda \|t\|^2` for each of its products, so that frequent and rare vectors
-are regularized equally relative to their loss.
+the rows of factors that take part. A vector pays the penalty :math:`\lambda \|t\|^2` for each of its products, so that
+frequent and rare vectors are regularized equally relative to their loss.
 
 References
 ----------

@@ -35,12 +35,9 @@ if TYPE_CHECKING:
 class TypedRESCAL(RESCAL):
     r"""RESCAL with typed relations: each relation holds only between entities of certain types.
 
-    .. math:: \min_{A, R, V} \tfrac12 \sum_k \|X_k - A_{S_k} R_k A_{O_k}^\top\|_F^2 + \tfrac{\mu}{2} \|D - A V\|_F^2
-              + \mathrm{ridges}(A, R, V)
-
-    Triples of other types are impossible: they do not enter the loss, and score minus infinity. Questions for objects
-    take the given subject as possible, and those for subjects the object. Attributes of entities,
-    such as categories or words of a description, are factorized jointly and share the entity vectors.
+    The objective is that of :mod:`polyadic.relations.typed_rescal`. Triples of other types are impossible: they do not
+    enter the loss, and score minus infinity. Questions for objects take the given subject as possible, and those for
+    subjects the object. Attributes of entities, such as categories or words of a description, share their vectors.
 
     Parameters
     ----------

@@ -2,9 +2,8 @@ r"""Sentence vectors by convolutional tensor decomposition of cumulants, and spa
 
 .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
 
-is solved by coordinate descent. The correlation of each filter with the residual is kept up to date, so an activation
-that stays zero costs a comparison, and one that changes costs the length of a signal. (Accelerated proximal gradients,
-for all filters at once by their spectra, took ten times as long.)
+is solved by coordinate descent: an activation that stays zero costs a comparison, and one that changes the length of a
+signal. (Accelerated proximal gradients, for all filters at once by their spectra, took ten times as long.)
 
 References
 ----------

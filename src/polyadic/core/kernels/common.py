@@ -61,7 +61,9 @@ def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> 
     for column, offset in zip(columns, at.tolist(), strict=True):
         size = min([other for other in at.tolist() if other > offset], default=rows) - offset
         if column.size and not 0 <= int(column.min()) <= int(column.max()) < size:
-            raise ValueError(f"indices must be row indices of U, from 0 to {size - 1}; got up to {column.max()}")
+            raise ValueError(
+                f"indices must be row indices of U, from 0 to {size - 1}; got {column.min()} to {column.max()}"
+            )
     return columns, at
 
 

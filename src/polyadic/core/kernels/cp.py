@@ -175,7 +175,9 @@ def _fitting(indices: Array, values: Array, factors: Sequence[Array], mode: int)
     columns = frozen(indices.T)
     for d, (column, u) in enumerate(zip(columns, factors, strict=True)):
         if column.size and not (column.min() >= 0 and column.max() < len(u)):
-            raise ValueError(f"indices of mode {d} must be from 0 to {len(u) - 1}; got up to {column.max()}")
+            raise ValueError(
+                f"indices of mode {d} must be from 0 to {len(u) - 1}; got {column.min()} to {column.max()}"
+            )
     return columns, frozen(values, factors[0].dtype)
 
 

@@ -71,9 +71,8 @@ def run(
     """Run iterations of ``solver`` until the objective converges, the solver ends, or ``max_iter`` is reached.
 
     The run has converged when three consecutive iterations each changed the objective by at most ``tol`` times the
-    total change since the start. (A share of the first value would stop at once where a start near a saddle moves
-    slowly.) The first item of a solver is its start. Ctrl-C, or an objective that is not finite, ends the run and keeps
-    the last complete iteration.
+    total change since the start, which is the first item of a solver. Ctrl-C, or an objective that is not finite, ends
+    the run and keeps the last complete iteration.
 
     ``callback`` is called with the result so far after each iteration; from its attribute ``reached``
     (:class:`~polyadic.words.checkpoint.Checkpoint`), if any, the run resumes. With ``measure``, a validation loss of

@@ -14,8 +14,7 @@ Proximal gradient methods take a gradient step, then soft-threshold the singular
 .. math:: M \leftarrow S_{\lambda / L}\Big(Y - \tfrac{1}{L} P^\top \nabla f(P Y)\Big)
 
 With :math:`Y` the last matrix, a squared loss and so :math:`L = 1`, this is Soft-Impute. FISTA extrapolates first,
-:math:`Y = M_k + \beta_k (M_k - M_{k-1})`, and needs the square root of the number of steps. The matrix never becomes
-dense.
+:math:`Y = M_k + \beta_k (M_k - M_{k-1})`, and needs the square root of the number of steps.
 
 References
 ----------
