@@ -149,7 +149,13 @@ class Logistic:
 
 @dataclass(frozen=True)
 class Huber:
-    r"""Huber loss, quadratic for residuals up to :math:`\delta` and linear beyond, hence robust to outliers."""
+    r"""Huber loss, quadratic for residuals up to :math:`\delta` and linear beyond, hence robust to outliers.
+
+    Examples
+    --------
+    >>> Huber(1.0).value(np.array([0.0, 0.0]), np.array([1.0, 3.0])).tolist()
+    [0.5, 2.5]
+    """
 
     delta: float = 1.0
     zeros: ClassVar[Zeros | None] = None

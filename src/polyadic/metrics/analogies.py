@@ -36,29 +36,20 @@ class Section:
 
 @dataclass(frozen=True)
 class Analogies:
-    """Accuracy on analogy questions.
-
-    Attributes
-    ----------
-    accuracy : float
-        Share of correct answers among the covered questions.
-    correct, covered, total : int
-        Number of questions answered correctly, with four known words, and in total.
-    sections : dict of str to Section
-        The same numbers for each section.
-    method : str
-        Scoring rule, ``"add"`` or ``"mul"``.
-    answers : dict of str to list of (question, bool)
-        Covered questions of each section, and whether they were answered correctly.
-    """
+    """Accuracy on analogy questions."""
 
     accuracy: float
+    """Share of correct answers among the covered questions."""
     correct: int
     covered: int
     total: int
+    """Number of questions answered correctly, with four known words, and in total."""
     sections: dict[str, Section]
+    """The same numbers for each section."""
     method: str
+    """Scoring rule, ``"add"`` or ``"mul"``."""
     answers: dict[str, list[tuple[Question, bool]]] = field(default_factory=dict, repr=False)
+    """Covered questions of each section, and whether they were answered correctly."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary for JSON, without the individual answers."""

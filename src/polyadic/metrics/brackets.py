@@ -55,13 +55,6 @@ class Bracketing(NamedTuple):
 class MatchedBrackets(NamedTuple):
     """Counts of matching, gold and predicted brackets, and of correct tags, in a sentence.
 
-    Attributes
-    ----------
-    matched, gold, found : int
-        Number of matching brackets, of brackets in the treebank, and of predicted brackets.
-    tags, words : int
-        Number of correct tags, and of words.
-
     Examples
     --------
     >>> MatchedBrackets(3, 4, 5).f1
@@ -71,8 +64,10 @@ class MatchedBrackets(NamedTuple):
     matched: int
     gold: int
     found: int
+    """Number of matching brackets, of brackets in the treebank, and of predicted brackets."""
     tags: int = 0
     words: int = 0
+    """Number of correct tags, and of words."""
 
     @property
     def f1(self) -> float:
@@ -81,26 +76,18 @@ class MatchedBrackets(NamedTuple):
 
 
 class BracketScore(NamedTuple):
-    """Labelled bracket scores of a corpus.
-
-    Attributes
-    ----------
-    precision, recall, f1 : float
-        Labelled bracket scores, from sums over sentences.
-    complete : float
-        Share of sentences whose brackets are all correct.
-    tagging : float
-        Share of words, without punctuation, that have the correct tag.
-    sentences : int
-        Number of sentences.
-    """
+    """Labelled bracket scores of a corpus."""
 
     precision: float
     recall: float
     f1: float
+    """Labelled bracket scores, from sums over sentences."""
     complete: float
+    """Share of sentences whose brackets are all correct."""
     tagging: float
+    """Share of words, without punctuation, that have the correct tag."""
     sentences: int
+    """Number of sentences."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the scores as a dictionary for JSON."""

@@ -96,28 +96,20 @@ class Attached(NamedTuple):
 
 
 class DependencyScore(NamedTuple):
-    """Attachment scores of a corpus.
-
-    Attributes
-    ----------
-    uas, las : float
-        Unlabelled and labelled attachment score.
-    plain_uas, plain_las : float
-        Scores without punctuation; NaN if there are no other words.
-    exact, exact_labelled : float
-        Share of sentences in which all words, including punctuation, are correct.
-    words, sentences : int
-        Number of words and sentences.
-    """
+    """Attachment scores of a corpus."""
 
     uas: float
     las: float
+    """Unlabelled and labelled attachment score."""
     plain_uas: float
     plain_las: float
+    """Scores without punctuation; NaN if there are no other words."""
     exact: float
     exact_labelled: float
+    """Share of sentences in which all words, including punctuation, are correct."""
     words: int
     sentences: int
+    """Number of words and sentences."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the scores as a dictionary for JSON; undefined scores are None."""

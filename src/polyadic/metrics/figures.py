@@ -93,20 +93,6 @@ def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
 class Figure:
     """Evaluation metric that stores the resampling units from which bootstrap confidence intervals are computed.
 
-    Attributes
-    ----------
-    name : str
-        Name of the measure, such as ``"wikisem500 OD2 accuracy"``.
-    rows : ndarray of shape (n, k)
-        Data of each unit as required by the statistic, such as its contribution to numerator and denominator.
-    used, total : int
-        Number of cases used, and of all cases; the others have unknown words, or served for training or model
-        selection.
-    statistic : callable
-        Function of the rows and their multiplicities: :func:`ratio`, :func:`correlation` or :func:`rank_correlation`.
-    chance : float, optional
-        Value reached by guessing on the same cases.
-
     Examples
     --------
     >>> rows = np.array([[3.0, 4.0], [1.0, 4.0]])
@@ -115,11 +101,17 @@ class Figure:
     """
 
     name: str
+    """Name of the measure, such as ``"wikisem500 OD2 accuracy"``."""
     rows: NDArray[np.float64]
+    """Data of each unit for the statistic, such as its shares in numerator and denominator; shape (n, k)."""
     used: int
     total: int
+    """Number of cases used, and of all cases; the others have unknown words, or served for training or model
+    selection."""
     statistic: Statistic = ratio
+    """Function of the rows and their multiplicities: :func:`ratio`, :func:`correlation` or :func:`rank_correlation`."""
     chance: float | None = None
+    """Value reached by guessing on the same cases."""
 
     @property
     def value(self) -> float:

@@ -37,26 +37,18 @@ ROUNDING = 1e-9  # tolerance for products with recalls that should be integers
 
 
 class Judged(NamedTuple):
-    """Average precision and interpolated precision of a system for each relation.
-
-    Attributes
-    ----------
-    relations : list of str
-        Relations with a true pair in the pool, the most frequent first.
-    average_precision : ndarray of shape (relations,)
-        Average precision of each relation.
-    true, judged : ndarray of int of shape (relations,)
-        Number of true pairs, and of judged pairs, in the pool.
-    precision : ndarray of shape (relations, 11)
-        Interpolated precision at the recalls 0, 0.1, ..., 1: the highest precision at that recall or above; 0 if it is
-        not reached.
-    """
+    """Average precision and interpolated precision of a system for each relation."""
 
     relations: list[str]
+    """Relations with a true pair in the pool, the most frequent first."""
     average_precision: NDArray[np.float64]
+    """Average precision of each relation; shape (relations,)."""
     true: NDArray[np.int64]
     judged: NDArray[np.int64]
+    """Number of true pairs, and of judged pairs, in the pool; shape (relations,)."""
     precision: NDArray[np.float64]
+    """Interpolated precision at the recalls 0, 0.1, ..., 1: the highest precision at that recall or above; 0 if it is
+    not reached; shape (relations, 11)."""
 
     @property
     def mean(self) -> float:

@@ -41,26 +41,18 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Multiwords:
-    """Area under the ROC curve for ranking multiword names above other word sequences.
-
-    Attributes
-    ----------
-    auc : dict of str to float
-        Area under the ROC curve, by scoring rule.
-    best : str
-        The rule with the highest area on the names with even index (of those known, from 0); the first one on ties.
-    names, used, total : int
-        Number of names with known words, of candidates with known words, and of all candidates.
-    shares : dict of str to ndarray of shape (names,)
-        Share of the other runs that are ranked below each name, by rule.
-    """
+    """Area under the ROC curve for ranking multiword names above other word sequences."""
 
     auc: dict[str, float]
+    """Area under the ROC curve, by scoring rule."""
     best: str
+    """The rule with the highest area on the names with even index (of those known, from 0); the first one on ties."""
     names: int
     used: int
     total: int
+    """Number of names with known words, of candidates with known words, and of all candidates."""
     shares: dict[str, NDArray[np.float64]]
+    """Share of the other runs that are ranked below each name, by rule; shape (names,)."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary for JSON, without the shares of each name."""

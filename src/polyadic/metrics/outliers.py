@@ -48,39 +48,28 @@ MAX_ELEMENTS = 5_000_000
 
 @dataclass(frozen=True)
 class Outliers:
-    """Outlier position percentage (OPP) and accuracy.
-
-    Attributes
-    ----------
-    opp, accuracy : float
-        Mean of position / cluster size, and share of detected cases, both in [0, 1].
-    opp_interval, accuracy_interval : (float, float)
-        Bootstrap percentile intervals over whole groups, because the cases of a group share their cluster.
-    chance_opp, chance_accuracy : float
-        Expected values of a random order on the same cases. (Random vectors may reach more: items share words.)
-    cases, total_cases, groups, total_groups : int
-        Number of cases and groups used, and of all. Figures over different cases are not comparable.
-    order : int
-        Number of words compared at once.
-    unit : bool
-        Whether vectors were normalized to length 1.
-    level : float
-        Confidence level of the intervals.
-    """
+    """Outlier position percentage (OPP) and accuracy."""
 
     opp: float
     accuracy: float
+    """Mean of position / cluster size, and share of detected cases, both in [0, 1]."""
     opp_interval: tuple[float, float]
     accuracy_interval: tuple[float, float]
+    """Bootstrap percentile intervals over whole groups, because the cases of a group share their cluster."""
     chance_opp: float
     chance_accuracy: float
+    """Expected values of a random order on the same cases. (Random vectors may reach more: items share words.)"""
     cases: int
     total_cases: int
     groups: int
     total_groups: int
+    """Number of cases and groups used, and of all. Figures over different cases are not comparable."""
     order: int
+    """Number of words compared at once."""
     unit: bool
+    """Whether vectors were normalized to length 1."""
     level: float
+    """Confidence level of the intervals."""
     sums: np.ndarray = field(repr=False, compare=False)
     """Sums of each group: positions / cluster size, detected cases, and cases; shape (groups, 3)."""
 

@@ -27,17 +27,12 @@ if TYPE_CHECKING:
 
 
 class RecommendationScores(NamedTuple):
-    """Recall, NDCG and average precision of each row; NaN for rows without held-out columns.
-
-    Attributes
-    ----------
-    recall, ndcg, map : ndarray of shape (rows,)
-        Recall, NDCG and average precision of each row; the mean of the last is MAP.
-    """
+    """Recall, NDCG and average precision of each row; NaN for rows without held-out columns."""
 
     recall: NDArray[np.float64]
     ndcg: NDArray[np.float64]
     map: NDArray[np.float64]
+    """Recall, NDCG and average precision of each row; the mean of the last is MAP; shape (rows,)."""
 
 
 def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> RecommendationScores:
@@ -87,23 +82,16 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
 
 
 class Catalogue(NamedTuple):
-    r"""Coverage, Gini coefficient and novelty of a set of recommendations.
-
-    Attributes
-    ----------
-    coverage : float
-        Share of the columns that are recommended at least once.
-    gini : float
-        Gini coefficient of the number of recommendations per column: 0 if all are equal, near 1 if a few columns
-        dominate.
-    novelty : float
-        Mean self-information :math:`-\log_2 p_j` in bits of a recommended column, where a share :math:`p_j` of the rows
-        has a known cell in column j. NaN, like ``gini``, if nothing is recommended.
-    """
+    r"""Coverage, Gini coefficient and novelty of a set of recommendations."""
 
     coverage: float
+    """Share of the columns that are recommended at least once."""
     gini: float
+    """Gini coefficient of the number of recommendations per column: 0 if all are equal, near 1 if a few columns
+    dominate."""
     novelty: float
+    r"""Mean self-information :math:`-\log_2 p_j` in bits of a recommended column, where a share :math:`p_j` of the rows
+    has a known cell in column j. NaN, like ``gini``, if nothing is recommended."""
 
 
 def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:

@@ -59,27 +59,18 @@ class RecoveryFit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """Accuracy on analogy questions after training on other questions.
-
-    Attributes
-    ----------
-    split : str
-        ``"questions"`` or ``"pairs"``.
-    asked : CoveredQuestions
-        The covered questions, in the order of the columns of the arrays below.
-    fits : dict of float to list of RecoveryFit
-        Number of training questions and penalty of each run, by share of the training part.
-    tested : ndarray of bool, shape (runs, covered)
-        Whether each question was in the test part of each run.
-    right : dict of float to ndarray of bool, shape (runs, covered)
-        Whether it was answered correctly, by share; share 0 is the untrained 3CosAdd.
-    """
+    """Accuracy on analogy questions after training on other questions."""
 
     split: str
+    """``"questions"`` or ``"pairs"``."""
     asked: CoveredQuestions = field(repr=False)
+    """The covered questions, in the order of the columns of the arrays below."""
     fits: dict[float, list[RecoveryFit]]
+    """Number of training questions and penalty of each run, by share of the training part."""
     tested: NDArray[np.bool_] = field(repr=False)
+    """Whether each question was in the test part of each run; shape (runs, covered)."""
     right: dict[float, NDArray[np.bool_]] = field(repr=False)
+    """Whether it was answered correctly, by share; share 0 is the untrained 3CosAdd; shape (runs, covered)."""
 
     @property
     def covered(self) -> int:

@@ -32,37 +32,26 @@ if TYPE_CHECKING:
 
 
 class Reranked(NamedTuple):
-    """Mean costs of the candidates selected by reranking, and of the first, the cheapest and a random candidate.
-
-    Attributes
-    ----------
-    lists, candidates : int
-        Number of lists, and of all candidates.
-    first, oracle, random : float
-        Mean cost of the first candidate, of the cheapest one, and of a random one.
-    reranked : float
-        Mean cost of the candidate with the highest score, the first one on ties.
-    tied : int
-        Number of lists in which several candidates share the highest score.
-    worst : float
-        Mean cost if ties are broken in favour of the most expensive candidate.
-    moved : int
-        Number of lists whose selected candidate is not the first.
-    ndcg, map : Figure
-        NDCG@k and mean average precision, with one unit for each list used, for bootstrap confidence intervals.
-    """
+    """Mean costs of the candidates selected by reranking, and of the first, the cheapest and a random candidate."""
 
     lists: int
     candidates: int
+    """Number of lists, and of all candidates."""
     first: float
     oracle: float
     random: float
+    """Mean cost of the first candidate, of the cheapest one, and of a random one."""
     reranked: float
+    """Mean cost of the candidate with the highest score, the first one on ties."""
     tied: int
+    """Number of lists in which several candidates share the highest score."""
     worst: float
+    """Mean cost if ties are broken in favour of the most expensive candidate."""
     moved: int
+    """Number of lists whose selected candidate is not the first."""
     ndcg: Figure
     map: Figure
+    """NDCG@k and mean average precision, with one unit for each list used, for bootstrap confidence intervals."""
 
     @property
     def gained(self) -> float:

@@ -71,35 +71,25 @@ class LemmaScores(NamedTuple):
 
 @dataclass(frozen=True)
 class Senses:
-    """Agreement of induced senses with gold senses.
-
-    Attributes
-    ----------
-    jaccard, tau, wndcg, wndcg_published : float
-        Disambiguation scores: means over all instances.
-    fuzzy_nmi : float
-        Mean over lemmas.
-    fuzzy_bcubed : float
-        Harmonic mean of the mean precision and the mean recall of the lemmas.
-    v_measure, paired_f : float
-        Means over lemmas; NaN if some instance has several gold senses.
-    answered, total : int
-        Number of instances with an induced label, and of all instances with a gold label.
-    lemmas : dict of str to LemmaScores
-        Scores of each lemma.
-    """
+    """Agreement of induced senses with gold senses."""
 
     jaccard: float
     tau: float
     wndcg: float
     wndcg_published: float
+    """Disambiguation scores: means over all instances."""
     fuzzy_nmi: float
+    """Mean over lemmas."""
     fuzzy_bcubed: float
+    """Harmonic mean of the mean precision and the mean recall of the lemmas."""
     v_measure: float
     paired_f: float
+    """Means over lemmas; NaN if some instance has several gold senses."""
     answered: int
     total: int
+    """Number of instances with an induced label, and of all instances with a gold label."""
     lemmas: dict[str, LemmaScores]
+    """Scores of each lemma."""
 
     @property
     def coverage(self) -> float:

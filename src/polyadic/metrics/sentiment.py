@@ -38,33 +38,22 @@ class Review(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sentiment:
-    """Accuracy of sentiment classification on unseen reviews.
-
-    Attributes
-    ----------
-    coverage : float
-        Share of all tokens that are known.
-    unknown : int
-        Number of reviews without any known word; they are kept, as vectors of zeros.
-    positive : float
-        Share of the reviews that are positive.
-    trained : dict of float to int
-        Number of training reviews, by share of the training part.
-    reviews : list of Review
-        The reviews, in the order of the columns of the arrays below.
-    tested : ndarray of bool, shape (runs, reviews)
-        Whether each review was in the test part of each run.
-    right : dict of float to ndarray of bool, shape (runs, reviews)
-        Whether it was classified correctly, by share.
-    """
+    """Accuracy of sentiment classification on unseen reviews."""
 
     coverage: float
+    """Share of all tokens that are known."""
     unknown: int
+    """Number of reviews without any known word; they are kept, as vectors of zeros."""
     positive: float
+    """Share of the reviews that are positive."""
     trained: dict[float, int]
+    """Number of training reviews, by share of the training part."""
     reviews: list[Review] = field(repr=False)
+    """The reviews, in the order of the columns of the arrays below."""
     tested: NDArray[np.bool_] = field(repr=False)
+    """Whether each review was in the test part of each run; shape (runs, reviews)."""
     right: dict[float, NDArray[np.bool_]] = field(repr=False)
+    """Whether it was classified correctly, by share; shape (runs, reviews)."""
 
     @property
     def accuracy(self) -> dict[float, float]:

@@ -20,22 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Correlation between cosine similarities and human scores of word pairs.
-
-    Attributes
-    ----------
-    spearman : float
-        Rank correlation over the pairs used; NaN if undefined (fewer than two pairs, or a constant side).
-    covered, total : int
-        Number of pairs whose words are both known, and of all pairs.
-    unknown : str
-        Treatment of the other pairs.
-    """
+    """Correlation between cosine similarities and human scores of word pairs."""
 
     spearman: float
+    """Rank correlation over the pairs used; NaN if undefined (fewer than two pairs, or a constant side)."""
     covered: int
     total: int
+    """Number of pairs whose words are both known, and of all pairs."""
     unknown: str
+    """Treatment of the other pairs."""
     rows: np.ndarray = field(repr=False, compare=False)
     """Score and cosine of each pair used; shape (n, 2)."""
 
