@@ -75,15 +75,7 @@ def components_of(embedding: Embedding, *words: str, n_components: int = 5, top:
 
     Values are divided by the length of the column, so that a column shared by all words does not always come first.
     InputError is raised if a word is not in the vocabulary.
-
-    Parameters
-    ----------
-    embedding, top
-        As for :func:`components`.
-    *words : str
-        One or more words.
-    n_components : int
-        Maximum number of components.
+    At most ``n_components`` are returned; other arguments are those of :func:`components`.
 
     Examples
     --------

@@ -234,15 +234,9 @@ def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overw
 def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format: str) -> None:  # noqa: A002 see above
     """Write word vectors to a file in the format of another tool, as float32.
 
-    InputError is raised if a word is empty or contains white space, which none of the formats supports, or a number
-    exceeds float32.
-
-    Parameters
-    ----------
-    path : path
-        File to write atomically; gzipped if the name ends in ``.gz``.
-    format : {"word2vec", "word2vec-binary", "glove", "fasttext"}
-        File format; see the module.
+    It is written atomically, and gzipped if the name ends in ``.gz``. The ``format`` is "word2vec", "word2vec-binary",
+    "glove" or "fasttext". InputError is raised if a word is empty or contains white space, which none of the formats
+    supports, or a number exceeds float32.
     """
     check_choice("format", format, FORMATS)
     embedding.warn_of_components()

@@ -284,14 +284,7 @@ class Embedding:
         with :math:`\hat u_k` the unit vectors of the words' components. The geometric mean g is nonzero only in
         components that all words share; unlike the product it is not dominated by a few large values. If the words
         share no component, g is zero and only the sum s remains; likewise for vectors with negative values, whose
-        products are not meaningful.
-
-        Parameters
-        ----------
-        *words : str
-            One or more words.
-        blend : float
-            Weight b of the sum.
+        products are not meaningful. The weight b of the sum is ``blend``.
 
         Examples
         --------
@@ -352,12 +345,7 @@ class Embedding:
     ) -> list[tuple[str, float]]:
         """Return the neighbours of the sum of positive minus negative words, like gensim's ``most_similar``.
 
-        Parameters
-        ----------
-        positive, negative : str or sequence of str
-            Words that contribute positively or negatively, at least one; they are excluded from the result.
-        topn : int
-            Number of words to return.
+        These words, at least one, are excluded from the result.
         """
         more, less = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
         if not more + less:
@@ -372,14 +360,8 @@ class Embedding:
     def analogy(self, a: str, b: str, c: str, *, top: int = 10, method: str = "add") -> list[tuple[str, float]]:
         """Solve the analogy "a is to b as c is to x": as neighbours, the best words and scores, without a, b and c.
 
-        Parameters
-        ----------
-        a, b, c : str
-            Words of the question: ``analogy("man", "king", "woman")`` asks for "queen".
-        top : int
-            Number of words to return.
-        method : {"add", "mul"}
-            Scoring rule; see :func:`analogy_scores`.
+        ``analogy("man", "king", "woman")`` asks for "queen". The ``method``, "add" or "mul", is that of
+        :func:`analogy_scores`.
 
         Examples
         --------

@@ -29,11 +29,7 @@ def effective_sample_size(samples: ArrayLike) -> NDArray[np.float64]:
 
     It may exceed n where samples are negatively correlated; NaN for constant quantities. InputError is raised if there
     are fewer than 4 samples, or a value is not finite.
-
-    Parameters
-    ----------
-    samples : array of shape (n, quantities)
-        Values of each quantity in the order of the chain, at least 4.
+    ``samples``, of shape (n, quantities), has the values of each quantity in the order of the chain.
 
     Examples
     --------

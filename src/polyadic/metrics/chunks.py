@@ -86,11 +86,6 @@ def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure
     The metrics are NaN if there are no spans. InputError is raised if the numbers of sentences or tokens differ, or a
     tag does not encode spans.
 
-    Parameters
-    ----------
-    gold, predicted : sequences of sequences of str
-        Tags of each sentence.
-
     Examples
     --------
     >>> [f.value for f in span_figures([["B-NP", "I-NP", "O", "B-NP"]], [["B-NP", "I-NP", "B-VP", "O"]])]

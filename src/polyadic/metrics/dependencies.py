@@ -157,16 +157,8 @@ def match_files(
 ) -> list[Attached]:
     """Count the correct heads and relations in each sentence of two files, which must contain the same words.
 
+    The sentences are those of :func:`match_trees`, with ``forms``; ``name`` is that of the second file in messages.
     InputError is raised if the numbers of sentences or the words differ.
-
-    Parameters
-    ----------
-    gold, predicted : sequences of sentences
-        Sentences as in :func:`match_trees`, with ``forms``, such as :class:`~polyadic.syntax.trees.Tree`.
-    subtypes : bool
-        Whether subtypes of relations must match.
-    name : str
-        Name of the second file in error messages.
     """
     if len(gold) != len(predicted):
         raise InputError(

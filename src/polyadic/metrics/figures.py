@@ -121,14 +121,7 @@ class Figure:
     def interval(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
         """Compute the bootstrap percentile interval of the metric; NaN if the metric is undefined in all samples.
 
-        Parameters
-        ----------
-        resamples : int
-            Number of bootstrap samples.
-        level : float
-            Confidence level, between 0 and 1.
-        seed : int
-            Seed of the samples.
+        ``resamples`` is the number of bootstrap samples, ``level`` the confidence level, between 0 and 1.
         """
         _check_level(level)
         return _interval(_resampled([self], resamples, seed)[0], level)
@@ -160,12 +153,7 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
     Units are paired by position; the caller must ensure that both figures are from the same test. InputError is raised
     if the figures have different numbers of units or cases, or different statistics.
 
-    Parameters
-    ----------
-    a, b : Figure
-        Figures with the same units in the same order.
-    resamples, level, seed
-        As for :meth:`Figure.interval`.
+    Further arguments are those of :meth:`Figure.interval`.
 
     Examples
     --------
@@ -206,13 +194,6 @@ def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
     For ``n`` scores :math:`|y - \hat y| / \hat\sigma` of held-out units it is the :math:`\lceil (n + 1) p \rceil`-th
     smallest score. A unit from the same distribution is within it with a probability of at least ``level``, for any
     model. InputError is raised if the level is out of range, or there are too few held-out units for it.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        Scaled absolute errors of held-out units.
-    level : float
-        Coverage :math:`p`, between 0 and 1.
 
     References
     ----------

@@ -189,12 +189,7 @@ def ranked_cells(
 def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:
     """Compute the average precision of a ranking, and the interpolated precision at eleven recall levels.
 
-    Parameters
-    ----------
-    right : array of bool
-        Whether each item is true, from the top.
-    number : int
-        Total number of true items, ranked or not.
+    ``right`` are booleans, whether each item is true, from the top; ``number`` that of true items, ranked or not.
 
     Examples
     --------

@@ -142,12 +142,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
 
     InputError is raised if shapes differ, nothing is true, or a score is not finite.
 
-    Parameters
-    ----------
-    truth : array of bool, of shape (n,)
-        Whether each item is true; at least one must be.
-    scores : array of float, of shape (n,)
-        Score of each item, higher for more probable items.
+    ``truth`` says of each item whether it is true; ``scores`` are higher for more probable items.
 
     Examples
     --------

@@ -38,14 +38,9 @@ class RecommendationScores(NamedTuple):
 def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> RecommendationScores:
     """Compute recall, NDCG and average precision of the columns recommended for each row.
 
-    InputError is raised if shapes do not match, numbers are not integers, or a row or column is out of range.
-
-    Parameters
-    ----------
-    recommended : array of int, of shape (rows, n)
-        Recommended columns of each row, best first; negative numbers fill up short lists.
-    rows, columns : array of int, of shape (held out,)
-        Row and column of each held-out cell, without repetition.
+    ``recommended`` has the columns of each row, best first, filled up by negative numbers; ``rows`` and ``columns`` are
+    those of each held-out cell, without repetition. InputError is raised if shapes do not match, numbers are not
+    integers, or a row or column is out of range.
 
     Examples
     --------
@@ -97,14 +92,8 @@ class Catalogue(NamedTuple):
 def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
     """Compute coverage, Gini coefficient and novelty of recommendations.
 
-    Parameters
-    ----------
-    recommended : array of int
-        Recommended columns, in any shape; negative numbers are ignored.
-    known : array of int of shape (columns,)
-        Number of known cells of each column.
-    rows : int
-        Number of rows of the table.
+    ``recommended`` are columns in any shape, of which negative ones are ignored; ``known`` is the number of known cells
+    of each column of a table of so many ``rows``.
 
     References
     ----------

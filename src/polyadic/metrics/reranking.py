@@ -67,13 +67,7 @@ def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]], *, k: int = 10) -
     above 0 is relevant; with costs, one of the lowest cost. Lists with a negative grade count from their lowest grade.
     NDCG and MAP do not use lists without a grade above 0, such as those whose costs are all equal. InputError is raised
     if there are no lists, or the scores do not match them.
-
-    Parameters
-    ----------
-    scored : iterable of (QueryGroups, array of float)
-        Blocks of lists, each with a score for every candidate.
-    k : int
-        Number of ranks that NDCG takes into account.
+    ``scored`` are blocks of lists, each with a score for every candidate.
 
     Examples
     --------

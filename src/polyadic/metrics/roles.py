@@ -109,11 +109,7 @@ def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
     """Count the arguments and predicates of a predicted sentence that match the annotation.
 
     InputError is raised if the numbers of words differ.
-
-    Parameters
-    ----------
-    gold, predicted : sentences with ``propositions``
-        Sentences such as :class:`~polyadic.syntax.propositions.Sentence`.
+    The sentences have ``propositions``, such as those of :class:`~polyadic.syntax.propositions.Sentence`.
 
     Examples
     --------

@@ -88,10 +88,8 @@ class RESCAL(TripleModel):
     def fit(self, X: Any, y: object = None) -> Self:
         """Fit the model to all triples, treating unobserved triples as zeros.
 
-        Parameters
-        ----------
-        X : Entries, array or sparse array of shape (n, K, n), or list of K arrays or sparse arrays of shape (n, n)
-            Triples of subject, relation and object; or, for each relation, a matrix of subjects by objects.
+        ``X`` are the triples of subject, relation and object, Entries or an array of shape (n, K, n), or a list of K
+        matrices of subjects by objects, dense or sparse.
         """
         self.check()
         del y

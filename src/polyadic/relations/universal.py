@@ -412,13 +412,8 @@ class UniversalSchema(SchemaModel):
     def evaluate(self, test: Iterable[tuple[str, ...]]) -> Judged:
         """Rank the test pairs of each predicate among all pairs that lack the predicate in the training data.
 
-        InputError is raised if a pair or predicate is unknown, or no test triple remains.
-
-        Parameters
-        ----------
-        test : iterable of tuple
-            Subject, object and predicate of each fact, or entity and predicate; training facts are left out with a
-            warning.
+        A test fact is a tuple of subject, object and predicate, or of entity and predicate; training facts are left out
+        with a warning. InputError is raised if a pair or predicate is unknown, or no test triple remains.
         """
         check_is_fitted(self)
         schema = self.schema_
@@ -439,13 +434,9 @@ class UniversalSchema(SchemaModel):
         """Predict the probabilities of all predicates for new entity pairs (fold-in).
 
         The shape is (pairs, predicates of the model). Vectors of new pairs minimize the expected training loss given
-        their known predicates; see :mod:`polyadic.relations.universal`. Unseen entities have zero vectors. InputError
-        is raised if all predicates are unknown to the model, or memory is too small.
-
-        Parameters
-        ----------
-        schema : Schema
-            New pairs, or training pairs with other known predicates. Predicates unknown to the model are ignored.
+        their known predicates; see :mod:`polyadic.relations.universal`. Unseen entities have zero vectors. Predicates
+        of the schema that are unknown to the model are ignored. InputError is raised if all predicates are unknown to
+        the model, or memory is too small.
         """
         check_is_fitted(self)
         known, arguments = self._renumbered(schema)

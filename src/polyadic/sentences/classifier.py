@@ -128,12 +128,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     def fit(self, documents: Corpus | Documents, y: ArrayLike) -> Self:
         """Fit the classifier to labelled documents.
 
-        Parameters
-        ----------
-        documents : Corpus or iterable of str
-            Texts, or documents as lists of words.
-        y : array-like of shape (documents,)
-            The class of each document, a name or a number; at least two different ones.
+        A document is a text or a list of words. Its class in ``y`` is a name or a number; at least two must occur.
         """
         self.check()
         X, labels = self._tables(documents, y)

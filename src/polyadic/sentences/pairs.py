@@ -80,12 +80,7 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         InputError is raised if a score is out of range, all scores are the same whole number, or a setting is out of
         range.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            Features, such as those of :func:`~polyadic.sentences.pairs.pair_features`.
-        y : array-like of shape (n,)
-            Scores between ``low`` and ``high``.
+        Features are such as those of :func:`~polyadic.sentences.pairs.pair_features`, scores from ``low`` to ``high``.
         """
         self.check()
         X, t = validated(self, X, y, y_numeric=True)

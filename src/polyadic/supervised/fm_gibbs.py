@@ -132,13 +132,8 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
         """Sample the parameters from the posterior distribution given feature vectors and targets.
 
         Other arguments and errors are those of :meth:`FactorizationMachine.fit
-        <polyadic.supervised.factorization_machines.FactorizationMachine.fit>`.
-
-        Parameters
-        ----------
-        groups : array of int of shape (features,), optional
-            Group of each feature, such as users and films. Features of a group share their penalties. By default one
-            group.
+        <polyadic.supervised.factorization_machines.FactorizationMachine.fit>`. ``groups`` has the group of each
+        feature, such as users and films, by default one for all; features of a group share their penalties.
         """
         self.check()
         table, numbers = self._table_and_targets(X, y, reset=True, numeric=True)

@@ -94,14 +94,9 @@ class LowRankTasks(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit the model to feature vectors and partially known targets.
+        """Fit the model to feature vectors, a matrix, and targets of shape (n, tasks), NaN where unknown.
 
-        Parameters
-        ----------
-        X : sparse or dense array of shape (n, features)
-            Feature vectors.
-        y : array of shape (n, tasks)
-            Targets, NaN where unknown; at least one is known.
+        At least one target must be known.
         """
         self.check()
         X = validated(self, X, accept_sparse="csr")

@@ -40,12 +40,8 @@ class Topics(Transformer, ABC):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to a document-word table.
 
-        InputError is raised if a value is negative, all values are zero, or a parameter is out of range.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Non-negative table with one row per document, usually of word counts.
+        ``X``, dense or sparse, has one row per document and non-negative values, usually counts of words. InputError is
+        raised if a value is negative, all values are zero, or a parameter is out of range.
         """
 
     @abstractmethod

@@ -129,10 +129,7 @@ class TextTopics(Transformer):
 
         InputError is raised if no words remain, or a parameter is out of range.
 
-        Parameters
-        ----------
-        documents : Corpus or iterable of str
-            Documents to learn topics from. A corpus keeps the vocabulary that it was built with.
+        A corpus keeps the vocabulary that it was built with.
         """
         del y
         self.check()
