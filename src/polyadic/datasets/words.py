@@ -110,13 +110,8 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     Fields are separated by tabs, else by commas or semicolons, else by spaces. Empty lines, lines that begin with
     ``#``, and a header line are skipped.
 
-    Parameters
-    ----------
-    path : path
-        UTF-8 text file.
-    score : int or str, optional
-        Column of the scores, as a number from 0 or a header. By default the column whose header denotes a score, else
-        the third. (The original SimVerb file has no header and needs ``score=3``.)
+    The column of the scores is a number from 0 or a header; by default the column whose header denotes a score, else
+    the third. (The original SimVerb file has no header and needs ``score=3``.)
 
     Examples
     --------

@@ -8,6 +8,7 @@ import math
 import warnings
 from functools import cached_property
 from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -492,7 +493,11 @@ class Embedding:
                 f"{word!r} is a stop word, and stop words have no vector; train with stop_words=none to include them",
                 "stop_words",
             )
-        close = [repr(w) for w in _close_spellings(str(word), self.words, self.index)]
+        asked = str(word)
+        cases = [w for w in dict.fromkeys((asked.lower(), asked.capitalize(), asked.upper())) if w in self.index]
+        alike = (w for w in self.words if abs(len(w) - len(asked)) <= 2 and w and w[:1].lower() == asked[:1].lower())
+        pool = [*islice(alike, 20_000)]  # of the words with the same initial
+        close = list(map(repr, dict.fromkeys([*cases, *difflib.get_close_matches(asked, pool, n=3)])))[:3]
         hint = f"; close spellings: {', '.join(close)}" if close else ""
         return InputError(f"{word!r} is not in the vocabulary of {len(self):,} words{hint}")
 
@@ -522,12 +527,7 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
               \qquad \text{mul: } \frac{\cos'(x, b) \cos'(x, c)}{\cos'(x, a) + 0.001},
               \quad \cos' = \frac{1 + \cos}{2}
 
-    Parameters
-    ----------
-    a, b, c : ndarray
-        Cosines of the candidates with each of the three words, of equal shape.
-    method : {"add", "mul"}
-        3CosAdd or 3CosMul.
+    ``a``, ``b`` and ``c`` are the cosines of the candidates with each of the three words, of equal shape.
 
     References
     ----------
@@ -591,14 +591,6 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
             "counts",
         )
     return array.astype(np.int64)
-
-
-def _close_spellings(word: str, words: tuple[str, ...], index: dict[str, int]) -> list[str]:
-    """Return up to three known words with a similar spelling, of the first 20,000 with the same initial."""
-    cases = [w for w in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if w in index]
-    alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
-    pool = [w for w, _ in zip(alike, range(20_000), strict=False)]
-    return list(dict.fromkeys([*cases, *difflib.get_close_matches(word, pool, n=3)]))[:3]
 
 
 def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:

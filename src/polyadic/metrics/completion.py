@@ -93,15 +93,9 @@ class Completion:
 def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     """Evaluate how often the correct answer has a higher score than a wrong answer, for each scoring rule.
 
-    InputError is raised if the cases have different numbers of given words, or none, an association is not finite, or
-    fewer than two cases are known.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors; their policy for unknown words is ignored, and cases with an unknown word are left out.
-    gaps : iterable of Gap
-        Test cases, all with the same number of given words, at least one.
+    Cases with an unknown word are left out; all must have the same number of given words, at least one. InputError is
+    raised if the cases have different numbers of given words, or none, an association is not finite, or fewer than two
+    cases are known.
 
     Examples
     --------

@@ -75,15 +75,8 @@ class Multiwords:
 def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwords:
     """Rank sequences of adjacent words by the association predicted from word vectors, to detect names.
 
-    InputError is raised if the runs have different lengths, or there are fewer than two names or no other run with
-    known words.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors; their policy for unknown words is ignored, and runs with an unknown word are left out.
-    candidates : iterable of Candidate
-        Runs of words, all of the same length of at least 2.
+    Runs with an unknown word are left out; all must have the same length of at least 2. InputError is raised if the
+    runs have different lengths, or there are fewer than two names or no other run with known words.
 
     Examples
     --------

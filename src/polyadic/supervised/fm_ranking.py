@@ -77,16 +77,8 @@ class FactorizationMachineRanker(PointMachine):
         """Fit the model to graded feature vectors, comparing rows within each group.
 
         InputError or ValueError is raised if no group has two different grades, shapes do not match, or a parameter is
-        out of range.
-
-        Parameters
-        ----------
-        X : csr or array of shape (rows, features)
-            Feature vectors.
-        y : array of shape (rows,)
-            Grades, higher is better.
-        groups : array of shape (rows,)
-            Group of each row, such as its query or user. Only rows of the same group are compared.
+        out of range. ``y`` are grades, higher is better, and ``groups`` the group of each row, such as its query or
+        user; only rows of the same group are compared.
         """
         self.check()
         table, grades = self._table_and_targets(X, y, reset=True, numeric=True)

@@ -186,7 +186,10 @@ def truncated_svd(
     elif method == "lanczos":
         _, V = truncated_eigh(Gram(A), rank, tol=tol, seed=seed)
     else:
-        V = _range(A, rank, np.random.default_rng(seed))
+        turned, V = A.T, np.random.default_rng(seed).standard_normal((small, min(rank + OVERSAMPLE, small)))
+        V = V.astype(A.dtype)
+        for _ in range(POWERS + 1):
+            V = np.linalg.qr(finite(np.asarray(turned @ np.linalg.qr(np.asarray(A @ V))[0])))[0]
     left, s, right = np.linalg.svd(finite(np.asarray(A @ V)), full_matrices=False)
     U, s, V = left[:, :rank], s[:rank], V @ right[:rank].T
     if wide:
@@ -212,12 +215,3 @@ class Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
 
     def _matmat(self, X: Array) -> Array:
         return np.asarray(self._turned @ (self._A @ X))
-
-
-def _range(A: Any, rank: int, rng: np.random.Generator) -> Array:
-    """Return an approximate orthonormal basis of the leading right singular vectors."""
-    turned, size = A.T, min(rank + OVERSAMPLE, *A.shape)
-    Q = rng.standard_normal((A.shape[1], size)).astype(A.dtype)
-    for _ in range(POWERS + 1):
-        Q = np.linalg.qr(finite(np.asarray(turned @ np.linalg.qr(np.asarray(A @ Q))[0])))[0]
-    return Q
