@@ -43,14 +43,8 @@ def unfold(T: Tensor, mode: int) -> Tensor:
     """Arrange the fibres of a mode as the columns of a matrix, the first remaining index varying fastest.
 
     The result has the shape (T.shape[mode], product of the other lengths). Entries keep their order, weights and the
-    meaning of unobserved cells. InputError is raised if there are too many columns for 64-bit integers.
-
-    Parameters
-    ----------
-    T : ndarray or Entries
-        Tensor. Symmetric entries are expanded to all permutations of their indices.
-    mode : int
-        Mode whose index becomes the row index, from 0.
+    meaning of unobserved cells. Symmetric entries are expanded to all permutations of their indices. The index of
+    ``mode``, from 0, becomes the row index. InputError is raised if there are too many columns for 64-bit integers.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
     """Compute coverage, Gini coefficient and novelty of recommendations.
 
     ``recommended`` are columns in any shape, of which negative ones are ignored; ``known`` is the number of known cells
-    of each column of a table of so many ``rows``.
+    of each column of a table, and ``rows`` the number of its rows.
 
     References
     ----------

@@ -274,14 +274,9 @@ class UniversalSchema(SchemaModel):
     def fit(self, schema: Schema, y: Any = None, *, beside: Sequence[Source] = ()) -> Self:
         """Fit the model to a universal schema.
 
-        InputError is raised if no cell is observed, no negative can be sampled, or a parameter is out of range.
-
-        Parameters
-        ----------
-        schema : Schema, or what :func:`~polyadic.relations.schema.schema_of` converts to one
-            Pairs of entities and their known predicates.
-        beside : sequence of Source
-            Further sources of losses of its cells, such as groundings of rules.
+        ``schema`` may be what :func:`~polyadic.relations.schema.schema_of` converts to one. ``beside`` are further
+        sources of losses of its cells, such as groundings of rules. InputError is raised if no cell is observed, no
+        negative can be sampled, or a parameter is out of range.
         """
         self.check()
         del y
