@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen, in_threads
+from polyadic.core.kernels.common import frozen, in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 MIN_PARALLEL_SIZE = 1 << 18  # minimum number of feature values for which threads are worth their overhead
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Fast-math flags: sums may be reordered for vector registers; infinities and NaN are preserved, to detect overflow."""
 LINE = 64  # bytes of a cache line
 PARTS = 16  # number of parts of a sum, whatever the number of threads
 MIN_PER_ROW = 24

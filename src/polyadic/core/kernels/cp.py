@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, checked, frozen, importances, in_spans, short_parts, sum_of_parts, table
+from polyadic.core.kernels.common import checked, frozen, importances, in_spans, short_parts, sum_of_parts, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
 
 
 def cp_squared(

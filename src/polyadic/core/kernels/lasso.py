@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen, in_spans
+from polyadic.core.kernels.common import frozen, in_spans
 from polyadic.core.kernels.nonnegative import check_products
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 
 
 def nonnegative_lasso(

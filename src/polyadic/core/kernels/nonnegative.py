@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen, in_spans
+from polyadic.core.kernels.common import frozen, in_spans
 from polyadic.core.kernels.rows import by_row
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 UNROLLED = 4  # rows of the Gram matrix processed at once
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen, in_spans
+from polyadic.core.kernels.common import frozen, in_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 MAX_PASSES, LASSO_TOL = 1000, 1e-9
 """Maximum number of passes of coordinate descent over a row, and the largest relative change at convergence."""
 PARTS = 8  # parts of the rows for each thread, for load balance

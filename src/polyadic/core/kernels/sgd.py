@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen, in_threads
+from polyadic.core.kernels.common import frozen, in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 GROUPS = 8
 """Groups of rows and of columns, so that this many blocks run in parallel; at most 16, as a byte numbers blocks."""
 MIN_CELLS, MIN_WIDTH = 1 << 14, 32

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from polyadic.core.kernels import cp
-from polyadic.core.kernels.common import FAST, checked, frozen, importances
+from polyadic.core.kernels.common import checked, frozen, importances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 
 
 class RowPenalties(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import FAST, frozen, in_spans
+from polyadic.core.kernels.common import frozen, in_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,6 +107,7 @@ def _inside(index: Array, size: int) -> None:
         raise ValueError(f"indices must be from 0 to {size - 1}; got {index.min()} to {index.max()}")
 
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 ORDERED = FAST | {"nnan"}  # for maxima, which are vectorized only then; NaN is detected in the sum of the losses
 
 LOG2E = np.float32(1.4426950408889634)
