@@ -14,7 +14,6 @@ import numpy as np
 from numba import njit
 
 from polyadic.core.kernels.common import frozen
-from polyadic.core.kernels.stochastic import first_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,10 +194,22 @@ TIE = 1e-5  # weight of each further rule in maximum aggregation, as a tie-break
 
 
 @njit(cache=True, nogil=True)
+def _find(array, low, high, value):
+    """Return the first index from ``low`` to ``high`` where a sorted array is at least ``value``."""
+    while low < high:
+        middle = (low + high) // 2
+        if array[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
 def _span(graph, x, r):
     """Return the start and end index of the edges with relation ``r`` from entity ``x``."""
     last = graph.groups[x + 1]
-    g = first_at_least(graph.relation, graph.groups[x], last, r)
+    g = _find(graph.relation, graph.groups[x], last, r)
     if g < last and graph.relation[g] == r:
         return graph.bounds[g], graph.bounds[g + 1]
     return 0, 0
@@ -407,8 +418,8 @@ def _conclude(y, kind, weight, rule, best, by, found):
 @njit(cache=True, nogil=True)
 def _follow(graph, rules, i, start, end, kind, best, by, found):
     """Numba kernel: apply the rules with premise ``i`` and a conclusion index from ``start`` to ``end`` (exclusive)."""
-    low = first_at_least(rules.head, rules.rows[i], rules.rows[i + 1], start)
-    for p in range(low, first_at_least(rules.head, low, rules.rows[i + 1], end)):
+    low = _find(rules.head, rules.rows[i], rules.rows[i + 1], start)
+    for p in range(low, _find(rules.head, low, rules.rows[i + 1], end)):
         _conclude(graph.entity[graph.listed[rules.head[p]]], kind, rules.weight[p], p, best, by, found)
 
 
@@ -426,8 +437,8 @@ def _conclusions(graph, rules, x, r, best, by, found):
     end = rules.paths[r + 1]
     low = rules.paths[r]
     for g in range(graph.groups[x], graph.groups[x + 1]):
-        low = first_at_least(rules.first, low, end, relation[g])
-        high = first_at_least(rules.first, low, end, relation[g] + 1)
+        low = _find(rules.first, low, end, relation[g])
+        high = _find(rules.first, low, end, relation[g] + 1)
         if low == high:
             continue
         start = low
@@ -455,7 +466,7 @@ def _conclusions(graph, rules, x, r, best, by, found):
                         if to[m] != x and to[m] != z:
                             _conclude(to[m], PATH, rules.path_weight[p], p, best, by, found)
                     p += 1
-                last = first_at_least(rules.second, p, high, relation[g2] + 1)
+                last = _find(rules.second, p, high, relation[g2] + 1)
                 if p == last:
                     continue
                 for m in range(bounds[g2], bounds[g2 + 1]):
@@ -481,7 +492,7 @@ def _conclusions(graph, rules, x, r, best, by, found):
         if relation[g] != r:
             _follow(graph, rules, G + relation[g], start, end, KNOWN, best, by, found)
     _follow(graph, rules, G + r, start, end, PRIOR, best, by, found)  # whether or not x has the relation r
-    g = first_at_least(relation, graph.groups[x], graph.groups[x + 1], r)
+    g = _find(relation, graph.groups[x], graph.groups[x + 1], r)
     if g < graph.groups[x + 1] and relation[g] == r:
         for at in range(rules.columns[graph.place[g]], rules.columns[graph.place[g] + 1]):
             p = rules.column[at]

@@ -291,7 +291,7 @@ def _adagrad_whole_rows(rows, shares, lasso, bounded, pace, eps, rank, T, total)
 
 
 @njit(cache=True, nogil=True)
-def first_at_least(column, low, high, value):
+def _first_at_least(column, low, high, value):
     """Return the first position from ``low`` whose element is at least ``value``, or ``high``, in a sorted column."""
     while low < high:
         middle = (low + high) // 2
@@ -313,8 +313,8 @@ def _absent_cells(indices, starts, prefixes, leaves, absent):
             if d == 0:
                 low, high = starts[value], starts[value + 1]
             else:
-                low = first_at_least(indices[d], low, high, value)
-                high = first_at_least(indices[d], low, high, value + 1)
+                low = _first_at_least(indices[d], low, high, value)
+                high = _first_at_least(indices[d], low, high, value + 1)
         for c in range(leaves.shape[1]):
-            at = first_at_least(indices[order - 1], low, high, leaves[p, c])
+            at = _first_at_least(indices[order - 1], low, high, leaves[p, c])
             absent[p, c] = at == high or indices[order - 1, at] != leaves[p, c]
