@@ -78,10 +78,7 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
 def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | None = None) -> list[OutlierGroup]:
     """Load the groups of an outlier detection test set, sorted by file name.
 
-    Parameters
-    ----------
-    name : {"wikisem500", "8-8-8"}
-        Name of the set: the English WikiSem500 (500 groups, 2,812 cases), or 8-8-8 (8 groups, 64 cases).
+    ``name`` is that of the English WikiSem500 (500 groups, 2,812 cases), or "8-8-8" (8 groups, 64 cases).
     """
     check_choice("name", name, OUTLIERS)
     place, groups, cases = OUTLIERS[name]
@@ -93,13 +90,7 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
 
 
 def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | None = None) -> dict[str, list[Question]]:
-    """Load the questions of an analogy test set, grouped by section.
-
-    Parameters
-    ----------
-    name : {"google", "msr"}
-        Name of the set: Google's 19,544 questions in 14 sections, or the 8,000 of MSR.
-    """
+    """Load the questions of an analogy test set by section: the 19,544 of "google" (14 sections), or 8,000 of "msr"."""
     check_choice("name", name, ANALOGIES)
     file, number = ANALOGIES[name]
     where = folder(root) / "words" / "analogy" / file
@@ -111,10 +102,7 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
 def gensim_file(name: str) -> Path:
     """Return the path of a test file included in gensim, such as ``wordsim353.tsv`` or ``questions-words.txt``.
 
-    Raises
-    ------
-    MissingExtraError
-        If gensim is not installed.
+    MissingExtraError is raised if gensim is not installed.
     """
     with needing("gensim", "gensim", f"the test file {name}"):
         from gensim.test.utils import datapath
