@@ -140,7 +140,7 @@ ADAPTED: dict[str, Callable[[WordMethod, Options], Options]] = {
 }
 READING = ("format", "field", "wrapped", "encoding", "errors")
 TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "lemmas", "multiwords", *READING)
-COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
+COUNTED = ("order", "window", "width", "distance", "tuple_min_count", "contexts", "positional", "memory")
 WEIGHED = ("shift", "smoothing", "weights")  # settings of the steps before the model
 BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
 """Settings that may differ between orders, as a tuple."""
@@ -190,6 +190,8 @@ class Training:
     width : int or sequence of int, optional
         Window width in words, or one width per tuple order, such as 5/10 (default: 10; 5/10 for jcp, 5 for ca, 2 for
         root-ca).
+    distance : {"kept", "running"}
+        Words in which the window width is measured: words kept for training, or all running words of the text.
     tuple_min_count : int or sequence of int, optional
         Minimum count of a tuple, or one minimum per tuple order (default: 2; 1 for pairs).
     contexts : {"both", "left", "right"}
@@ -228,6 +230,7 @@ class Training:
     order: Literal[2, 3, 4, 5] | None = None
     window: Literal["span", "centred", "chunk"] = "span"
     width: Count | Sequence[Count] | None = None
+    distance: Literal["kept", "running"] = "kept"
     tuple_min_count: Count | Sequence[Count] | None = None
     contexts: Literal["both", "left", "right"] = "both"
     positional: bool = False
