@@ -6,6 +6,7 @@ processor time of all threads.
 """
 
 import time
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,8 +35,10 @@ def main(corpus: str, *, queries: int = 200, seed: int = 0) -> None:
         "phrase of two words": [lambda q=pair: page(q) for pair in pairs],
         "beginning: abc*": [lambda q=word: page(f"{q[:3]}*") for word in words],
         "ending: *bcd": [lambda q=word: page(f"*{q[-3:]}") for word in words],
-        "regular expression over the vocabulary": [lambda q=word: page(f'[lc=".*{q[:2]}.+{q[-2:]}"]') for word in words],
-        'gap: "a" []{0,3} "b"': [lambda a=a, b=b: page(f'[lc="{a}"] []{{0,3}} [lc="{b}"]') for a, b in zip(words, words[1:])],
+        "regular expression over the vocabulary": [
+            lambda q=word: page(f'[lc=".*{q[:2]}.+{q[-2:]}"]') for word in words
+        ],
+        'gap: "a" []{0,3} "b"': [lambda a=a, b=b: page(f'[lc="{a}"] []{{0,3}} [lc="{b}"]') for a, b in pairwise(words)],
         "collocations": [lambda q=word: store.collocates(q) for word in words],
         "collocations of a frequent word": [lambda q=word: store.collocates(q) for word in frequent],
     }
