@@ -22,7 +22,7 @@ from polyadic.core.frames import refuse_named
 from polyadic.core.progress import note
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
-from polyadic.text.formats import markup, office, plain, records
+from polyadic.text.formats import markup, office, plain, records, tei
 from polyadic.text.pieces import File, Piece, Reading, checked, nested, note_left_out, size_of
 from polyadic.text.splitting import split
 
@@ -37,7 +37,7 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "jsonl": records.read_jsonl,
     **{name: partial(records.read_table, table_rows=rows) for name, rows in records.ROWS.items()},
     "html": markup.read_html,
-    "xml": markup.read_xml,
+    "xml": tei.read_xml,
     "epub": markup.read_epub,
     "docx": office.read_docx,
     "pdf": office.read_pdf,

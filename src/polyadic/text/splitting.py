@@ -112,9 +112,10 @@ def _by_heading(pieces: Iterable[Piece], unit: str, name: str) -> Iterator[Part]
         headings = [piece.fields.get(unit), *(next(filter(None, place.groups()[::-1])) for place in places)]
         for heading, (a, b) in zip(headings, pairwise(bounds), strict=True):
             if heading is not None:
-                titles, begins = [*(titles if held else []), " ".join(heading.split())], True
+                heading, begins = " ".join(heading.split()), True
+                titles = [each for each in titles if held and not heading.startswith(f"{each} / ")] + [heading]
             held += content[a:b]
-            if _bare(content[a:b]) not in ("", _bare(heading or "")):
+            if _bare(content[a:b]) not in ("", _bare((heading or "").rpartition(" / ")[2])):
                 yield held, ({unit: " / ".join(titles)} if titles else {}) if begins else None
                 held, begins = "", False
     if held.strip():
