@@ -8,95 +8,83 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from polyadic.core.errors import InputError, error_text
-from polyadic.text.formats.plain import text_pieces, unwrapped
+from polyadic.text.formats.plain import GLUE, JOIN, LINE, marked_lines, text_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
+    from polyadic.text.formats.plain import Part
     from polyadic.text.pieces import File, Piece
 
-    Part = str | Mapping[str, str]  # text, or the fields of what begins
-
 TEXTS = ("TEI", "TEI.2")
-NO_TEXT = {"", "teiHeader", "facsimile", "sourceDoc", "standOff", "xenoData", "tei2", "listApp", "lacunaEnd", "witEnd"}
+NO_TEXT = {"", "teiHeader", "facsimile", "sourceDoc", "standOff", "xenoData", "listApp"}
 """TEI elements without running text, and comments."""
 KINDS = {
-    **dict.fromkeys(("note", "noteGrp", "gap", "witDetail", "wit", "metamark"), "notes"),
-    "speaker": "speakers",
-    **dict.fromkeys(
-        ("stage", "vocal", "kinesic", "incident", "writing", "move", "camera", "sound", "view", "tech", "set"), "stage"
-    ),
-    **dict.fromkeys(("castList", "performance", "titlePage", "docTitle", "docImprint", "divGen"), "boilerplate"),
-    "fw": "headers",
-    "figDesc": "captions",
-    **dict.fromkeys(("del", "surplus"), "deletions"),
+    element: kind
+    for kind, elements in {
+        "notes": ("note", "noteGrp", "gap", "witDetail", "wit", "metamark"),
+        "speakers": ("speaker",),
+        "stage": ("stage", "vocal", "kinesic", "incident", "writing", "move", "camera", "sound", "view", "tech"),
+        "boilerplate": ("castList", "performance", "titlePage", "docTitle", "docImprint", "divGen", "set"),
+        "headers": ("fw",),
+        "captions": ("figDesc",),
+        "deletions": ("del", "surplus"),
+    }.items()
+    for element in elements
 }
 """Kind of the structure that is left out, by TEI element."""
-_LISTS = re.compile(
-    r"(dramatis|cast|character|personae|personaggi|personnages|personen)|^(toc|contents|index)$", re.IGNORECASE
-)
+_LISTS = re.compile(r"dramatis|cast|character|persona[eg]|personnages|personen|^(toc|contents|index)$", re.IGNORECASE)
 """Types of divisions that are lists of characters or contents, or an index."""
+BESIDE = ("translation", "apparatus", "commentary", "bibliography")  # types of divisions beside one of type edition
 _NOTE_MARK = re.compile(r"note|^fn", re.IGNORECASE)  # types of references that are the marks of notes
 CHOSEN = ("corr", "reg", "expan", "ex")  # preferred forms in a <choice>
 BREAKS = {"lb", "pb", "cb", "gb", "milestone"}
 DIVISIONS = {"text", "front", "body", "back", "group", "lg", "sp", "u", "div", *(f"div{n}" for n in range(8))}
-BLOCKS = DIVISIONS | {
-    *(
-        "p",
-        "ab",
-        "l",
-        "head",
-        "speaker",
-        "stage",
-        "list",
-        "item",
-        "table",
-        "row",
-        "figure",
-        "floatingText",
-        "quote",
-        "q",
-    ),
-    *("cit", "said", "opener", "closer", "salute", "signed", "dateline", "byline", "trailer", "argument", "epigraph"),
-    *("postscript", "address", "addrLine", "castItem", "castGroup", "role", "label", "note", "titlePage", "titlePart"),
-    *("docTitle", "docImprint", "docAuthor", "imprimatur", "bibl", "listBibl", "entry", "sense", "eg", "listPerson"),
-}
-"""TEI elements that begin and end a line; those of :data:`INLINE` do not in the middle of a paragraph."""
 INLINE = {"quote", "q", "said", "cit", "stage", "label", "bibl", "role", "address"}
-PARAGRAPHS = {
+BLOCKS = DIVISIONS | INLINE
+BLOCKS |= {
     "p",
     "ab",
     "l",
     "head",
+    "speaker",
+    "list",
     "item",
-    "cell",
-    "seg",
-    "s",
-    "q",
-    "said",
-    "quote",
-    "hi",
-    "note",
+    "table",
+    "row",
+    "figure",
+    "floatingText",
+    "opener",
+    "closer",
+}
+BLOCKS |= {
     "salute",
     "signed",
+    "dateline",
+    "byline",
+    "trailer",
+    "argument",
+    "epigraph",
+    "postscript",
+    "addrLine",
+    "note",
 }
-PARTS = {
-    "s",
-    "cell",
-    "forename",
-    "surname",
-    "addName",
-    "roleName",
-    "genName",
-    "nameLink",
-    "settlement",
-    "country",
-    "region",
+BLOCKS |= {
+    "castItem",
+    "castGroup",
+    "titlePage",
+    "titlePart",
+    "docTitle",
+    "docImprint",
+    "docAuthor",
+    "listBibl",
+    "entry",
 }
+"""TEI elements that begin and end a line; those of :data:`INLINE` do not in the middle of a paragraph."""
+PARAGRAPHS = {"p", "ab", "l", "head", "item", "cell", "seg", "s", "q", "said", "quote", "hi", "note", "salute"}
+PARTS = {"s", "stage", "forename", "surname", "addName", "roleName", "genName", "nameLink", "settlement", "country"}
 """TEI elements that are separated from each other by a space."""
-JOIN, LINE, WORD = "\x02", "\x03", "\x05"  # control characters, which XML cannot contain
-_GLUED = re.compile(f"[ \\n{WORD}]*\x04[ \\n{WORD}]*")
-_HYPHENS = "-\u2010\u00ac\u2e17\u00ad"
+APART = {"note", "stage", "fw"}  # elements that do not stand within words
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -116,35 +104,12 @@ def read_xml(file: File) -> Iterator[Piece]:
     inner = {each for text in texts for each in text.iter() if each is not text and name_of(each) in TEXTS}
     for text in [text for text in texts if text not in inner] or [root]:
         parts = _Text(text, root, file).parts() if texts else _of_xml(text)
-        yield from text_pieces(_lines(parts), wrapped=False, fields=_fields(text))
+        yield from text_pieces(marked_lines(parts), wrapped=False, fields=_fields(text))
 
 
 def name_of(element: ET.Element) -> str:
     """Return the tag of an XML element without the namespace, or an empty string for a comment."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
-
-
-def _lines(parts: Iterable[Part]) -> Iterator[Part]:
-    """Yield text with one paragraph per line, in which words across breaks are joined; marks stay between them."""
-    held: list[str] = []
-    for part in chain(parts, [{}]):
-        if isinstance(part, str):
-            held.append(part)
-            continue
-        pieces = "".join(held).replace(WORD * 2, " ").split(JOIN)
-        for at in range(len(pieces) - 1):
-            left = pieces[at].rstrip(f" \t\r\n{LINE}")
-            pieces[at] = left.rstrip(_HYPHENS).rstrip(f" \t\r\n{LINE}") if left.endswith((*_HYPHENS,)) else left
-            pieces[at + 1] = pieces[at + 1].lstrip(f" \t\r\n{LINE}")
-        text = _GLUED.sub("", "".join(pieces)).replace(WORD, "")
-        rows = (
-            " ".join(unwrapped(row.replace(LINE, "\n")).split()) if LINE in row else row for row in text.split("\n")
-        )
-        if text := "".join(f"{row}\n" for row in (" ".join(row.split()) for row in rows) if row):
-            yield text
-        if part:
-            yield part
-        held = []
 
 
 def _flat(element: ET.Element, without: Iterable[str] = ("idno", "note", "ref")) -> str:
@@ -220,6 +185,7 @@ class _Text:
     def __init__(self, text: ET.Element, root: ET.Element, file: File) -> None:
         self._text, self._file, self._people = text, file, _people(root)
         self._above = {child: parent for parent in text.iter() for child in parent}
+        self._edition = any(name_of(each) == "div" and each.get("type") == "edition" for each in text.iter())
         self._spoken: set[ET.Element] = set()  # elements that contain speeches
         for each in text.iter():
             above = self._above.get(each) if name_of(each) in ("sp", "u") else None
@@ -234,7 +200,7 @@ class _Text:
         while waiting:
             each = waiting.pop()
             if each is None:  # a paragraph ends
-                waiting += [None, "\n", *reversed([*self._inside(notes.pop(0))])] if notes else ["\n"]
+                waiting += [None, *reversed(["\n", *self._inside(notes.pop(0))])] if notes else ["\n"]
             elif not isinstance(each, ET.Element):
                 yield each
             else:
@@ -245,7 +211,7 @@ class _Text:
         name, parent = name_of(element), self._above.get(element)
         above = "" if parent is None else name_of(parent)
         if element is not self._text and self._left_out(element, name, above):
-            yield " " if name == "stage" else ""
+            yield " " if name in APART and (element.tail or "")[:1].isalnum() else ""
         elif name in BREAKS:
             broken = element.get("break") != "no" and element.get("type") != "inWord"
             yield LINE if broken else JOIN
@@ -260,17 +226,14 @@ class _Text:
             yield {"heading": self._heading(element)}
             if parent not in self._spoken or not self._file.leaves_out("headings"):
                 yield from ("\n", *self._inside(element), None)
-        elif name == "w":
-            if any(element.itertext()):
-                left, right = (element.get("join") in (side, "both") for side in ("left", "right"))
-                yield from ("\x04" if left else WORD, *self._inside(element), "\x04" if right else WORD)
-        elif name == "pc":
-            yield from ("\x04" if element.get("join") in ("left", "both") else "", *self._inside(element))
+        elif name in ("w", "pc"):
+            left, right = (element.get("join") in (side, "both") for side in ("left", "right"))
+            yield from (GLUE if left else "", *self._inside(element), GLUE if right else "")
         elif (name in BLOCKS and not (name in INLINE and above in PARAGRAPHS)) or (name == "seg" and above == "u"):
             yield from ("\n", *self._inside(element), None)
         else:
-            edge = "\t" if name == "cell" else " " if name in PARTS else ""
-            yield from (edge, *self._inside(element), edge)
+            edge = " " if name in PARTS else ""
+            yield from ("\t" if name == "cell" else edge, *self._inside(element), edge)
 
     def _heading(self, head: ET.Element) -> str:
         """Return a heading with those of the divisions around it."""
@@ -285,13 +248,10 @@ class _Text:
         children = [child for child in element if name_of(child)]
         name = name_of(element)
         if name == "choice":
-            yield from sorted(
-                children, key=lambda child: CHOSEN.index(name_of(child)) if name_of(child) in CHOSEN else 9
-            )[:1]
+            yield from sorted(children, key=lambda child: name_of(child) not in CHOSEN)[:1]
         elif name == "app":
-            readings = [
-                each for each in element.iter() if name_of(each) in ("lem", "rdg") and self._is_of(each, element)
-            ]
+            readings = [each for each in element.iter() if name_of(each) in ("lem", "rdg")]
+            readings = [each for each in readings if self._is_of(each, element)]
             readings.sort(key=lambda each: name_of(each) == "rdg")
             if len(readings) > 1 and not self._file.leaves_out("variants", len(readings) - 1):
                 yield from chain.from_iterable((reading, " ") for reading in readings)
@@ -300,8 +260,11 @@ class _Text:
         elif name == "subst":
             yield from children
         else:
-            yield (element.text or "").replace("\n", " ")
-            yield from chain.from_iterable((child, (child.tail or "").replace("\n", " ")) for child in element)
+            yield (element.text or "").replace("\n", " ").replace("\t", " ")
+            for child, following in zip(element, [*element, None][1:], strict=True):
+                yield child
+                words = following is not None and name_of(following) == "w" and name_of(child) in ("w", "pc")
+                yield (child.tail or " " * words).replace("\n", " ").replace("\t", " ")
 
     def _is_of(self, reading: ET.Element, app: ET.Element) -> bool:
         """Return whether a reading belongs to this apparatus entry, not to one inside it."""
@@ -317,6 +280,8 @@ class _Text:
             kind = "speakers"
         elif name.startswith("div") and _LISTS.search(what):
             kind = "boilerplate"
+        elif name == "div" and what in BESIDE and self._edition:
+            kind = "notes"
         elif name == "head" and above == "figure":
             kind = "captions"
         elif name == "ref" and _NOTE_MARK.search(what):
