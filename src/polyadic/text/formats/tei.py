@@ -42,48 +42,31 @@ BREAKS = {"lb", "pb", "cb", "gb", "milestone"}
 DIVISIONS = {"text", "front", "body", "back", "group", "lg", "sp", "u", "div", *(f"div{n}" for n in range(8))}
 INLINE = {"quote", "q", "said", "cit", "stage", "label", "bibl", "role", "address"}
 BLOCKS = DIVISIONS | INLINE
-BLOCKS |= {
-    "p",
-    "ab",
-    "l",
-    "head",
-    "speaker",
-    "list",
-    "item",
-    "table",
-    "row",
-    "figure",
-    "floatingText",
-    "opener",
-    "closer",
-}
-BLOCKS |= {
-    "salute",
-    "signed",
-    "dateline",
-    "byline",
-    "trailer",
-    "argument",
-    "epigraph",
-    "postscript",
-    "addrLine",
-    "note",
-}
-BLOCKS |= {
-    "castItem",
-    "castGroup",
-    "titlePage",
-    "titlePart",
-    "docTitle",
-    "docImprint",
-    "docAuthor",
-    "listBibl",
-    "entry",
-}
+BLOCKS |= {"p", "ab", "l", "head", "speaker", "note", "list", "item", "table", "row", "figure", "entry", "opener"}
+BLOCKS |= {"closer", "salute", "signed", "dateline", "byline", "trailer", "argument", "epigraph", "postscript"}
+BLOCKS |= {"addrLine", "castItem", "castGroup", "titlePage", "titlePart", "docTitle", "docImprint", "docAuthor"}
+BLOCKS |= {"floatingText", "listBibl"}
 """TEI elements that begin and end a line; those of :data:`INLINE` do not in the middle of a paragraph."""
 PARAGRAPHS = {"p", "ab", "l", "head", "item", "cell", "seg", "s", "q", "said", "quote", "hi", "note", "salute"}
 PARTS = {"s", "stage", "forename", "surname", "addName", "roleName", "genName", "nameLink", "settlement", "country"}
 """TEI elements that are separated from each other by a space."""
+DIVIDING = {
+    "p",
+    "para",
+    "div",
+    "sec",
+    "section",
+    "chapter",
+    "title",
+    "head",
+    "list",
+    "item",
+    "li",
+    "table",
+    "row",
+    "tr",
+}
+"""Elements of other XML that begin and end a line wherever they stand."""
 APART = {"note", "stage", "fw"}  # elements that do not stand within words
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -316,7 +299,8 @@ def _of_xml(root: ET.Element) -> Iterator[str]:
         parts: list[tuple[ET.Element | str, bool]] = [(beside[0].replace("\n", " "), False)]
         for number, (child, after) in enumerate(zip(element, beside[1:], strict=True)):
             if name_of(child):
-                edge = "\n" if not inline else "" if number == 0 or beside[number] else " "
-                parts += [(edge, False), (child, inline), ("" if inline else "\n", False)]
+                apart = not inline or name_of(child).lower() in DIVIDING
+                edge = "\n" if apart else "" if number == 0 or beside[number] else " "
+                parts += [(edge, False), (child, not apart), ("\n" if apart else "", False)]
             parts.append((after.replace("\n", " "), False))
         waiting += reversed(parts)
