@@ -123,13 +123,13 @@ href="#n2">2</a></sup>, page <a href="#x">12</a>.<span class="pagenum">[12]</spa
 
 
 def test_pages_are_running_text(tmp_path):
-    """Notes and their marks, page numbers, menus, captions and hidden parts are left out; a row of a table is a line."""
+    """Notes and their marks, page numbers, menus, captions and hidden parts are left out; a row is a line."""
     (tmp_path / "a.html").write_text(PAGE)
     lines = ["One", "First and, page 12.", "Bob\t12", "Ann\t13", "Red", "blue H2O", "Two", "End."]
     left_out = {"navigation": 1, "notes": 4, "headers": 1, "hidden": 2, "captions": 1, "deletions": 1}
     assert counted(tmp_path / "a.html") == (lines, left_out)
     lines = counted(tmp_path / "a.html", include=["notes", "headers"])[0]
-    assert [lines[1], *lines[-3:]] == ["First and, page 12. [12]", "End.", "Note.", "Another."]
+    assert [lines[1], *lines[-3:]] == ["First and, page 12. [12]", "End.", "Note.", "2 Another."]
     found = list(documents(tmp_path / "a.html", documents="heading"))
     assert [document.fields for document in found] == [
         {"title": "One", "language": "de", "part": "1", "heading": "One"},
@@ -143,7 +143,7 @@ def test_books_without_their_apparatus(tmp_path):
     files = {
         "cover.html": "<p>A Book</p>",
         "toc.html": "<nav epub:type='toc'>One, Two</nav>",
-        "one.html": "<h1>One</h1><p>Text<a href='notes.html#a1'><sup>1</sup></a>.<span epub:type='pagebreak'>5</span></p>",
+        "one.html": "<h1>One</h1><p>Text<a href='notes.html#a1'><sup>1</sup></a>.<i epub:type='pagebreak'>5</i></p>",
         "notes.html": "<p id='a1'>1. A note.</p><p>Not a note.</p>",
         "rights.html": "<body epub:type='copyright-page'><p>All rights reserved.</p></body>",
     }
@@ -193,7 +193,9 @@ def test_no_word_is_lost_by_splitting(texts, unit):
 
 def test_headings_of_plain_text(tmp_path):
     """Chapters, Markdown and wiki headings begin documents; headings with nothing between them are joined."""
-    text = "Title\n\nPART ONE\n\nChapter I. The start\n\na\nb\n\n## Next\nc\n\nLast\n====\nd\n== wiki ==\ne\n第三章 水\nf\n"
+    text = (
+        "Title\n\nPART ONE\n\nChapter I. The start\n\na\nb\n\n## Next\nc\n\nLast\n====\nd\n== wiki ==\ne\n第三章 水\nf"
+    )
     (tmp_path / "a.txt").write_text(text)
     told = [document.fields.get("heading") for document in documents(tmp_path / "a.txt", documents="heading")]
     assert told == [None, "PART ONE / Chapter I. The start", "Next", "Last", "wiki", "第三章 水"]
