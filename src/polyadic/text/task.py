@@ -32,7 +32,7 @@ log = logging.getLogger("polyadic")
 READING = "polyadic.text.pieces:Reading"  # settings for reading files
 Docs = Annotated[
     str,
-    Help("Folder or glob pattern of files with one document each, file with one document per line, or table."),
+    Help("Folder or glob pattern of files with one document each, file, or table (see --documents)."),
     Metavar("DOCS"),
 ]
 Sources = Annotated[
