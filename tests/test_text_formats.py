@@ -133,7 +133,9 @@ FILES = {
 }  # fmt: skip
 TABLES = [name for name in FILES if name.endswith(("csv", "tsv", "xlsx", "parquet", "jsonl"))]
 DOCUMENTS = [name for name in FILES if name not in TABLES]
-ANY_CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\ufeff"), max_size=12)
+ANY_CELL = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=12).map(
+    lambda cell: cell.replace("\ufeff", "")
+)
 
 
 def written(folder, name):
@@ -325,9 +327,9 @@ def test_formats_that_are_not_read(name, tmp_path):
 def test_bad_files_are_skipped_counted_and_named(tmp_path):
     """Of several files those that cannot be read are left out whole, and a warning names them; strict stops."""
     for number in range(9):
-        (tmp_path / f"{number}.txt").write_bytes(b"fine words\n" * 200_000 + (b"\xff" if number < 7 else b""))
+        (tmp_path / f"{number}.txt").write_bytes("größer\n".encode() * 200_000 + (b"\xff" if number < 7 else b""))
     with pytest.warns(
-        SkippedFilesWarning, match=r"skipped 7 of 9 files: .*0.txt is not utf-8: byte 2200000 .*; and 2 more"
+        SkippedFilesWarning, match=r"skipped 7 of 9 files: .*0.txt is not utf-8: byte 1800000 .*; and 2 more"
     ):
         told = list(documents(tmp_path))
     assert [document.fields["file"] for document in told] == ["7.txt", "8.txt"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import io
 import zipfile
@@ -12,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.core.streams import blocks, name_of
+from polyadic.core.streams import decoded, encoding_of, name_of
+from polyadic.text.characters import Decoding
 
 PIECE = 1 << 20  # maximum number of characters of a piece of a long document
 FORMATS = (
@@ -52,7 +52,7 @@ class Reading:
         Whether lines of text were broken to fit a page, so that sentences continue on the next line and an empty line
         ends a paragraph (default: detected from the lengths of the lines of each file).
     encoding : str
-        Encoding of text files.
+        Encoding of text files, such as "cp1252"; ``"auto"`` detects it for each file.
     sheet : str, optional
         Name of the sheet of an Excel file, or its position from 1 (default: the only sheet).
     errors : {"skip", "strict", "replace", "ignore"}
@@ -64,7 +64,7 @@ class Reading:
     format: str = "auto"
     field: str | None = None
     wrapped: bool | None = None
-    encoding: str = "utf-8"
+    encoding: str = "auto"
     sheet: str | None = None
     errors: Literal["skip", "strict", "replace", "ignore"] = "skip"
 
@@ -72,11 +72,16 @@ class Reading:
         check_choice("format", self.format, ("auto", *FORMATS))
         check_choice("errors", self.errors, ERRORS)
         try:
-            "".encode(self.encoding)
+            "".encode(self.known_encoding or "utf-8")
         except (LookupError, UnicodeError):  # unknown, or no encoding of text
             raise InputError(
-                f"encoding must be a known name, such as 'utf-8' or 'latin-1'; got {self.encoding!r}", "encoding"
+                f"encoding must be auto or a known name, such as 'utf-8' or 'cp1252'; got {self.encoding!r}", "encoding"
             ) from None
+
+    @property
+    def known_encoding(self) -> str | None:
+        """The encoding that was set, or None if it is detected."""
+        return None if self.encoding == "auto" else self.encoding
 
 
 class File(NamedTuple):
@@ -87,6 +92,7 @@ class File(NamedTuple):
     reading: Reading
     start: int = 0
     left_out: Counter[str] = Counter()  # noqa: RUF012 # parts that are no running text, by kind
+    decoding: Decoding = Decoding()  # noqa: RUF009
 
     @property
     def name(self) -> str:
@@ -96,7 +102,11 @@ class File(NamedTuple):
     def texts(self) -> Iterator[str]:
         """Yield the decoded text of the file in blocks."""
         errors = self.reading.errors if self.reading.errors in ("replace", "ignore") else "strict"
-        return blocks(self.stream, self.path, encoding=self.reading.encoding, errors=errors, start=self.start)
+        known = self.reading.known_encoding
+        texts, encoding = decoded(self.stream, self.path, known, errors=errors, start=self.start)
+        if known is None and encoding != "utf-8":
+            self.decoding.encodings[self.name] = encoding
+        return self.decoding.watched(texts, self.name)
 
     def whole(self) -> io.BytesIO:
         """Read the whole file into memory, for formats that require random access."""
@@ -104,11 +114,8 @@ class File(NamedTuple):
 
     def head(self, size: int = 1 << 16) -> str:
         """Return the text of the first bytes without consuming them, or an empty string if decoding fails."""
-        decoder = codecs.getincrementaldecoder(self.reading.encoding)("ignore")
-        try:
-            return decoder.decode(self.stream.peek(size)[:size]).lstrip("\ufeff")
-        except UnicodeError:  # such as UTF-16 without a byte order mark; told, with the place, where the text is read
-            return ""
+        first = self.stream.peek(size)[:size]
+        return first.decode(self.reading.known_encoding or encoding_of(first), "ignore").lstrip("\ufeff")
 
     def archive(self) -> io.BytesIO:
         """Read a zip file into memory; raise InputError if its content is far larger than the file."""

@@ -20,6 +20,7 @@ from polyadic.core.errors import InputError, SkippedFilesWarning
 from polyadic.core.frames import refuse_named
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
+from polyadic.text.characters import Decoding
 from polyadic.text.formats import markup, office, plain, records
 from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
 
@@ -88,18 +89,21 @@ Source = str | os.PathLike[str] | Iterable[Any]
 class Account:
     """Summary of the files read: files by format, the error message of each skipped file, and parts left out by kind.
 
-    ``left_out`` counts structure that is not running text, such as notes and speaker labels.
+    ``left_out`` counts structure that is not running text, such as notes and speaker labels; ``decoding`` has the
+    encodings.
     """
 
     formats: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
+    decoding: Decoding = field(default_factory=Decoding)
 
     def add(self, other: Account) -> None:
         """Add another summary."""
         self.formats.update(other.formats)
         self.skipped |= other.skipped
         self.left_out.update(other.left_out)
+        self.decoding.add(other.decoding)
 
 
 def read(source: Source, **reading: Any) -> Iterator[str]:
@@ -223,7 +227,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
     for path in files:
         try:
             with open_bytes(path) as stream:
-                file = File(path, stream, reading)
+                file = File(path, stream, reading, decoding=Decoding())
                 kind = format_of(file)
                 formats[kind] += 1
                 wrapped += kind == "text" and (
@@ -304,16 +308,19 @@ class Files(NamedTuple):
         """
         (path,), how = self.paths, self.reading
         size = bytes_of(self.paths)
-        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or codecs.lookup(how.encoding).name != "utf-8":
+        known = how.known_encoding
+        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or (known and codecs.lookup(known).name != "utf-8"):
             return []
         try:
             with open_bytes(path) as stream:
-                file = File(path, stream, how)
+                file = File(path, stream, how, decoding=Decoding())
                 kind = format_of(file)
                 if kind not in CUTS:
                     return []
                 texts = file.texts()
                 first = next(texts, "")
+                if file.decoding.encodings:
+                    return []
                 if kind == "text" and (plain.is_wrapped(first) if how.wrapped is None else how.wrapped):
                     return []
                 read = len(first)
@@ -322,12 +329,13 @@ class Files(NamedTuple):
             bounds = [0, *_places(path, CUTS[kind], size), size]
         except InputError:  # told where it is read
             return []
-        how = replace(how, format=kind, wrapped=False)
+        how = replace(how, format=kind, wrapped=False, encoding="utf-8")
         cut = [self._replace(reading=how, span=span) for span in pairwise(bounds)]
         return cut if all(b - a <= READ for a, b in pairwise(bounds)) else []
 
     def warn_skipped(self, account: Account) -> None:
-        """Warn about skipped files; raise InputError if all were skipped."""
+        """Report encodings, and warn about skipped files; raise InputError if all were skipped."""
+        account.decoding.report()
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
             raise InputError(
@@ -374,7 +382,7 @@ def _of_file(
 ) -> Iterator[Piece]:
     start = span[0] if span else 0
     with open_bytes(path, advance, span) as stream:
-        file = File(path, stream, reading, start, account.left_out)
+        file = File(path, stream, reading, start, account.left_out, account.decoding)
         kind = format_of(file)
         for number, piece in enumerate(READERS[kind](file)):
             goes_on = start and not number and kind == "text"

@@ -44,9 +44,8 @@ FIRST_FORMS = {"sic", "orig", "abbr"}
 
 def read_html(file: File) -> Iterator[Piece]:
     """Read an HTML page as one document without scripts, styles, menus and forms; the title becomes metadata."""
-    encoding = None if file.reading.encoding == "utf-8" else file.reading.encoding
     try:
-        text, fields = html_text(file.stream.read(), encoding)
+        text, fields = html_text(file.stream.read(), file.reading.known_encoding)
     except ValueError as error:
         raise InputError(f"{file.name} cannot be read as HTML: {error_text(error)}") from None
     return text_pieces([text], wrapped=False, fields=fields)
