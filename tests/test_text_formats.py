@@ -336,7 +336,7 @@ def test_bad_files_are_skipped_counted_and_named(tmp_path):
     with pytest.raises(InputError, match=r"0.txt is not utf-8"):
         list(read(tmp_path, errors="strict"))
     for number in (7, 8):
-        (tmp_path / f"{number}.txt").write_bytes(b"\xff")
+        (tmp_path / f"{number}.txt").write_bytes("größer\n".encode() * 9 + b"\xff")
     with pytest.raises(InputError, match="none of the 9 files could be read; the first error is:"):
         list(read(tmp_path))
 

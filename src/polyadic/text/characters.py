@@ -150,7 +150,7 @@ class Decoding:
         if often := {name: n for name, n in places.items() if n >= MIN_PLACES}:
             example, n = self.examples[next(iter(often))], sum(often.values())
             message = f"found {what} at {n:,} places, such as {example!r}, in {_some(often)}; {advice}"
-            warnings.warn(InputWarning(message, "encoding"), stacklevel=3)
+            warnings.warn(InputWarning(message, "encoding"), stacklevel=4)
 
 
 def _around(text: str, at: int) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from polyadic.core.errors import InputError, check_choice
+from polyadic.core.errors import InputError, check_choice, counted, meant
+from polyadic.core.progress import note
 from polyadic.core.streams import decoded, encoding_of, name_of
 from polyadic.text.characters import Decoding
 
@@ -20,6 +22,26 @@ FORMATS = (
     *("html", "xml", "epub", "docx", "pdf", "mail", "mbox", "conllu"),
 )
 ERRORS = ("skip", "strict", "replace", "ignore")
+LEFT_OUT = {
+    "notes": "note",
+    "speakers": "speaker label",
+    "stage": "stage direction",
+    "headings": "heading",
+    "headers": "page header",
+    "captions": "caption",
+    "navigation": "menu",
+    "boilerplate": "boilerplate section",
+    "hidden": "hidden part",
+    "deletions": "deletion",
+    "variants": "variant reading",
+    "quotes": "quotation",
+    "signatures": "signature",
+    "timestamps": "time stamp",
+    "links": "link",
+}
+"""Kinds of structure that readers leave out unless ``include`` names them, and the noun for one of each kind."""
+UNITS = ("paragraph", "line", "heading", "speaker")
+UNDIVIDED = "undivided"  # key of the number of files that have no headings at which to split them
 
 Content = str | list[str] | list[list[str]]
 
@@ -27,7 +49,9 @@ Content = str | list[str] | list[list[str]]
 class Piece(NamedTuple):
     """Document or part of a long document, as text or as one or more tokenized sentences.
 
-    ``starts`` says whether a new document begins, whose metadata are ``fields``; ``markup`` is that of MediaWiki.
+    ``starts`` says whether a new document begins, whose metadata are ``fields``; ``markup`` is that of MediaWiki. If
+    the document goes on, ``fields`` describe the part that begins here, which ``documents="heading"`` or ``"speaker"``
+    makes a document: they contain ``heading`` or ``speaker``, which is empty where nobody speaks.
     """
 
     content: Content
@@ -59,6 +83,12 @@ class Reading:
         Treatment of unreadable files: skip leaves them out and names them in a warning, the other values raise an
         error; replace inserts U+FFFD for bytes in another encoding, and ignore drops them. The only file of a source is
         never skipped.
+    include : list of str, optional
+        Kinds of structure to read as text, which are left out by default: notes, speakers, stage, headings, headers,
+        captions, navigation, boilerplate, hidden, deletions, variants, quotes, signatures, timestamps or links.
+    documents : str, optional
+        Unit that is a document: paragraph, line, heading (the text below each heading), speaker (a speech) or a number
+        of words such as 1000 (default: a file, a row of a table, a message or a TEI text).
     """
 
     format: str = "auto"
@@ -67,6 +97,8 @@ class Reading:
     encoding: str = "auto"
     sheet: str | None = None
     errors: Literal["skip", "strict", "replace", "ignore"] = "skip"
+    include: list[str] | None = None
+    documents: str | None = None
 
     def __post_init__(self) -> None:
         check_choice("format", self.format, ("auto", *FORMATS))
@@ -77,6 +109,27 @@ class Reading:
             raise InputError(
                 f"encoding must be auto or a known name, such as 'utf-8' or 'cp1252'; got {self.encoding!r}", "encoding"
             ) from None
+        if isinstance(self.include, str):
+            raise InputError(f"include must be a list of names, such as ['notes']; got {self.include!r}", "include")
+        for name in self.include or ():
+            if name not in LEFT_OUT:
+                raise InputError(
+                    f"include must name kinds of structure ({', '.join(LEFT_OUT)}); got"
+                    f" {name!r}{meant(str(name), LEFT_OUT)}",
+                    "include",
+                )
+        if self.documents is not None and self.documents not in UNITS and self.words is None:
+            raise InputError(
+                f"documents must be {', '.join(UNITS)} or a number of words such as '1000'; got"
+                f" {self.documents!r}{meant(str(self.documents), UNITS)}",
+                "documents",
+            )
+
+    @property
+    def words(self) -> int | None:
+        """Number of words of a document if documents are split by words, otherwise None."""
+        size = re.fullmatch(r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)( words)?", str(self.documents))
+        return int(size[1].replace(",", "")) if size else None
 
     @property
     def known_encoding(self) -> str | None:
@@ -93,6 +146,13 @@ class File(NamedTuple):
     start: int = 0
     left_out: Counter[str] = Counter()  # noqa: RUF012 # parts that are no running text, by kind
     decoding: Decoding = Decoding()  # noqa: RUF009
+
+    def leaves_out(self, kind: str, number: int = 1) -> bool:
+        """Return whether structure of a kind of :data:`LEFT_OUT` is left out; count it if so."""
+        if kind in (self.reading.include or ()):
+            return False
+        self.left_out[kind] += number
+        return True
 
     @property
     def name(self) -> str:
@@ -129,6 +189,16 @@ class File(NamedTuple):
                 )
         packed.seek(0)
         return packed
+
+
+def note_left_out(left_out: Mapping[str, int]) -> None:
+    """Note how much structure was left out of a text, by kind, and how to include it."""
+    kinds = [kind for kind in LEFT_OUT if left_out.get(kind)]
+    if kinds:
+        parts = ", ".join(counted(left_out[kind], LEFT_OUT[kind]) for kind in kinds)
+        note(f"left out: {parts}; to read them as text, set include to {', '.join(kinds)}")
+    if files := left_out.get(UNDIVIDED):
+        note(f"{counted(files, 'file')} without headings: each is one document")
 
 
 MAX_UNPACKED, MAX_RATIO = 1 << 26, 100

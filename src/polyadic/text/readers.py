@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import glob
 import hashlib
+import json
 import os
 import re
 import warnings
@@ -16,13 +17,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyadic.core.errors import InputError, SkippedFilesWarning
+from polyadic.core.errors import InputError, InputWarning, SkippedFilesWarning, counted
 from polyadic.core.frames import refuse_named
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 from polyadic.text.characters import Decoding
 from polyadic.text.formats import markup, office, plain, records
-from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
+from polyadic.text.pieces import File, Piece, Reading, checked, nested, note_left_out, size_of
+from polyadic.text.splitting import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,6 +81,26 @@ MAX_SURVEYED = 100  # maximum number of remote files examined before reading
 MAX_HELD = 1 << 26
 """Characters of a file that are held back until it is completely read; a longer file cannot be skipped."""
 MAX_NAMED = 5  # maximum number of skipped files named in a warning
+COMMANDS = {
+    "corpus": "count, lines or train",
+    "counts": "train",
+    "embedding": "neighbours or senses",
+    "workspace": "explore",
+    "model": "show",
+    "checkpoint": "train",
+}
+"""Commands that take a folder of each kind."""
+DOCUMENTS = {
+    **dict.fromkeys(("lines", "jsonl"), "a line"),
+    **dict.fromkeys(("csv", "xlsx", "parquet"), "a row"),
+    **dict.fromkeys(("mail", "mbox"), "a message"),
+    **dict.fromkeys(("wiki", "mediawiki"), "an article"),
+    "xml": "a TEI text",
+    "conllu": "a section that begins with # newdoc",
+    "heading": "the text below a heading",
+    "speaker": "a speech",
+}
+"""What is a document by default in each format (otherwise a file), and with settings of ``documents``."""
 
 _CONLLU = re.compile(r"(#[^\n]*\n)*1(-\d+)?(\t[^\t\n]*){9}(\n|$)")
 
@@ -104,6 +126,11 @@ class Account:
         self.skipped |= other.skipped
         self.left_out.update(other.left_out)
         self.decoding.add(other.decoding)
+
+    def report(self) -> None:
+        """Note the encodings and what was left out, and warn about signs of a wrong encoding."""
+        self.decoding.report()
+        note_left_out(self.left_out)
 
 
 def read(source: Source, **reading: Any) -> Iterator[str]:
@@ -171,7 +198,7 @@ def find_files(source: Source) -> list[str] | None:
     if path == "-" or (os.path.exists(path) and not os.path.isdir(path)):  # noqa: PTH110, PTH112  or a pipe: /dev/fd/63
         return [path]
     if os.path.isdir(path):  # noqa: PTH112
-        below = sorted(file for file in Path(path).rglob("*") if file.is_file())
+        below = _without_ours(path, sorted(file for file in Path(path).rglob("*") if file.is_file()))
         files = [str(file) for file in below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
         if not files:
             raise InputError(f"the folder {path} contains no files")
@@ -182,6 +209,29 @@ def find_files(source: Source) -> list[str] | None:
         hint = "; a text itself must be in a file, or in a list of documents" if any(map(str.isspace, path)) else ""
         raise InputError(f"no file found at {shown!r}{hint}")
     return files
+
+
+def _without_ours(path: str, files: list[Path]) -> list[Path]:
+    """Leave out files in folders written by polyadic, with a warning; raise InputError if ``path`` is such a folder."""
+    ours = {file.parent: kind for file in files if file.name == "meta.json" and (kind := _kind_of(file))}
+    if kind := ours.get(Path(path)):
+        use = f"; use it with polyadic {COMMANDS[kind]}" if kind in COMMANDS else ""
+        raise InputError(f"{path} is a folder of kind {kind!r} written by polyadic, not a folder of text{use}")
+    if ours:
+        named = ", ".join(map(str, [*ours][:MAX_NAMED])) + (", ..." if len(ours) > MAX_NAMED else "")
+        what = f"left out {counted(len(ours), 'folder')} written by polyadic among the texts: {named}"
+        warnings.warn(InputWarning(what), stacklevel=1)  # once, although files are found several times
+    return [file for file in files if not ours.keys() & {*file.parents}]
+
+
+def _kind_of(meta: Path) -> str:
+    """Return the kind of a folder written by polyadic with this meta.json, or "" for another or a folder of texts."""
+    try:
+        content = json.loads(meta.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    ours = isinstance(content, dict) and {"kind", "version"} <= content.keys() and content["kind"] != "examples"
+    return str(content["kind"]) if ours else ""
 
 
 def pieces(
@@ -196,11 +246,12 @@ def pieces(
     files = find_files(source)
     if files is not None:
         yield from _of_files(files, reading, advance, account)
+        account.report()
         return
     if not isinstance(source, Iterable):
         raise InputError(f"the source must be a path or an iterable of documents; got {type(source).__name__}")
     refuse_named(source, "documents")
-    text = True
+    text, counts = True, account.left_out
     for number, item in enumerate(source):
         if isinstance(item, os.PathLike):
             yield from _of_files(find_files(item) or [], reading, None, account)
@@ -212,13 +263,18 @@ def pieces(
                         f"documents must be texts, but the first is the name of a file, {item!r}; pass files as"
                         " pathlib.Path"
                     )
-            yield Piece(checked(item, f"document {number}"))
+            piece = Piece(checked(item, f"document {number}"))
+            yield from [piece] if reading.documents is None else split([piece], reading, f"document {number}", counts)
         if advance is not None:
             advance(1)
+    account.report()
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
-    """Return the number of files of a source, the detected formats, and the number of files with hard-wrapped lines."""
+    """Return the number of files of a source, what a document is, the formats, and the number of hard-wrapped files.
+
+    The number of documents is included if it is the number of files.
+    """
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
     if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}
@@ -236,7 +292,11 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
         except InputError:  # told, with what becomes of it, when the file is read
             formats["unknown"] += 1
     kinds = [f"{kind} ({n})" if len(formats) > 1 else kind for kind, n in formats.most_common()]
-    return {"files": len(files), "formats": kinds, **({"wrapped": wrapped} if wrapped else {})} if files else {}
+    unit = reading.documents
+    names = sorted({DOCUMENTS.get(kind, f"a {unit}" if unit else "a file") for kind in ([unit] if unit else formats)})
+    facts: dict[str, Any] = {"documents": len(files)} if names == ["a file"] else {}
+    facts |= {"document_is": f"{reading.words:,} words" if reading.words else " or ".join(names), "formats": kinds}
+    return {"files": len(files), **facts, **({"wrapped": wrapped} if wrapped else {})} if files else {}
 
 
 def as_text(piece: Piece) -> str:
@@ -311,6 +371,8 @@ class Files(NamedTuple):
         known = how.known_encoding
         if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or (known and codecs.lookup(known).name != "utf-8"):
             return []
+        if how.documents is not None:  # parts of a file are numbered
+            return []
         try:
             with open_bytes(path) as stream:
                 file = File(path, stream, how, decoding=Decoding())
@@ -333,9 +395,8 @@ class Files(NamedTuple):
         cut = [self._replace(reading=how, span=span) for span in pairwise(bounds)]
         return cut if all(b - a <= READ for a, b in pairwise(bounds)) else []
 
-    def warn_skipped(self, account: Account) -> None:
-        """Report encodings, and warn about skipped files; raise InputError if all were skipped."""
-        account.decoding.report()
+    def warn_skipped(self, account: Account, *, note: bool = True) -> None:
+        """Warn about skipped files, and note what was left out; raise InputError if all were skipped."""
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
             raise InputError(
@@ -349,6 +410,8 @@ class Files(NamedTuple):
                 SkippedFilesWarning(f"skipped {len(skipped):,} of {len(self.paths):,} files: {named_ones}", "errors"),
                 stacklevel=2,
             )
+        if note:
+            account.report()
 
 
 def unpacked_size(path: str) -> float:
@@ -361,7 +424,7 @@ def _of_files(
 ) -> Iterator[Piece]:
     several = Files.of(files, reading)
     yield from several.pieces(account, advance)
-    several.warn_skipped(account)
+    several.warn_skipped(account, note=False)
 
 
 def _places(path: str, mark: bytes, size: int) -> Iterator[int]:
@@ -381,10 +444,15 @@ def _of_file(
     span: tuple[int, int] | None = None,
 ) -> Iterator[Piece]:
     start = span[0] if span else 0
+    if reading.documents == "line" and reading.wrapped is None:
+        reading = replace(reading, wrapped=False)
     with open_bytes(path, advance, span) as stream:
         file = File(path, stream, reading, start, account.left_out, account.decoding)
         kind = format_of(file)
-        for number, piece in enumerate(READERS[kind](file)):
+        parts = READERS[kind](file)
+        if reading.documents is not None:
+            parts = split(parts, reading, file.name, account.left_out)
+        for number, piece in enumerate(parts):
             goes_on = start and not number and kind == "text"
             yield piece._replace(starts=False) if goes_on else piece
     if not start:

@@ -198,8 +198,9 @@ def read_mediawiki(file: File) -> Iterator[Piece]:
         raise InputError(f"{file.name} is not a MediaWiki dump of a version supported by gensim") from None
 
 
-def clean_markup(text: str) -> str:
-    """Convert MediaWiki markup to plain text with gensim, one paragraph per line."""
+def clean_markup(text: str, *, headings: bool = False) -> str:
+    """Convert MediaWiki markup to plain text with gensim, one paragraph per line; keep the signs of headings if set."""
     with needing("gensim", "gensim", "reading MediaWiki dumps"):
         from gensim.corpora.wikicorpus import filter_wiki
-    return re.sub(r"'{2,}|={2,}|^[*#:;]+", "", filter_wiki(text), flags=re.MULTILINE)
+    signs = r"'{2,}|^[*#:;]+" + ("" if headings else "|={2,}")
+    return re.sub(signs, "", filter_wiki(text), flags=re.MULTILINE)
