@@ -370,6 +370,7 @@ def test_survey(tmp_path):
     (tmp_path / "c.doc").write_text("x")
     assert survey(tmp_path, pieces.Reading()) == {
         "files": 4,
+        "document_is": "a file or a row",
         "formats": ["text (2)", "csv (1)", "unknown (1)"],
         "wrapped": 1,
     }

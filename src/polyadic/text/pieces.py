@@ -198,7 +198,7 @@ def note_left_out(left_out: Mapping[str, int]) -> None:
         parts = ", ".join(counted(left_out[kind], LEFT_OUT[kind]) for kind in kinds)
         note(f"left out: {parts}; to read them as text, set include to {', '.join(kinds)}")
     if files := left_out.get(UNDIVIDED):
-        note(f"{counted(files, 'file')} without headings: each is one document")
+        note(f"{counted(files, 'text')} without headings: each is one document")
 
 
 MAX_UNPACKED, MAX_RATIO = 1 << 26, 100

@@ -94,19 +94,29 @@ def read_text(file: File) -> Iterator[Piece]:
 
 
 def text_pieces(
-    texts: Iterable[str], *, wrapped: bool | None, fields: Mapping[str, str] | None = None
+    texts: Iterable[str | Mapping[str, str]], *, wrapped: bool | None, fields: Mapping[str, str] | None = None
 ) -> Iterator[Piece]:
-    """Split a document into pieces at paragraph boundaries or, if there are none, at line breaks or white space."""
+    """Split a document into pieces at paragraph boundaries or, if there are none, at line breaks or white space.
+
+    A mapping among the texts has the fields of the part that begins there: see :class:`~polyadic.text.pieces.Piece`.
+    """
     texts = iter(texts)
     first = next(texts, "")
-    wrapped = is_wrapped(first) if wrapped is None else wrapped
+    wrapped = is_wrapped(first) if wrapped is None and isinstance(first, str) else bool(wrapped)
     waiting, starts = "", True
+    described = fields or {}
 
     def piece(cut: int) -> Piece:
         text = waiting[:cut]
-        return Piece(unwrapped(text) if wrapped else text, starts, fields=(fields or {}) if starts else {})
+        return Piece(unwrapped(text) if wrapped else text, starts, fields=described)
 
     for text in chain([first], texts):
+        if not isinstance(text, str):
+            if waiting or starts:
+                yield piece(len(waiting))
+                waiting, starts, described = "", False, {}
+            described = {**described, **text}
+            continue
         waiting += text
         cut = waiting.rfind("\n\n") + 2 if wrapped and "\n\n" in waiting else 0
         if not cut and (not wrapped or len(waiting) > 4 * PIECE):
@@ -115,7 +125,7 @@ def text_pieces(
             cut = waiting.rfind(" ") + 1 or len(waiting)
         if cut:
             yield piece(cut)
-            waiting, starts = waiting[cut:], False
+            waiting, starts, described = waiting[cut:], False, {}
     if waiting or starts:
         yield piece(len(waiting))
 
