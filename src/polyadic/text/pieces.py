@@ -19,7 +19,7 @@ from polyadic.text.characters import Decoding
 PIECE = 1 << 20  # maximum number of characters of a piece of a long document
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
-    *("html", "xml", "epub", "docx", "pdf", "mail", "mbox", "conllu"),
+    *("html", "xml", "epub", "docx", "odt", "rtf", "pdf", "mail", "mbox", "conllu"),
 )
 ERRORS = ("skip", "strict", "replace", "ignore")
 LEFT_OUT = {
@@ -36,6 +36,7 @@ LEFT_OUT = {
     "variants": "variant reading",
     "quotes": "quotation",
     "signatures": "signature",
+    "comments": "comment",
     "timestamps": "time stamp",
     "links": "link",
 }

@@ -22,7 +22,7 @@ from polyadic.core.frames import refuse_named
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 from polyadic.text.characters import Decoding
-from polyadic.text.formats import markup, office, plain, records
+from polyadic.text.formats import markup, office, plain, records, wordprocessor
 from polyadic.text.pieces import File, Piece, Reading, checked, nested, note_left_out, size_of
 from polyadic.text.splitting import split
 
@@ -39,7 +39,9 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "html": markup.read_html,
     "xml": markup.read_xml,
     "epub": markup.read_epub,
-    "docx": office.read_docx,
+    "docx": wordprocessor.read_docx,
+    "odt": wordprocessor.read_odt,
+    "rtf": wordprocessor.read_rtf,
     "pdf": office.read_pdf,
     "mail": office.read_mail,
     "mbox": office.read_mbox,
@@ -55,13 +57,13 @@ SUFFIXES = {
         "html": ("html", "htm", "xhtml"),
         "xml": ("xml", "tei"),
         "mail": ("eml",),
-        **{name: (name,) for name in ("epub", "docx", "pdf", "mbox", "conllu")},
+        **{name: (name,) for name in ("epub", "docx", "odt", "rtf", "pdf", "mbox", "conllu")},
     }.items()
     for suffix in suffixes
 }
 """Format by file suffix."""
 OTHERS = {
-    **dict.fromkeys((".doc", ".odt", ".rtf", ".pages"), "save it as .docx or as text"),
+    **dict.fromkeys((".doc", ".pages"), "save it as .docx or as text"),
     **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx or as .csv"),
     **dict.fromkeys((".ppt", ".pptx", ".odp"), "export its text"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z"), "unpack it into a folder and use that"),

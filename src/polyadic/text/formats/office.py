@@ -1,4 +1,4 @@
-"""Readers for Word documents, PDF and mail."""
+"""Readers for PDF and mail."""
 
 from __future__ import annotations
 
@@ -23,31 +23,6 @@ SHOWN_HEADERS = ("subject", "from", "to", "date")
 MAX_HEADER_LENGTH = 1 << 12
 """Maximum number of characters of a parsed mail header; the standard library takes quadratic time."""
 _APART, _AS_IT_STANDS = HeaderRegistry(), HeaderRegistry(use_default_map=False)
-
-
-def read_docx(file: File) -> Iterator[Piece]:
-    """Read a Word document, with each table cell as a paragraph; title, author and date become metadata."""
-    with needing("python-docx", "files", "reading Word documents"):
-        from docx import Document
-        from docx.table import Table, _Cell
-
-    def paragraphs(part: Any) -> Iterator[str]:
-        for item in part.iter_inner_content():
-            if isinstance(item, Table):
-                for cell in (_Cell(tc, item) for row in item._tbl.tr_lst for tc in row.tc_lst):  # noqa: SLF001 # row.cells gives a merged one for each place
-                    if cell._tc.vMerge != "continue":  # noqa: SLF001
-                        yield from paragraphs(cell)
-            else:
-                yield item.text.replace("\n", " ") + "\n"
-
-    try:
-        document = Document(file.archive())
-        known = document.core_properties
-        fields = {"title": known.title, "author": known.author, "date": str(known.created or "")}
-        texts = list(paragraphs(document))
-    except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} cannot be read as a Word document: {error_text(error)}") from None
-    return text_pieces(texts, wrapped=False, fields={name: value for name, value in fields.items() if value})
 
 
 def read_pdf(file: File) -> Iterator[Piece]:

@@ -1,0 +1,251 @@
+"""Readers for documents of word processors: Word (.docx), OpenDocument (.odt) and Rich Text Format (.rtf).
+
+Text is read as it is after tracked changes are accepted. Notes, comments, headers and footers, tables of contents,
+hidden and deleted text are left out unless ``include`` names them. The files are parsed here because of what other
+libraries lose: python-docx 1.2 tracked insertions, content controls, text boxes and notes; striprtf 0.0.35 notes and
+text boxes, while it keeps hidden and deleted text.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from polyadic.core.errors import InputError, error_text
+from polyadic.text.formats.plain import text_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from polyadic.text.pieces import File, Piece
+
+    Instead = Callable[[str, ET.Element], Iterable[ET.Element] | None]
+    """Function from an element to the elements to read instead of it, or None for its own content."""
+
+MARKS = {"tab": "\t", "br": " ", "cr": " ", "ptab": " ", "noBreakHyphen": "-", "line-break": " "}
+"""Text of empty elements."""
+FIELDS = {"title": "title", "creator": "author", "created": "date", "creation-date": "date"}
+"""Metadata by the name of their elements."""
+
+
+def read_docx(file: File) -> Iterator[Piece]:
+    """Read a Word document with text boxes and table cells as paragraphs; title, author and date become metadata."""
+    notes: dict[tuple[str, str], ET.Element] = {}
+
+    def instead(name: str, element: ET.Element) -> Iterable[ET.Element] | None:
+        if name in ("moveFrom", "Fallback", "rt") or name.endswith("Pr"):
+            return ()
+        if name == "del" and file.leaves_out("deletions"):
+            return ()
+        if name.endswith("Reference"):
+            note = notes.get((name.removesuffix("Reference"), _attribute(element, "id")))
+            left_out = note is None or file.leaves_out("comments" if name == "commentReference" else "notes")
+            return () if left_out or note is None else [note]
+        properties = _properties(element)
+        if name == "r" and properties.get("vanish", "0") not in ("0", "false") and file.leaves_out("hidden"):
+            return ()
+        contents = name == "sdt" and properties.get("docPartGallery") == "Table of Contents"
+        return () if contents and file.leaves_out("navigation") else None
+
+    def rows(parts: zipfile.ZipFile) -> Iterator[str]:
+        for name in parts.namelist():
+            if re.fullmatch(r"word/(footnotes|endnotes|comments)\.xml", name):
+                for note in _xml(parts, name):
+                    if _attribute(note, "type") in ("", "normal"):
+                        notes[_name(note), _attribute(note, "id")] = note
+        main = next((name for name in parts.namelist() if re.fullmatch(r"word/document\d*\.xml", name)), "")
+        yield from _rows(_xml(parts, main), instead, within=("t", "delText"))
+        for name in parts.namelist():
+            if re.fullmatch(r"word/(header|footer)\d*\.xml", name):
+                found = _rows(_xml(parts, name), instead, within=("t",))
+                if any(found) and not file.leaves_out("headers"):
+                    yield from found
+
+    return _read(file, rows, "docProps/core.xml", "a Word document")
+
+
+def _properties(element: ET.Element) -> dict[str, str]:
+    """Return the properties of a Word element with their values, which is "" for a property that is only present."""
+    found = (child for child in element if _name(child) == f"{_name(element)}Pr")
+    return {_name(each): _attribute(each, "val") for child in found for each in child.iter()}
+
+
+def read_odt(file: File) -> Iterator[Piece]:
+    """Read an OpenDocument text or presentation; title, author and date become metadata."""
+    left_out = {"note": "notes", "annotation": "comments", "hidden-text": "hidden", "hidden-paragraph": "hidden"}
+    left_out |= dict.fromkeys(("table-of-content", "alphabetical-index", "illustration-index"), "navigation")
+
+    def instead(name: str, element: ET.Element) -> Iterable[ET.Element] | None:
+        if name == "tracked-changes":
+            deletions = [each for each in element.iter() if _name(each) == "deletion"]
+            return () if not deletions or file.leaves_out("deletions", len(deletions)) else deletions
+        if name in ("note-citation", "ruby-text", "title", "desc", "forms", "creator", "date"):
+            return ()
+        return () if name in left_out and file.leaves_out(left_out[name]) else None
+
+    def rows(parts: zipfile.ZipFile) -> Iterator[str]:
+        yield from _rows(_xml(parts, "content.xml"), instead)
+        if "styles.xml" in parts.namelist():
+            styles = _xml(parts, "styles.xml")
+            for page in (each for each in styles.iter() if _name(each) == "master-page"):
+                if "".join(page.itertext()).strip() and not file.leaves_out("headers"):
+                    yield from _rows(page, instead)
+
+    return _read(file, rows, "meta.xml", "an OpenDocument text")
+
+
+def _read(
+    file: File, rows: Callable[[zipfile.ZipFile], Iterator[str]], metadata: str, what: str
+) -> Iterator[Piece]:
+    """Read the paragraphs of a document in a zip file, and its metadata."""
+    try:
+        with zipfile.ZipFile(file.archive()) as parts:
+            texts = [f"{row}\n" for row in rows(parts)]
+            found = _xml(parts, metadata).iter() if metadata in parts.namelist() else ()
+            known = [(FIELDS[_name(each)], (each.text or "").strip()) for each in found if _name(each) in FIELDS]
+    except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, of deep nesting: all say that the file is broken
+        raise InputError(f"{file.name} cannot be read as {what}: {error_text(error)}") from None
+    yield from text_pieces(texts, wrapped=False, fields={name: text for name, text in known if text})
+
+
+def _xml(parts: zipfile.ZipFile, name: str) -> ET.Element:
+    return ET.fromstring(parts.read(name))  # noqa: S314 # expat bounds what entities grow to
+
+
+def _name(element: ET.Element) -> str:
+    """Return the name of an element without its namespace; a comment has none."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _attribute(element: ET.Element, name: str) -> str:
+    return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def _character(element: ET.Element) -> str:
+    """Return the blank of an OpenDocument ``s``, or the character of a Word ``sym`` unless only its font has it."""
+    code = int(_attribute(element, "char") or "20", 16)
+    return "" if 0xE000 <= code < 0xF900 else chr(code)
+
+
+def _rows(root: ET.Element, instead: Instead, within: tuple[str, ...] = ()) -> list[str]:
+    """Return the paragraphs of a document; those inside another, such as text boxes and notes, follow it.
+
+    Text is read only in elements that are called ``within``, or everywhere in paragraphs.
+    """
+    rows: list[list[str]] = []
+    joined = False  # whether the end of the last paragraph was deleted
+
+    def walk(element: ET.Element, row: list[str] | None) -> None:
+        nonlocal joined
+        reads = row is not None and (not within or _name(element) in within)
+        if reads and element.text:
+            row.append(element.text)
+        for child in element:
+            name, inside = _name(child), row
+            if name in ("p", "h"):
+                if not joined or not rows:
+                    rows.append([])
+                inside, joined = rows[-1], "del" in _properties(child)
+            if row is not None and (name in MARKS or name in ("s", "sym")):
+                row.append(MARKS.get(name) or _character(child))
+            elif (others := instead(name, child)) is None:
+                walk(child, inside)
+            else:
+                for each in others:
+                    walk(each, None)
+            if reads and not within and child.tail:
+                row.append(child.tail)
+
+    walk(root, None)
+    return [text for row in rows if (text := " ".join("".join(row).replace("\u00ad", "").split()))]
+
+
+_TOKEN = re.compile(r"\\([a-zA-Z]{1,32})(-?\d{1,9})? ?|((?:\\'[\da-fA-F]{2})+)|\\([^a-zA-Z])|([{}])|([^\\{}\r\n]+)")
+RTF_TEXT = {
+    **dict.fromkeys(("par", "cell", "nestcell", "row", "sect", "page", "\n", "\r"), "\n"),
+    **dict.fromkeys(("tab", "line", "emspace", "enspace", "qmspace", "~"), " "),
+    **{"emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•"},
+    **{"_": "-", "\\": "\\", "{": "{", "}": "}"},
+}
+RTF_LEFT_OUT = {"footnote": "notes", "annotation": "comments", "v": "hidden", "deleted": "deletions"}
+RTF_LEFT_OUT |= {f"{part}{pages}": "headers" for part in ("header", "footer") for pages in ("", "l", "r", "f")}
+RTF_NO_TEXT = {
+    *("fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "fldinst", "listtext", "pntext", "nonshppict"),
+    *("sp", "xe", "tc", "*"),
+}
+CHARSETS = {0: 1252, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256}
+CHARSETS |= {186: 1257, 204: 1251, 222: 874, 238: 1250}
+"""Code pages of the character sets of fonts."""
+
+
+def read_rtf(file: File) -> Iterator[Piece]:
+    """Read a file in Rich Text Format with table cells as paragraphs; title and author become metadata."""
+    source = file.stream.read().decode("latin-1")
+    if not source.lstrip().startswith("{\\rtf"):
+        raise InputError(f"{file.name} cannot be read as RTF: it does not begin with {{\\rtf")
+    texts = _rtf_texts(file, source)
+    rows = (" ".join(row.split()) for row in f"{texts.pop('body')}\n{texts.pop('notes')}".split("\n"))
+    yield from text_pieces((f"{row}\n" for row in rows if row), wrapped=False, fields={k: v for k, v in texts.items() if v})
+
+
+def _rtf_texts(file: File, source: str) -> dict[str, str]:
+    """Return the text of an RTF file, that of notes and other parts that are included, the title and the author.
+
+    The state of a group is that of the group around it: the name of the text that it belongs to, the code
+    page, the number of characters that replace a Unicode character, and whether text is hidden or deleted.
+    """
+    texts: dict[str, list[str]] = {"body": [], "notes": [], "title": [], "author": [], "none": []}
+    where, page, replacing, unseen = "body", 1252, 1, ""
+    stack: list[tuple[str, int, int, str]] = []
+    fonts: dict[int, int] = {}
+    default, font, pending = page, 0, 0
+    for match in _TOKEN.finditer(source):
+        word, given, coded, symbol, brace, text = match.groups()
+        number, word = int(given or 1), word or symbol or ""
+        if brace == "{":
+            stack.append((where, page, replacing, unseen))
+        elif brace and stack:
+            where, page, replacing, unseen = stack.pop()
+        if coded:
+            text = _decoded(bytes.fromhex(coded.replace("\\'", ""))[pending:], page)
+            pending = max(pending - len(coded) // 4, 0)
+        elif text:
+            text, pending = text[pending:], max(pending - len(text), 0)
+        elif word == "u":
+            text, pending = chr(number % 0x10000), replacing
+        elif word in RTF_LEFT_OUT and word in ("v", "deleted"):
+            unseen = word if number and file.leaves_out(RTF_LEFT_OUT[word]) else ""
+        elif word in RTF_LEFT_OUT:
+            where = "none" if file.leaves_out(RTF_LEFT_OUT[word]) else "notes"
+            texts["notes"].append("\n")
+        elif word in RTF_NO_TEXT:
+            where = "none"
+        elif word in ("shptxt", "title", "author"):
+            where = word if word in texts else "body"
+            texts[where].append("\n")
+        elif word == "f":
+            font, page = number, fonts.get(number, default)
+        elif word == "fcharset":
+            fonts[font] = CHARSETS.get(number, default)
+        elif word == "ansicpg":
+            default = page = number
+        elif word == "uc":
+            replacing = number
+        elif word == "plain":
+            page, unseen = default, ""
+        else:
+            text = RTF_TEXT.get(word)
+        pending = 0 if brace or (word and word != "u") else pending
+        if text and not unseen:
+            texts[where].append(text)
+    return {name: "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+            for name, parts in texts.items() if name != "none"}
+
+
+def _decoded(data: bytes, page: int) -> str:
+    try:
+        return data.decode("utf-8" if page == 65001 else "mac-roman" if page == 10000 else f"cp{page}", "replace")  # noqa: PLR2004
+    except LookupError:
+        return data.decode("cp1252", "replace")
