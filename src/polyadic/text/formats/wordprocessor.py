@@ -55,8 +55,9 @@ def read_docx(file: File) -> Iterator[Piece]:
                 for note in _xml(parts, name):
                     if _attribute(note, "type") in ("", "normal"):
                         notes[_name(note), _attribute(note, "id")] = note
-        main = next((name for name in parts.namelist() if re.fullmatch(r"word/document\d*\.xml", name)), "")
-        yield from _rows(_xml(parts, main), instead, within=("t", "delText"))
+        links = _xml(parts, "_rels/.rels")
+        main = next(each.attrib["Target"] for each in links if each.get("Type", "").endswith("/officeDocument"))
+        yield from _rows(_xml(parts, main.lstrip("/")), instead, within=("t", "delText"))
         for name in parts.namelist():
             if re.fullmatch(r"word/(header|footer)\d*\.xml", name):
                 found = _rows(_xml(parts, name), instead, within=("t",))
