@@ -20,7 +20,14 @@ PIECE = 1 << 20  # maximum number of characters of a piece of a long document
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
     *("html", "xml", "epub", "docx", "odt", "rtf", "pdf", "mail", "mbox", "conllu"),
+    *("subtitles", "transcript", "chat", "gutenberg"),
 )
+RECOGNISED = {
+    "transcript": "transcript, because paragraphs begin with labels of speakers",
+    "chat": "chat, because lines begin with times and names",
+    "gutenberg": "Project Gutenberg text",
+}
+"""Formats of plain text that are recognised by its content."""
 ERRORS = ("skip", "strict", "replace", "ignore")
 LEFT_OUT = {
     "notes": "note",
@@ -37,6 +44,7 @@ LEFT_OUT = {
     "quotes": "quotation",
     "signatures": "signature",
     "comments": "comment",
+    "events": "nonverbal event",
     "timestamps": "time stamp",
     "links": "link",
 }
@@ -193,7 +201,9 @@ class File(NamedTuple):
 
 
 def note_left_out(left_out: Mapping[str, int]) -> None:
-    """Note how much structure was left out of a text, by kind, and how to include it."""
+    """Note which files were recognised as transcripts or the like, and how much structure was left out, by kind."""
+    for kind in (kind for kind in RECOGNISED if left_out.get(kind)):
+        note(f"{counted(left_out[kind], 'file')} read as {RECOGNISED[kind]}; to read the whole text, set format to text")
     kinds = [kind for kind in LEFT_OUT if left_out.get(kind)]
     if kinds:
         parts = ", ".join(counted(left_out[kind], LEFT_OUT[kind]) for kind in kinds)

@@ -22,8 +22,8 @@ from polyadic.core.frames import refuse_named
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 from polyadic.text.characters import Decoding
-from polyadic.text.formats import markup, office, plain, records, wordprocessor
-from polyadic.text.pieces import File, Piece, Reading, checked, nested, note_left_out, size_of
+from polyadic.text.formats import markup, office, plain, records, speech, wordprocessor
+from polyadic.text.pieces import File, Piece, Reading, checked, nested, RECOGNISED, note_left_out, size_of
 from polyadic.text.splitting import split
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "docx": wordprocessor.read_docx,
     "odt": wordprocessor.read_odt,
     "rtf": wordprocessor.read_rtf,
+    "subtitles": speech.read_subtitles,
+    "transcript": speech.read_transcript,
+    "chat": speech.read_chat,
     "pdf": office.read_pdf,
     "mail": office.read_mail,
     "mbox": office.read_mbox,
@@ -57,6 +60,7 @@ SUFFIXES = {
         "html": ("html", "htm", "xhtml"),
         "xml": ("xml", "tei"),
         "mail": ("eml",),
+        "subtitles": ("srt", "vtt", "ass", "ssa", "sub"),
         **{name: (name,) for name in ("epub", "docx", "odt", "rtf", "pdf", "mbox", "conllu")},
     }.items()
     for suffix in suffixes
@@ -459,6 +463,8 @@ def _of_file(
             yield piece._replace(starts=False) if goes_on else piece
     if not start:
         account.formats[kind] += 1
+        if reading.format == "auto" and kind in RECOGNISED:
+            account.left_out[kind] += 1
 
 
 def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
@@ -494,7 +500,8 @@ def format_of(file: File, *, table: bool = False) -> str:
         return "conllu"
     beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
     beginnings |= {"{": "jsonl", "": "csv"} if table or file.reading.field is not None else {}
-    return next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), "text")
+    kind = next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), None)
+    return kind or speech.kind_of(file.head()) or "text"
 
 
 def stamp(source: Source) -> str:
