@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.core.errors import InputError, InputWarning, SkippedFilesWarning, counted
 from polyadic.core.frames import refuse_named
+from polyadic.core.progress import note
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 from polyadic.text.characters import Decoding
@@ -177,18 +178,10 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
         yield Document("".join(parts), fields)
 
 
-def with_documents_by_line(source: str, reading: Reading) -> Reading:
-    """Return the reader settings, in which a single plain-text file has one document per line by default."""
-    suffixes = {suffix.lower() for suffix in Path(without_query(source)).suffixes}
-    plain_text = find_files(source) == [source] and not suffixes & {*SUFFIXES, *OTHERS}
-    if plain_text and reading.format == "auto" and reading.field is None:
-        return replace(reading, format="lines")
-    return reading
-
-
 def name_of_document(fields: Mapping[str, str]) -> str:
-    """Return the title of a document, or the file name if there is no title, or an empty string."""
-    return " ".join((fields.get("title") or fields.get("file") or "").split())
+    """Return the title of a document or else the file name, with its number in the text if it is a part of one."""
+    name = " ".join((fields.get("title") or fields.get("file") or "").split())
+    return f"{name}, {fields['part']}" if name and "part" in fields else name
 
 
 def find_files(source: Source) -> list[str] | None:
@@ -204,8 +197,9 @@ def find_files(source: Source) -> list[str] | None:
     if path == "-" or (os.path.exists(path) and not os.path.isdir(path)):  # noqa: PTH110, PTH112  or a pipe: /dev/fd/63
         return [path]
     if os.path.isdir(path):  # noqa: PTH112
-        below = _without_ours(path, sorted(file for file in Path(path).rglob("*") if file.is_file()))
-        files = [str(file) for file in below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
+        below = sorted(file for file in Path(path).rglob("*") if file.is_file())
+        below = [file for file in below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
+        files = [str(file) for file in _without_ours(path, below)]
         if not files:
             raise InputError(f"the folder {path} contains no files")
         return files
@@ -303,6 +297,13 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
     facts: dict[str, Any] = {"documents": len(files)} if names == ["a file"] else {}
     facts |= {"document_is": f"{reading.words:,} words" if reading.words else " or ".join(names), "formats": kinds}
     return {"files": len(files), **facts, **({"wrapped": wrapped} if wrapped else {})} if files else {}
+
+
+def note_documents(source: Source, reading: Reading) -> None:
+    """Note how many files a source has, their formats, and what a document is."""
+    facts = survey(source, reading)
+    if "document_is" in facts:
+        note(f"{counted(facts['files'], 'file')} ({', '.join(facts['formats'])}); a document is {facts['document_is']}")
 
 
 def as_text(piece: Piece) -> str:

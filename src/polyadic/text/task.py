@@ -27,7 +27,7 @@ TASK = Task("text", "Encode text, search it, and verify what was written.")
 READING = "polyadic.text.pieces:Reading"  # settings for reading files
 Docs = Annotated[
     str,
-    Help("Folder or glob pattern of files with one document each, file with one document per line, or table."),
+    Help("Folder or glob pattern of files with one document each, file, or table (see --documents)."),
     Metavar("DOCS"),
 ]
 Sources = Annotated[
