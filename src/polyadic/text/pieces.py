@@ -34,7 +34,7 @@ LEFT_OUT = {
     "speakers": "speaker label",
     "stage": "stage direction",
     "headings": "heading",
-    "headers": "page header",
+    "headers": "header",
     "captions": "caption",
     "navigation": "menu",
     "boilerplate": "boilerplate section",

@@ -7,6 +7,7 @@ import email
 import email.policy
 import logging
 import re
+from collections import Counter
 from email.headerregistry import HeaderRegistry
 from typing import TYPE_CHECKING, Any
 
@@ -88,8 +89,56 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
     except Exception as error:  # noqa: BLE001 # of codecs, of headers taken apart: all say that the message is broken
         raise InputError(f"{file.name} contains a message that cannot be read: {error_text(error)}") from None
     fields = {"title" if header == "subject" else header: value for header, value in values.items()}
-    text = "\n".join(line for line in text.split("\n") if not line.startswith(">"))
-    return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)
+    return text_pieces([_without_quotes(file, text)], wrapped=file.reading.wrapped, fields=fields)
+
+
+_WROTE = re.compile(
+    r"(?=.*\d).*\b(?:wrote|writes|schrieb|a écrit|escribió|escreveu|ha scritto|schreef|skrev|pisze|napisał|пишет|писал|yazdı"
+    r"|写道)\b[^:]{0,60}:\s*"
+)
+_DATED = re.compile(r"(?=.*(?:\d[:.]\d\d|\d{4}|@)).*:\s*")
+_ORIGINAL = re.compile(r"-{3,} ?(?:Original Message|Ursprüngliche Nachricht|Message d.origine|Mensaje original) ?-{3,}\s*")
+_FORWARDED = re.compile(r"-{3,}.*(?:forwarded|weitergeleitet|transféré|reenviado|inoltrato|пересл).*", re.IGNORECASE)
+_HEADER = re.compile(r"[*> ]*[\w-]+(?: [\w-]+)?\*? ?:(?: .*|$)")
+_SENDER = re.compile(r"[*]?(?:From|Von|De|Da|Van|Fra|Från|Od|От|Kimden)[*]? ?: .*")
+
+
+def _without_quotes(file: File, text: str) -> str:
+    """Leave quoted messages, headers of forwarded ones and signatures out of a message."""
+    lines = text.split("\n")
+    kept: list[str] = []
+    parts: Counter[str] = Counter()
+    included = "quotes" in (file.reading.include or ())
+    rest, before = "", ""  # kind of all lines that follow, and of the last line
+    for at, line in enumerate(lines):
+        following = " ".join(lines[at : at + 2])
+        heads = sum(1 for each in lines[at : at + 4] if _HEADER.fullmatch(each))
+        kind = rest
+        if line.startswith(">"):
+            kind = "quotes"
+            above = [n for n in range(len(kept)) if kept[n].strip()][-2:]
+            for lead in (above[-1:], above):
+                if kind != before and not included and lead and _DATED.fullmatch(" ".join(kept[n] for n in lead)):
+                    del kept[lead[0] :]  # "On Monday, ... wrote:"
+                    break
+        elif _FORWARDED.fullmatch(line) or (before == "headers" and _HEADER.fullmatch(line)):
+            kind = "headers"
+        elif _ORIGINAL.fullmatch(line) or (_SENDER.fullmatch(line) and heads > 2):  # noqa: PLR2004
+            kind = rest = "quotes"
+        elif re.fullmatch("-- ?|_{30,}", line) and rest != "quotes":
+            kind = rest = "signatures"
+        elif (_WROTE.fullmatch(line) or _WROTE.fullmatch(following)) and not any(
+            each.startswith(">") for each in lines[at : at + 5]
+        ):
+            kind = rest = "quotes"
+        if kind and kind != before:
+            parts[kind] += 1
+        if not kind or kind in (file.reading.include or ()):
+            kept.append(line)
+        before = kind
+    for kind, n in parts.items():
+        file.leaves_out(kind, n)
+    return "\n".join(kept)
 
 
 def _header(name: str, value: str) -> Any:

@@ -14,7 +14,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from polyadic.text.formats.plain import is_wrapped, text_pieces, unwrapped
+from polyadic.text.formats.plain import is_wrapped, text_pieces, unwrapped, without_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +29,8 @@ _DATE = r"\d{1,4}[./-](?:\d{1,2}|[A-Za-z]{3})[./-]\d{1,4}"
 _MESSAGE = re.compile(
     rf"""^[\u200e\ufeff]*
     (?: (?P<bracket>\[)(?:(?P<date>{_DATE})[,T]?\s+)?(?P<time>{_TIME})\]\s*
-      | (?:(?P<date2>{_DATE})[,T]?\s+)?(?P<time2>{_TIME})\s+(?:[-–]\s+)?(?:From\s+)?
+      | (?P<date2>{_DATE})[,T]?\s+(?P<time2>{_TIME})\s+(?:[-–]\s+)?
+      | (?P<time3>{_TIME})\s+(?:From\s+|(?=<\S))
       | (?=<\S) )
     (?: <[ @+%&~]?(?P<nick>[^>\s]{{1,40}})>\s
       | (?P<name>[^\s:<\]*-][^:\n\]]{{0,50}}?)[ \t]*(?(bracket)(?::[ \t]|:?$)|:(?:[ \t]|$))
@@ -70,14 +71,15 @@ def kind_of(text: str) -> str | None:
     """Return "chat" or "transcript" if the beginning of a file is recognised as one, otherwise None."""
     written = sum(1 for line in text.split("\n") if line.strip())
     messages = [match for match in _MESSAGE.finditer(text) if match["nick"] or match["name"]]
-    if _are_turns([_speaker(match) for match in messages]) and len(messages) * 3 >= written:
+    if _are_turns([_speaker(match) for match in messages]) and len(messages) * 5 >= written:
         return "chat"
     turns = [*_TURN.finditer(text)]
     labels = [_speaker(match) for match in turns]
     blocks = sum(1 for block in re.split(r"\n[ \t]*\n", text) if block.strip())
     generic = sum(1 for name in labels if _GENERIC.fullmatch(name))
     timed = sum(1 for match in turns if _time(match))
-    in_order = len({*labels}) > 2 and len({*pairwise(labels)}) <= len({*labels})  # noqa: PLR2004
+    following = {*pairwise(labels)}
+    in_order = len({*labels}) > 2 and len(following) == len({label for label, _ in following})  # noqa: PLR2004
     marked = generic * 4 >= len(labels) or timed * 2 >= len(labels)
     often = len(turns) * 2 >= min(blocks, written)
     return "transcript" if marked and often and not in_order and _are_turns(labels) else None
@@ -141,7 +143,9 @@ def _turns(file: File, pattern: re.Pattern[str], *, events: bool) -> Iterator[Pi
 def _spoken(file: File, text: str, *, wrapped: bool, events: bool) -> tuple[str, str]:
     """Return what is said in a turn, and the first time in it."""
     time = ""
-    text = unwrapped(text) if wrapped else text
+    text = without_links(file, unwrapped(text) if wrapped else text)
+    if not events and re.match(r"\s*(?:\u200e|<[^<>\n]+>\s*$)", text) and file.leaves_out("events"):
+        return "", ""  # "<Media omitted>"
     if events:
         if (stamps := _STAMP.findall(text)) and file.leaves_out("timestamps", len(stamps)):
             time, text = stamps[0].strip("[]() \t"), _STAMP.sub(" ", text)
@@ -179,8 +183,7 @@ def read_subtitles(file: File) -> Iterator[Piece]:
             lines = [" ".join(html.unescape(_TAG.sub("", line)).split()) for line in cue.split("\n")]
             lines = [line for before, line in pairwise([last, *lines]) if not (rolling and line == before)]
             last = lines[-1] if lines else last
-            voices = _VOICE.findall(cue) or [name]
-            for number, text in enumerate(re.split(rf"\n(?={_DASH}|{_LABEL})", "\n".join(lines))):
+            for text in re.split(rf"\n(?={_DASH}|{_LABEL})", "\n".join(lines)):
                 said = " ".join(text.split())
                 if (events := _EVENT.findall(said)) and file.leaves_out("events", len(events)):
                     said = " ".join(_EVENT.sub(" ", said).split())
@@ -188,8 +191,9 @@ def read_subtitles(file: File) -> Iterator[Piece]:
                     continue
                 mark = begins.match(said)
                 speaker = (mark and mark[mark.re.groupindex["name" if named else "label"]]) or ""
-                speaker = speaker.strip(" :") or voices[min(number, len(voices) - 1)].strip()
-                new = bool(mark and mark.end()) or (speaker != speaking and bool(speaker))
+                speaker = " ".join((speaker or name).strip(" :").split())
+                begun = bool(mark and mark.end())
+                new = (begun and not speaker) or (bool(speaker) and speaker != speaking)
                 if row and (new or _ENDED.search(row)):
                     yield f"{row}\n"
                     row = ""
@@ -232,4 +236,5 @@ def _cues(source: str) -> list[tuple[str, str]]:
             inside = False
         elif inside:
             cues[-1].append(line.strip())
-    return [("", "\n".join(filter(None, cue))) for cue in cues]
+    parts = (part for cue in cues for part in re.split(r"\n?(?=<v[ .])", "\n".join(filter(None, cue))) if part)
+    return [(voice[1] if (voice := _VOICE.match(part)) else "", part) for part in parts]
