@@ -2,8 +2,8 @@
 
 Text is read as it is after tracked changes are accepted. Notes, comments, headers and footers, tables of contents,
 hidden and deleted text are left out unless ``include`` names them. The files are parsed here because of what other
-libraries lose: python-docx 1.2 tracked insertions, content controls, text boxes and notes; striprtf 0.0.35 notes and
-text boxes, while it keeps hidden and deleted text.
+libraries lose: python-docx 1.2 tracked insertions, content controls, text boxes and notes; docx2python 3.7 fails on
+files without a namespace that it needs. RTF is read with striprtf, apart from notes, text boxes, hidden and deleted text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import zipfile
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from polyadic.core.errors import InputError, error_text
+from polyadic.core.errors import InputError, error_text, needing
 from polyadic.text.formats.plain import text_pieces
 
 if TYPE_CHECKING:
@@ -163,90 +163,36 @@ def _rows(root: ET.Element, instead: Instead, within: tuple[str, ...] = ()) -> l
     return [text for row in rows if (text := " ".join("".join(row).replace("\u00ad", "").split()))]
 
 
-_TOKEN = re.compile(r"\\([a-zA-Z]{1,32})(-?\d{1,9})? ?|((?:\\'[\da-fA-F]{2})+)|\\([^a-zA-Z])|([{}])|([^\\{}\r\n]+)")
-RTF_TEXT = {
-    **dict.fromkeys(("par", "cell", "nestcell", "row", "sect", "page", "\n", "\r"), "\n"),
-    **dict.fromkeys(("tab", "line", "emspace", "enspace", "qmspace", "~"), " "),
-    **{"emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•"},
-    **{"_": "-", "\\": "\\", "{": "{", "}": "}"},
-}
-RTF_LEFT_OUT = {"footnote": "notes", "annotation": "comments", "v": "hidden", "deleted": "deletions"}
-RTF_LEFT_OUT |= {f"{part}{pages}": "headers" for part in ("header", "footer") for pages in ("", "l", "r", "f")}
-RTF_NO_TEXT = {
-    *("fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "fldinst", "listtext", "pntext", "nonshppict"),
-    *("sp", "xe", "tc", "*"),
-}
-CHARSETS = {0: 1252, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256}
-CHARSETS |= {186: 1257, 204: 1251, 222: 874, 238: 1250}
-"""Code pages of the character sets of fonts."""
+_RTF_GROUP = re.compile(
+    r"\{(?:\\\*)?(?:\\[a-z]+-?\d* ?)*?\\(footnote|annotation|v|deleted|header[lrf]?|footer[lrf]?|shptxt)(?![a-z\d]) ?"
+)
+_RTF_BRACE = re.compile(r"\\[{}\\]|[{}]")
+_RTF_KINDS = {"footnote": "notes", "annotation": "comments", "v": "hidden", "deleted": "deletions"}
 
 
 def read_rtf(file: File) -> Iterator[Piece]:
-    """Read a file in Rich Text Format with table cells as paragraphs; title and author become metadata."""
-    source = file.stream.read().decode("latin-1")
+    """Read a file in Rich Text Format with table cells as paragraphs; notes and text boxes follow the text."""
+    with needing("striprtf", "files", "reading RTF"):
+        from striprtf.striprtf import rtf_to_text
+    source = re.sub(r"\\(?:nest)?cell(?![a-z])", r"\\par", file.stream.read().decode("latin-1"))
     if not source.lstrip().startswith("{\\rtf"):
         raise InputError(f"{file.name} cannot be read as RTF: it does not begin with {{\\rtf")
-    texts = _rtf_texts(file, source)
-    rows = (" ".join(row.split()) for row in f"{texts.pop('body')}\n{texts.pop('notes')}".split("\n"))
-    yield from text_pieces((f"{row}\n" for row in rows if row), wrapped=False, fields={k: v for k, v in texts.items() if v})
-
-
-def _rtf_texts(file: File, source: str) -> dict[str, str]:
-    """Return the text of an RTF file, that of notes and other parts that are included, the title and the author.
-
-    The state of a group is that of the group around it: the name of the text that it belongs to, the code
-    page, the number of characters that replace a Unicode character, and whether text is hidden or deleted.
-    """
-    texts: dict[str, list[str]] = {"body": [], "notes": [], "title": [], "author": [], "none": []}
-    where, page, replacing, unseen = "body", 1252, 1, ""
-    stack: list[tuple[str, int, int, str]] = []
-    fonts: dict[int, int] = {}
-    default, font, pending = page, 0, 0
-    for match in _TOKEN.finditer(source):
-        word, given, coded, symbol, brace, text = match.groups()
-        number, word = int(given or 1), word or symbol or ""
-        if brace == "{":
-            stack.append((where, page, replacing, unseen))
-        elif brace and stack:
-            where, page, replacing, unseen = stack.pop()
-        if coded:
-            text = _decoded(bytes.fromhex(coded.replace("\\'", ""))[pending:], page)
-            pending = max(pending - len(coded) // 4, 0)
-        elif text:
-            text, pending = text[pending:], max(pending - len(text), 0)
-        elif word == "u":
-            text, pending = chr(number % 0x10000), replacing
-        elif word in RTF_LEFT_OUT and word in ("v", "deleted"):
-            unseen = word if number and file.leaves_out(RTF_LEFT_OUT[word]) else ""
-        elif word in RTF_LEFT_OUT:
-            where = "none" if file.leaves_out(RTF_LEFT_OUT[word]) else "notes"
-            texts["notes"].append("\n")
-        elif word in RTF_NO_TEXT:
-            where = "none"
-        elif word in ("shptxt", "title", "author"):
-            where = word if word in texts else "body"
-            texts[where].append("\n")
-        elif word == "f":
-            font, page = number, fonts.get(number, default)
-        elif word == "fcharset":
-            fonts[font] = CHARSETS.get(number, default)
-        elif word == "ansicpg":
-            default = page = number
-        elif word == "uc":
-            replacing = number
-        elif word == "plain":
-            page, unseen = default, ""
-        else:
-            text = RTF_TEXT.get(word)
-        pending = 0 if brace or (word and word != "u") else pending
-        if text and not unseen:
-            texts[where].append(text)
-    return {name: "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
-            for name, parts in texts.items() if name != "none"}
-
-
-def _decoded(data: bytes, page: int) -> str:
-    try:
-        return data.decode("utf-8" if page == 65001 else "mac-roman" if page == 10000 else f"cp{page}", "replace")  # noqa: PLR2004
-    except LookupError:
-        return data.decode("cp1252", "replace")
+    body, moved, at = "", "", 0
+    while group := _RTF_GROUP.search(source, at):
+        depth, end = 0, len(source)
+        for brace in _RTF_BRACE.finditer(source, group.start()):
+            depth += {"{": 1, "}": -1}.get(brace[0], 0)
+            if not depth:
+                end = brace.end()
+                break
+        kind = "text" if group[1] == "shptxt" else _RTF_KINDS.get(group[1], "headers")
+        kept = "" if kind != "text" and file.leaves_out(kind) else f"{{{source[group.end() : end]}"
+        body += source[at : group.start()] + (kept if kind in ("hidden", "deletions") else "")
+        moved += f"\\par {kept}" if kind not in ("hidden", "deletions") else ""
+        at = end
+    text = rtf_to_text(f"{(body + source[at:]).rstrip()[:-1]}{moved}}}", errors="replace")
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # of pairs
+    found = {name: re.search(rf"\{{\\{name} ([^{{}}]*)\}}", source) for name in ("title", "author")}
+    fields = {name: rtf_to_text(f"{{\\rtf1 {match[1]}}}", errors="replace") for name, match in found.items() if match}
+    rows = (" ".join(row.replace("\u00ad", "").split()) for row in text.split("\n"))
+    yield from text_pieces((f"{row}\n" for row in rows if row), wrapped=False, fields=fields)
