@@ -20,12 +20,11 @@ PIECE = 1 << 20  # maximum number of characters of a piece of a long document
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
     *("html", "xml", "epub", "docx", "odt", "rtf", "pdf", "mail", "mbox", "conllu"),
-    *("subtitles", "transcript", "chat", "gutenberg"),
+    *("subtitles", "transcript", "chat", "gutenberg", "fasttext"),
 )
 RECOGNISED = {
     "transcript": "transcript, because paragraphs begin with labels of speakers",
     "chat": "chat, because lines begin with times and names",
-    "gutenberg": "Project Gutenberg text",
 }
 """Formats of plain text that are recognised by its content."""
 ERRORS = ("skip", "strict", "replace", "ignore")

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "text": plain.read_text,
+    "gutenberg": plain.read_gutenberg,
+    "fasttext": plain.read_fasttext,
     "lines": plain.read_lines,
     "wiki": plain.read_wiki,
     "mediawiki": markup.read_mediawiki,
-    "jsonl": records.read_jsonl,
+    "jsonl": records.read_json,
     **{name: partial(records.read_table, table_rows=rows) for name, rows in records.ROWS.items()},
+    "xlsx": records.read_xlsx,
     "html": markup.read_html,
     "xml": markup.read_xml,
     "epub": markup.read_epub,
@@ -54,7 +57,7 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
 SUFFIXES = {
     f".{suffix}": kind
     for kind, suffixes in {
-        "jsonl": ("jsonl", "ndjson"),
+        "jsonl": ("jsonl", "ndjson", "json"),
         "csv": ("csv", "tsv", "tab"),
         "xlsx": ("xlsx", "xlsm"),
         "parquet": ("parquet", "arrow", "feather"),
@@ -72,7 +75,6 @@ OTHERS = {
     **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx or as .csv"),
     **dict.fromkeys((".ppt", ".pptx", ".odp"), "export its text"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z"), "unpack it into a folder and use that"),
-    ".json": "write one object per line and name the file .jsonl",
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "convert it to .epub"),
 }
 """Suffixes of unsupported formats, with advice."""
@@ -499,10 +501,12 @@ def format_of(file: File, *, table: bool = False) -> str:
         return SUFFIXES[suffix]
     if _CONLLU.match(start):
         return "conllu"
-    beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
+    if "start of th" in (head := file.head())[:1<<15].lower() and plain.GUTENBERG.search(head):
+        return "gutenberg"
+    beginnings = {"__label__": "fasttext", "<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
     beginnings |= {"{": "jsonl", "": "csv"} if table or file.reading.field is not None else {}
     kind = next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), None)
-    return kind or speech.kind_of(file.head()) or "text"
+    return kind or speech.kind_of(head) or "text"
 
 
 def stamp(source: Source) -> str:

@@ -34,7 +34,7 @@ def read_pdf(file: File) -> Iterator[Piece]:
     try:
         with _quiet("pypdf"):  # it tells what it mends; what it cannot mend it raises
             reader = PdfReader(file.whole())
-            text = "\n".join(page.extract_text() for page in reader.pages)
+            text = "\n".join(_without_edges(file, [page.extract_text().split("\n") for page in reader.pages]))
             known = reader.metadata or {}
             fields = {name: str(known.get(key) or "") for name, key in (("title", "/Title"), ("author", "/Author"))}
     except DependencyError as error:
@@ -45,6 +45,29 @@ def read_pdf(file: File) -> Iterator[Piece]:
         raise InputError(f"{file.name} contains no text, only images of pages; use OCR software to extract the text")
     known_fields = {name: value for name, value in fields.items() if value}
     yield from text_pieces([text], wrapped=file.reading.wrapped, fields=known_fields)
+
+
+def _without_edges(file: File, pages: list[list[str]]) -> Iterator[str]:
+    """Yield the text of each page without page numbers and lines that recur at the edges of many pages."""
+    written = [[line for line in page if line.strip()] for page in pages]
+    edges = [{*map(_edge, page[:EDGE] + page[-EDGE:])} for page in written]
+    counts = Counter(edge for page in edges for edge in page)
+    often = {edge for edge, n in counts.items() if n >= max(MIN_RECURRING, RECURRING * len(pages))}
+    for page in written:
+        at = [*range(min(EDGE, len(page))), *range(max(len(page) - EDGE, EDGE), len(page))]
+        found = {n for n in at if _edge(page[n]) in often}
+        gone = found if found and file.leaves_out("headers", len(found)) else set()
+        text = "\n".join(line for n, line in enumerate(page) if n not in gone)
+        yield re.sub(rf"(?<=[^\W\d_])- (?!(?:{_AND})\b)(?=[^\W\d_A-Z])", "-\n", text)  # a line end that was lost
+
+
+def _edge(line: str) -> str:
+    return re.sub(r"\d+|^\W*[ivxlc]+\W*$", "#", line.strip().lower())
+
+
+EDGE, MIN_RECURRING, RECURRING = 2, 3, 0.3
+"""Lines at the top and the bottom of a page that may be headers; and the least number and share of pages of one."""
+_AND = "und|oder|bzw|sowie|bis|and|or|to|nor|et|ou|y|o|e|en|of|og|och|i|oraz|lub|и|или|ve|veya"
 
 
 @contextlib.contextmanager

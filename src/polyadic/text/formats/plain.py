@@ -102,6 +102,33 @@ def read_text(file: File) -> Iterator[Piece]:
     return text_pieces(file.texts(), wrapped=file.reading.wrapped)
 
 
+GUTENBERG = re.compile(r"^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT)[^*]*\*\*\*[^\n]*\n", re.MULTILINE)
+_GUTENBERG_END = re.compile(
+    r"^(?:End of (?:the |this )?Project Gutenberg[^\n]*\s+)?\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG.*\Z",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+
+
+def read_gutenberg(file: File) -> Iterator[Piece]:
+    """Read the text of Project Gutenberg between its START and END lines; title and author become metadata."""
+    text = "".join(file.texts())
+    start = GUTENBERG.search(text)
+    front = text[: start.end()] if start else ""
+    fields = {name.lower(): value.strip() for name, value in re.findall(r"^(Title|Author): (.+)$", front, re.MULTILINE)}
+    end = _GUTENBERG_END.search(text, len(front))
+    if (front or end) and file.leaves_out("boilerplate", bool(front) + bool(end)):
+        text = text[len(front) : end.start() if end else len(text)].strip("\n") + "\n"
+    return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)
+
+
+def read_fasttext(file: File) -> Iterator[Piece]:
+    """Read a file of fastText with a document on each line; its labels become metadata."""
+    for line in lines(file.texts()):
+        labels = re.match(r"(?:__label__\S+\s+)*", line)
+        found = labels[0] if labels else ""
+        yield Piece(line[len(found) :], fields={"label": found.replace("__label__", "").strip()} if found else {})
+
+
 def text_pieces(
     texts: Iterable[str | Mapping[str, str]], *, wrapped: bool | None, fields: Mapping[str, str] | None = None
 ) -> Iterator[Piece]:

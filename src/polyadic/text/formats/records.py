@@ -6,16 +6,24 @@ load the whole table.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+from dataclasses import replace
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.progress import note
 from polyadic.core.streams import lines
+from polyadic.text.formats.plain import unescaped, without_links
 from polyadic.text.pieces import File, Piece, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from polyadic.text.pieces import Content
 
 Row = tuple[int, "Sequence[Any]"]
 """Row number in its file, and its cells."""
@@ -27,24 +35,70 @@ MAX_LISTED = 100  # maximum number of names in a message
 ARROW = b"ARROW1"  # magic bytes of Arrow and Feather files
 
 
-def read_jsonl(file: File) -> Iterator[Piece]:
-    """Read a JSON lines file with one document per line; the text field is a string or a list of tokens."""
-    for number, line in enumerate(lines(file.texts()), start=1):
-        where = f"{file.name}, line {number}"
-        if not line.strip():
-            continue
+def read_json(file: File) -> Iterator[Piece]:
+    """Read JSON: an object on each line, an array of objects, or one object; the text is a string or a list of tokens.
+
+    Nested fields have names such as ``user.name``. Of one object with a list of objects, these are the documents.
+    """
+    numbered = ((number, line) for number, line in enumerate(lines(file.texts()), start=1) if line.strip())
+    first = next(numbered, (1, ""))
+    by_line = Path(file.path).suffix != ".json" and not first[1].lstrip("\ufeff \t").startswith("[")
+    with contextlib.suppress(ValueError, RecursionError):
+        by_line = by_line or isinstance(json.loads(first[1]), dict)
+    every = chain([first], numbered)
+    if by_line:
+        records = ((f"{file.name}, line {number}", line) for number, line in every if line)
+    else:
+        records = iter([(file.name, "\n".join(line for _, line in every))])
+    for where, text in records:
         try:
-            record = json.loads(line)
-            record = _with_whole_characters(record) if "\\u" in line else record
+            found = json.loads(text)
+            found = _with_whole_characters(found) if "\\u" in text else found
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not valid JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise InputError(f"{where} must be a JSON object; got {type(record).__name__}")
-        field = _column(file, list(record), [record])
-        if field not in record:
-            raise InputError(f"{where} has no field {field!r}; its fields are {named(record)}")
-        content = checked(record[field], f"{where}: the field {field!r}")
-        yield Piece(content, fields=_strings({name: value for name, value in record.items() if name != field}))
+        for at, record, prefix in _objects(found, file.reading.field or "") if not by_line else [("", found, "")]:
+            if not isinstance(record, dict):
+                raise InputError(f"{where}{at} must be a JSON object; got {type(record).__name__}")
+            flat = {f"{prefix}{name}": value for name, value in _flat(record).items()}
+            field = _column(file, [*flat], [flat])
+            if field not in flat:
+                raise InputError(f"{where}{at} has no field {field!r}; its fields are {named(flat)}")
+            content = checked(flat.pop(field), f"{where}{at}: the field {field!r}")
+            yield Piece(_clean(file, content), fields=_strings(flat))
+
+
+def _objects(found: Any, field: str) -> Iterator[tuple[str, Any, str]]:
+    """Yield the position, the object and the beginning of the names of each document in a JSON file."""
+    inner = [] if not isinstance(found, dict) else [k for k, v in found.items() if v and _are_objects(v)]
+    name = next((name for name in inner if field.startswith(f"{name}.")), inner[0] if len(inner) == 1 else "")
+    if isinstance(found, dict) and name and (field not in found):
+        yield from ((f", {name} {n}", each, f"{name}." if field.startswith(f"{name}.") else "")
+                    for n, each in enumerate(found[name], 1))
+    else:
+        yield from ((f", object {n}", each, "") for n, each in enumerate(found if isinstance(found, list) else [found], 1))
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of nested objects by dotted names; texts in lists of objects are joined as paragraphs."""
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{key}": each for key, each in _flat(value).items()}
+        elif value and _are_objects(value):
+            for key, each in (item for inner in value for item in _flat(inner).items()):
+                flat[f"{name}.{key}"] = f"{flat[f'{name}.{key}']}\n{each}" if f"{name}.{key}" in flat else each
+        else:
+            flat[name] = value
+    return flat
+
+
+def _clean(file: File, content: Content) -> Content:
+    """Return a text with characters for entities ("&amp;") and without links; tokens stay as they are."""
+    return without_links(file, unescaped(content)) if isinstance(content, str) else content
 
 
 def csv_rows(file: File) -> Iterator[Row]:
@@ -57,8 +111,21 @@ def csv_rows(file: File) -> Iterator[Row]:
     table = Table(file.name, [], True, (), reading, exact=True)
     text = [line for _, line in sample if line.strip()]
     mark = separator(text, blanks=False)
-    table.rows = records(table, chain(sample, numbered), mark if mark and mark in text[0] else None)
-    return iter(table)
+    mark = mark if mark and mark in text[0] else None
+    table.rows = records(table, chain(sample, numbered), mark)
+    rows = iter(table)
+    heading = next(rows, (0, ()))
+    yield heading
+    width = len(heading[1])
+    text_last = width > 0 and heading[1][-1].strip() == file.reading.field and reading.errors != "strict"
+    for number, row in rows:
+        if len(row) > width and any(row[width:]) and not text_last:
+            table.skip(number, f"expected {width} cells; got {len(row)}")
+            continue
+        if len(row) > width and any(row[width:]):  # separators in a text without quotation marks
+            table.mended += 1
+            row = [*row[: width - 1], (mark or "").join(row[width - 1 :])]  # noqa: PLW2901
+        yield number, row[:width]
 
 
 def xlsx_rows(file: File) -> Iterator[Row]:
@@ -147,7 +214,37 @@ def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Itera
         raise InputError(f"{file.name} has no column {field!r}; its columns are {named(names)}")
     for _, row in filled(file, names, chain(sample, rows)):
         record = _strings(dict(zip(names, row, strict=False)))
-        yield Piece(record.pop(field, ""), fields=record)
+        yield Piece(_clean(file, record.pop(field, "")), fields=record)
+
+
+def read_xlsx(file: File) -> Iterator[Piece]:
+    """Read one document per row of an Excel file: of the sheet that is set, or of all sheets that have the column."""
+    whole, field = file.stream.read(), file.reading.field
+
+    def part(sheet: str | None) -> File:
+        stream = io.BufferedReader(io.BytesIO(whole))  # type: ignore[arg-type]
+        return file._replace(stream=stream, reading=replace(file.reading, sheet=sheet))
+
+    names = [] if file.reading.sheet is not None or field is None else sheets_of(part(None))
+    those = [name for name in names if field in names_of(file, xlsx_rows(part(name)))]
+    if len(names) < 2 or not those:  # noqa: PLR2004
+        yield from read_table(part(file.reading.sheet), xlsx_rows)
+        return
+    if len(those) < len(names):
+        note(f"{file.name}: not read: {named(name for name in names if name not in those)}, without a column {field!r}")
+    for name in those:
+        pieces = read_table(part(name), xlsx_rows)
+        yield from (piece._replace(fields={"sheet": name, **piece.fields}) for piece in pieces)
+
+
+def sheets_of(file: File) -> list[str]:
+    """Return the names of the sheets of an Excel file."""
+    try:
+        from openpyxl import load_workbook
+
+        return [each.title for each in load_workbook(file.archive(), read_only=True).worksheets]
+    except Exception:  # noqa: BLE001 # told where the file is read
+        return []
 
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
