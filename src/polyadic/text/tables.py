@@ -193,7 +193,8 @@ class Table:
         more = [f"and {n - MAX_SHOWN:,} more"] if n > MAX_SHOWN else []
         parts = [f"skipped {n:,} of {self.count:,} rows ({'; '.join(shown + more)})"] if n else []
         if self.mended:
-            parts.append(f"{self.mended:,} row{'s' if self.mended > 1 else ''} with stray quotation marks or separators read as text")
+            rows = f"{self.mended:,} row{'s' if self.mended > 1 else ''}"
+            parts.append(f"{rows} with stray quotation marks or separators read as text")
         warnings.warn(InputWarning(f"{self.name}: {', and '.join(parts)}"), stacklevel=2)
 
     def place(self, wanted: Any, setting: str = "columns") -> int:

@@ -9,6 +9,7 @@ import logging
 import re
 from collections import Counter
 from email.headerregistry import HeaderRegistry
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text, needing
@@ -44,7 +45,16 @@ def read_pdf(file: File) -> Iterator[Piece]:
     if not text.strip():
         raise InputError(f"{file.name} contains no text, only images of pages; use OCR software to extract the text")
     known_fields = {name: value for name, value in fields.items() if value}
-    yield from text_pieces([text], wrapped=file.reading.wrapped, fields=known_fields)
+    wrapped = file.reading.wrapped
+    yield from text_pieces([_with_paragraphs(text) if wrapped is None else text], wrapped=wrapped in (None, True), fields=known_fields)
+
+
+def _with_paragraphs(text: str) -> str:
+    """Insert an empty line after each line that does not reach the margin, unless the next goes on in lower case."""
+    rows = [row.strip() for row in text.split("\n") if row.strip()]
+    margin = 0.75 * sorted(map(len, rows))[int(0.9 * len(rows))]
+    ends = ("\n" if len(a) > margin or b[0].islower() else "\n\n" for a, b in pairwise(rows))
+    return "".join(chain.from_iterable(zip(rows, [*ends, "\n"], strict=True)))
 
 
 def _without_edges(file: File, pages: list[list[str]]) -> Iterator[str]:
