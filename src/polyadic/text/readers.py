@@ -23,8 +23,8 @@ from polyadic.core.progress import note
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 from polyadic.text.characters import Decoding
-from polyadic.text.formats import markup, office, plain, records, speech, wordprocessor
-from polyadic.text.pieces import File, Piece, Reading, checked, nested, RECOGNISED, note_left_out, size_of
+from polyadic.text.formats import markup, office, plain, records, speech, tei, wordprocessor
+from polyadic.text.pieces import RECOGNISED, File, Piece, Reading, checked, nested, note_left_out, size_of
 from polyadic.text.splitting import split
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     **{name: partial(records.read_table, table_rows=rows) for name, rows in records.ROWS.items()},
     "xlsx": records.read_xlsx,
     "html": markup.read_html,
-    "xml": markup.read_xml,
+    "xml": tei.read_xml,
     "epub": markup.read_epub,
     "docx": wordprocessor.read_docx,
     "odt": wordprocessor.read_odt,

@@ -110,11 +110,13 @@ def _by_heading(pieces: Iterable[Piece], unit: str, name: str) -> Iterator[Part]
         places = [] if marked else [*_HEADING.finditer(content)]
         bounds = [0, *(place.start() for place in places), len(content)]
         headings = [piece.fields.get(unit), *(next(filter(None, place.groups()[::-1])) for place in places)]
-        for heading, (a, b) in zip(headings, pairwise(bounds), strict=True):
-            if heading is not None:
-                titles, begins = [*(titles if held else []), " ".join(heading.split())], True
+        for title, (a, b) in zip(headings, pairwise(bounds), strict=True):
+            heading = " ".join((title or "").split())
+            if title is not None:
+                titles, begins = [each for each in titles if held and not heading.startswith(f"{each} / ")], True
+                titles.append(heading)
             held += content[a:b]
-            if _bare(content[a:b]) not in ("", _bare(heading or "")):
+            if _bare(content[a:b]) not in ("", _bare(heading.rpartition(" / ")[2])):
                 yield held, ({unit: " / ".join(titles)} if titles else {}) if begins else None
                 held, begins = "", False
     if held.strip():

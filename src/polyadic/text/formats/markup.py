@@ -1,4 +1,4 @@
-"""Readers for text with markup: HTML, EPUB, MediaWiki dumps, TEI and other XML."""
+"""Readers for HTML, EPUB and MediaWiki dumps."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 import zipfile
 from collections import Counter
 from html.parser import HTMLParser
-from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from polyadic.core.errors import InputError, error_text, needing
 from polyadic.text.formats.plain import NO_CHARACTER, text_pieces
+from polyadic.text.formats.tei import name_of
 from polyadic.text.pieces import Piece
 
 if TYPE_CHECKING:
@@ -35,11 +35,6 @@ BLOCKS = (
     *("li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
 )
 """HTML elements that begin and end a paragraph."""
-EDGES = dict.fromkeys(("w", "pc", "lb"), " ") | dict.fromkeys(("p", "l", "note"), "\n")
-"""Separators around TEI elements: between words; and around paragraphs, verses and notes, even inside text."""
-NOT_READ = {"", "teiHeader", "fw", "del", "facsimile", "standOff"}  # TEI elements without running text, and comments
-FIRST_FORMS = {"sic", "orig", "abbr"}
-"""Forms in a TEI ``<choice>`` that are also given corrected, regularised or expanded."""
 
 
 def read_html(file: File) -> Iterator[Piece]:
@@ -124,64 +119,21 @@ def read_epub(file: File) -> Iterator[Piece]:
     try:
         with zipfile.ZipFile(file.archive()) as book:
             container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
-            place = next(root.attrib["full-path"] for root in container.iter() if _name(root) == "rootfile")
+            place = next(root.attrib["full-path"] for root in container.iter() if name_of(root) == "rootfile")
             package = ET.fromstring(book.read(place))  # noqa: S314
-            items = {e.attrib["id"]: e.attrib["href"] for e in package.iter() if _name(e) == "item"}
-            spine = [items[e.attrib["idref"]] for e in package.iter() if _name(e) == "itemref"]
+            items = {e.attrib["id"]: e.attrib["href"] for e in package.iter() if name_of(e) == "item"}
+            spine = [items[e.attrib["idref"]] for e in package.iter() if name_of(e) == "itemref"]
             inside = posixpath.dirname(place)
             chapters = [html_text(book.read(posixpath.join(inside, unquote(href))))[0] for href in spine]
     except (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError) as error:
         raise InputError(f"{file.name} cannot be read as an EPUB: {error_text(error)}") from None
     wanted = {"title": "title", "creator": "author", "date": "date", "language": "language"}
     fields = {
-        wanted[_name(e)]: " ".join(e.text.split()) for e in reversed([*package.iter()]) if _name(e) in wanted and e.text
+        wanted[name_of(e)]: " ".join(e.text.split())
+        for e in reversed([*package.iter()])
+        if name_of(e) in wanted and e.text
     }
     yield from text_pieces(chapters, wrapped=False, fields=fields)
-
-
-def read_xml(file: File) -> Iterator[Piece]:
-    """Read a TEI or other XML file as one document; elements that are not inline become separate paragraphs.
-
-    Title, author and date of TEI become fields; ``<choice>`` is read as corrected, regularised or expanded.
-    """
-    try:
-        root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
-    except (ET.ParseError, LookupError, ValueError) as error:  # the latter of encodings that it names
-        raise InputError(f"{file.name} cannot be read as XML: {error_text(error)}") from None
-    fields: dict[str, str] = {}
-    header = next((e for e in root.iter() if _name(e) == "teiHeader"), ())
-    for element in chain.from_iterable(e.iter() for e in header):
-        name = _name(element)
-        wanted = name in ("title", "author", "date") and name not in fields
-        if wanted and (text := " ".join("".join(element.itertext()).split())):
-            fields[name] = text
-    rows = (" ".join(row.split()) for row in "".join(_xml_text(root)).split("\n"))
-    yield from text_pieces(["".join(f"{row}\n" for row in rows if row)], wrapped=False, fields=fields)
-
-
-def _xml_text(root: ET.Element) -> Iterator[str]:
-    """Yield the text of an XML element, one paragraph per line; line breaks within paragraphs become spaces."""
-    waiting: list[tuple[ET.Element | str, bool]] = [(root, False)]
-    while waiting:
-        element, inline = waiting.pop()
-        if isinstance(element, str):
-            yield element
-            continue
-        beside = [element.text or "", *(child.tail or "" for child in element)]
-        inline = inline or any(text.strip() for text in beside)
-        parts: list[tuple[ET.Element | str, bool]] = [(beside[0].replace("\n", " "), False)]
-        for child, after in zip(element, beside[1:], strict=True):
-            name = _name(child)
-            if name not in NOT_READ and not (_name(element) == "choice" and name in FIRST_FORMS):
-                edge = EDGES.get(name, "" if inline else "\n")
-                parts += [(edge, False), (child, inline and edge != "\n"), (edge, False)]
-            parts.append((after.replace("\n", " "), False))
-        waiting += reversed(parts)
-
-
-def _name(element: ET.Element) -> str:
-    """Return the tag of an XML element without the namespace, or an empty string for a comment."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def read_mediawiki(file: File) -> Iterator[Piece]:

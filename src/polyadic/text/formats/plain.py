@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from polyadic.text.pieces import File
 
+    Part = str | Mapping[str, str]  # text, or the fields of the part of a document that begins
+
 MIN_FULL = 0.5  # share of full lines from which a text is considered wrapped
 WIDTH_QUANTILE = 0.95  # quantile of line lengths that is the width; some lines stick out
 MIN_CONTINUED = 3  # minimum number of continued lines for a decision
@@ -38,6 +40,8 @@ _WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\s{UNSPACED_LETTERS}]+")  # a line 
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 _FULL_STOP = re.compile(r"[.!?。！？]")
 _LETTERS = r"(?<![^\W\d_])([^\W\d_]++)"  # from the first to the last that stand together, looked at once
+JOIN, GLUE, LINE = "\x02", "\x04", "\x03"  # control characters that stand for breaks in texts with markup
+_HYPHENS = "-\u2010\u00ac\u2e17\u00ad"  # that a break inside a word follows
 _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 COLUMNS = {"form": 1, "lemma": 2}
 N_COLUMNS = 10  # columns of CoNLL-U: those of words, and their number
@@ -130,7 +134,7 @@ def read_fasttext(file: File) -> Iterator[Piece]:
 
 
 def text_pieces(
-    texts: Iterable[str | Mapping[str, str]], *, wrapped: bool | None, fields: Mapping[str, str] | None = None
+    texts: Iterable[Part], *, wrapped: bool | None, fields: Mapping[str, str] | None = None
 ) -> Iterator[Piece]:
     """Split a document into pieces at paragraph boundaries or, if there are none, at line breaks or white space.
 
@@ -164,6 +168,33 @@ def text_pieces(
             waiting, starts, described = waiting[cut:], False, {}
     if waiting or starts:
         yield piece(len(waiting))
+
+
+def marked_lines(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield text with one paragraph or row of a table per line, and marks; words across breaks are joined.
+
+    ``JOIN`` joins parts of a word and removes a hyphen before it, ``GLUE`` removes blanks beside it, and ``LINE`` is a
+    line break.
+    """
+    held: list[str] = []
+    blanks = f" \t\r\n{LINE}"
+    for part in chain(parts, [{}]):
+        if isinstance(part, str):
+            held.append(part)
+            continue
+        pieces = re.split(f"([{JOIN}{GLUE}])", "".join(held))
+        for at in range(1, len(pieces), 2):
+            left = pieces[at - 1].rstrip(blanks)
+            pieces[at - 1] = left.rstrip(_HYPHENS).rstrip(blanks) if pieces[at] == JOIN else left
+            pieces[at], pieces[at + 1] = "", pieces[at + 1].lstrip(blanks)
+        text = "".join(pieces)
+        rows = (unwrapped(row.replace(LINE, "\n")) if LINE in row else row for row in text.split("\n"))
+        cells = ("\t".join(" ".join(cell.split()) for cell in row.split("\t")).strip() for row in rows)
+        if text := "".join(f"{row}\n" for row in cells if row):
+            yield text
+        if part:
+            yield part
+        held = []
 
 
 def read_lines(file: File) -> Iterator[Piece]:
