@@ -64,10 +64,14 @@ def _without_edges(file: File, pages: list[list[str]]) -> Iterator[str]:
     counts = Counter(edge for page in edges for edge in page)
     often = {edge for edge, n in counts.items() if n >= max(MIN_RECURRING, RECURRING * len(pages))}
     for page in written:
-        at = [*range(min(EDGE, len(page))), *range(max(len(page) - EDGE, EDGE), len(page))]
-        found = {n for n in at if _edge(page[n]) in often}
-        gone = found if found and file.leaves_out("headers", len(found)) else set()
-        text = "\n".join(line for n, line in enumerate(page) if n not in gone)
+        first, last = 0, len(page)
+        while first < min(EDGE, last) and _edge(page[first]) in often:
+            first += 1
+        while last > max(first, len(page) - EDGE) and _edge(page[last - 1]) in often:
+            last -= 1
+        left_out = first + len(page) - last
+        kept = page[first:last] if left_out and file.leaves_out("headers", left_out) else page
+        text = "\n".join(kept)
         yield re.sub(rf"(?<=[^\W\d_])- (?!(?:{_AND})\b)(?=[^\W\d_A-Z])", "-\n", text)  # a line end that was lost
 
 

@@ -43,39 +43,40 @@ def read_json(file: File) -> Iterator[Piece]:
     numbered = ((number, line) for number, line in enumerate(lines(file.texts()), start=1) if line.strip())
     first = next(numbered, (1, ""))
     by_line = Path(file.path).suffix != ".json" and not first[1].lstrip("\ufeff \t").startswith("[")
+    begun = [first, *islice(numbered, 1)]
     with contextlib.suppress(ValueError, RecursionError):
-        by_line = by_line or isinstance(json.loads(first[1]), dict)
-    every = chain([first], numbered)
-    if by_line:
-        records = ((f"{file.name}, line {number}", line) for number, line in every if line)
-    else:
-        records = iter([(file.name, "\n".join(line for _, line in every))])
-    for where, text in records:
+        by_line = by_line or (len(begun) > 1 and isinstance(json.loads(first[1]), dict))
+    every = ((f"{file.name}, line {number}", line) for number, line in chain(begun, numbered))
+    for where, text in every if by_line else [(file.name, "\n".join(line for _, line in every))]:
+        if by_line and not text:
+            continue
         try:
             found = json.loads(text)
             found = _with_whole_characters(found) if "\\u" in text else found
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not valid JSON: {error}") from None
-        for at, record, prefix in _objects(found, file.reading.field or "") if not by_line else [("", found, "")]:
+        records, field = ([found], file.reading.field) if by_line else _documents_in(found, file.reading.field)
+        for number, record in enumerate(records, 1):
+            at = where if by_line else f"{where}, object {number}"
+            if isinstance(record, str) and not by_line:
+                yield Piece(_clean(file, record))
+                continue
             if not isinstance(record, dict):
-                raise InputError(f"{where}{at} must be a JSON object; got {type(record).__name__}")
-            flat = {f"{prefix}{name}": value for name, value in _flat(record).items()}
-            field = _column(file, [*flat], [flat])
+                raise InputError(f"{at} must be a JSON object; got {type(record).__name__}")
+            flat = _flat(record)
+            field = field or _column(file, [*flat], [flat])
             if field not in flat:
-                raise InputError(f"{where}{at} has no field {field!r}; its fields are {named(flat)}")
-            content = checked(flat.pop(field), f"{where}{at}: the field {field!r}")
-            yield Piece(_clean(file, content), fields=_strings(flat))
+                raise InputError(f"{at} has no field {field!r}; its fields are {named(flat)}")
+            yield Piece(_clean(file, checked(flat.pop(field), f"{at}: the field {field!r}")), fields=_strings(flat))
 
 
-def _objects(found: Any, field: str) -> Iterator[tuple[str, Any, str]]:
-    """Yield the position, the object and the beginning of the names of each document in a JSON file."""
-    inner = [] if not isinstance(found, dict) else [k for k, v in found.items() if v and _are_objects(v)]
-    name = next((name for name in inner if field.startswith(f"{name}.")), inner[0] if len(inner) == 1 else "")
-    if isinstance(found, dict) and name and (field not in found):
-        yield from ((f", {name} {n}", each, f"{name}." if field.startswith(f"{name}.") else "")
-                    for n, each in enumerate(found[name], 1))
-    else:
-        yield from ((f", object {n}", each, "") for n, each in enumerate(found if isinstance(found, list) else [found], 1))
+def _documents_in(found: Any, field: str | None) -> tuple[list[Any], str | None]:
+    """Return the documents of a JSON file, and the field of their text: an array, or the list of objects in an object."""
+    if not isinstance(found, dict) or field in found:
+        return found if isinstance(found, list) else [found], field
+    lists = [name for name, value in found.items() if value and _are_objects(value)]
+    name = next((name for name in lists if (field or "").startswith(f"{name}.")), lists[0] if len(lists) == 1 else None)
+    return ([found], field) if name is None else (found[name], field and field.removeprefix(f"{name}."))
 
 
 def _are_objects(value: Any) -> bool:
@@ -123,7 +124,7 @@ def csv_rows(file: File) -> Iterator[Row]:
             table.skip(number, f"expected {width} cells; got {len(row)}")
             continue
         if len(row) > width and any(row[width:]):  # separators in a text without quotation marks
-            table.mended += 1
+            table.mended.add(number)
             row = [*row[: width - 1], (mark or "").join(row[width - 1 :])]  # noqa: PLW2901
         yield number, row[:width]
 
@@ -222,10 +223,14 @@ def read_xlsx(file: File) -> Iterator[Piece]:
     whole, field = file.stream.read(), file.reading.field
 
     def part(sheet: str | None) -> File:
-        stream = io.BufferedReader(io.BytesIO(whole))  # type: ignore[arg-type]
+        stream: Any = io.BufferedReader(io.BytesIO(whole))  # type: ignore[arg-type]
         return file._replace(stream=stream, reading=replace(file.reading, sheet=sheet))
 
-    names = [] if file.reading.sheet is not None or field is None else sheets_of(part(None))
+    names: list[str] = []
+    with contextlib.suppress(Exception):  # told where a sheet is read
+        from openpyxl import load_workbook
+
+        names = [] if file.reading.sheet or field is None else load_workbook(part(None).archive(), True).sheetnames
     those = [name for name in names if field in names_of(file, xlsx_rows(part(name)))]
     if len(names) < 2 or not those:  # noqa: PLR2004
         yield from read_table(part(file.reading.sheet), xlsx_rows)
@@ -235,16 +240,6 @@ def read_xlsx(file: File) -> Iterator[Piece]:
     for name in those:
         pieces = read_table(part(name), xlsx_rows)
         yield from (piece._replace(fields={"sheet": name, **piece.fields}) for piece in pieces)
-
-
-def sheets_of(file: File) -> list[str]:
-    """Return the names of the sheets of an Excel file."""
-    try:
-        from openpyxl import load_workbook
-
-        return [each.title for each in load_workbook(file.archive(), read_only=True).worksheets]
-    except Exception:  # noqa: BLE001 # told where the file is read
-        return []
 
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polyadic.text.pieces import File, Piece
 
 MIN_TURNS = 4  # number of turns from which a file is recognised
-MIN_OFTEN = 2  # mean number of turns of a speaker from which labels are those of speakers
+MIN_OFTEN = 1.5  # mean number of turns of a speaker from which labels are those of speakers
 
 _TIME = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[.,]\d{1,3})?(?:[\s\u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"\d{1,4}[./-](?:\d{1,2}|[A-Za-z]{3})[./-]\d{1,4}"
@@ -114,7 +114,7 @@ def read_chat(file: File) -> Iterator[Piece]:
 
 def _turns(file: File, pattern: re.Pattern[str], *, events: bool) -> Iterator[Piece]:
     text = "".join(file.texts())
-    wrapped = is_wrapped(text) if file.reading.wrapped is None else file.reading.wrapped
+    wrapped = (events and is_wrapped(text)) if file.reading.wrapped is None else file.reading.wrapped
     matches = [*pattern.finditer(text)]
     known = Counter(map(_speaker, matches))
     if events:  # "He said this: ..." is not a label
