@@ -81,7 +81,7 @@ def test_signs_of_a_wrong_encoding(language, wrong, tmp_path):
 def test_control_characters_name_the_probable_encoding(tmp_path):
     """Windows text that is read as Latin-1 has control characters, which are reported."""
     (tmp_path / "a.txt").write_bytes(SENTENCES["en"].encode("cp1252"))
-    with pytest.warns(InputWarning, match=r"control characters .* at 6 places, such as .*probably cp1252 or cp1250"):
+    with pytest.warns(InputWarning, match=r"control characters .* at 6 places, such as .*probably written in cp1252 or cp1250"):
         list(read(tmp_path / "a.txt", encoding="latin-1"))
 
 

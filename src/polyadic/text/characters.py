@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 MAX_NAMED = 3  # files named in a message
-MIN_PLACES = 2  # places from which a file is reported; a single one may be meant
+MIN_PLACES, MAX_APART = 2, 100_000
+"""Number of places from which a file is reported, as a single one may be meant, and mean number of characters apart."""
 MAX_SHOWN = 40  # characters of an example
 
 _CONTROLS = re.compile("[\x80-\x84\x86-\x9f]")  # U+0085 is a line end
@@ -104,24 +105,27 @@ class Decoding:
     """Encodings of files other than UTF-8, and characters that suggest that a file was decoded wrongly.
 
     ``encodings`` maps files to encodings, ``controls`` and ``mojibake`` map files to the number of such places, and
-    ``examples`` to the text around the first one.
+    ``examples`` to the text around the first one; ``sizes`` are numbers of characters.
     """
 
     encodings: dict[str, str] = field(default_factory=dict)
     controls: Counter[str] = field(default_factory=Counter)
     mojibake: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
+    sizes: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Decoding) -> None:
         """Add what was found in other files, or in other parts of the same files."""
         self.encodings |= other.encodings
         self.controls.update(other.controls)
         self.mojibake.update(other.mojibake)
+        self.sizes.update(other.sizes)
         self.examples = other.examples | self.examples
 
     def watched(self, texts: Iterable[str], name: str) -> Iterator[str]:
         """Pass on the blocks of a text, and count the characters that suggest a wrong encoding."""
         for text in texts:
+            self.sizes[name] += len(text)
             for places, may_be, pattern in (
                 (self.controls, _CONTROLS, _CONTROLS),
                 (self.mojibake, _PERHAPS, _MOJIBAKE),
@@ -138,7 +142,7 @@ class Decoding:
         self._warn(
             {name: n for name, n in self.controls.items() if name not in self.mojibake},
             "control characters (U+0080 to U+009F)",
-            "the encoding is probably cp1252 or cp1250; set encoding to it",
+            "the text was probably written in cp1252 or cp1250; set encoding to it if the file still is",
         )
         self._warn(
             self.mojibake,
@@ -147,7 +151,7 @@ class Decoding:
         )
 
     def _warn(self, places: Mapping[str, int], what: str, advice: str) -> None:
-        if often := {name: n for name, n in places.items() if n >= MIN_PLACES}:
+        if often := {name: n for name, n in places.items() if n >= max(MIN_PLACES, self.sizes[name] / MAX_APART)}:
             example, n = self.examples[next(iter(often))], sum(often.values())
             message = f"found {what} at {n:,} places, such as {example!r}, in {_some(often)}; {advice}"
             warnings.warn(InputWarning(message, "encoding"), stacklevel=4)

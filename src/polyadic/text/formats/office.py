@@ -119,7 +119,7 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
         body = message.get_body(("plain", "html"))
         text = body.get_content() if body is not None else ""
         if body is not None and body.get_content_subtype() == "html":
-            text = html_text(text)[0]
+            text = html_text(text, file)[0]
         values = {header: str(message[header]) for header in SHOWN_HEADERS if message[header]}
     except MissingExtraError:
         raise

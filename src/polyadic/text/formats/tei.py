@@ -38,52 +38,36 @@ _LISTS = re.compile(r"dramatis|cast|character|persona[eg]|personnages|personen|^
 BESIDE = ("translation", "apparatus", "commentary", "bibliography")  # types of divisions beside one of type edition
 _NOTE_MARK = re.compile(r"note|^fn", re.IGNORECASE)  # types of references that are the marks of notes
 CHOSEN = ("corr", "reg", "expan", "ex")  # preferred forms in a <choice>
+MAX_LEVELS = 8  # number of elements around a division that are searched for headings
 BREAKS = {"lb", "pb", "cb", "gb", "milestone"}
 DIVISIONS = {"text", "front", "body", "back", "group", "lg", "sp", "u", "div", *(f"div{n}" for n in range(8))}
 INLINE = {"quote", "q", "said", "cit", "stage", "label", "bibl", "role", "address"}
 BLOCKS = DIVISIONS | INLINE
-BLOCKS |= {
-    "p",
-    "ab",
-    "l",
-    "head",
-    "speaker",
-    "list",
-    "item",
-    "table",
-    "row",
-    "figure",
-    "floatingText",
-    "opener",
-    "closer",
-}
-BLOCKS |= {
-    "salute",
-    "signed",
-    "dateline",
-    "byline",
-    "trailer",
-    "argument",
-    "epigraph",
-    "postscript",
-    "addrLine",
-    "note",
-}
-BLOCKS |= {
-    "castItem",
-    "castGroup",
-    "titlePage",
-    "titlePart",
-    "docTitle",
-    "docImprint",
-    "docAuthor",
-    "listBibl",
-    "entry",
-}
+BLOCKS |= {"p", "ab", "l", "head", "speaker", "note", "list", "item", "table", "row", "figure", "entry", "opener"}
+BLOCKS |= {"closer", "salute", "signed", "dateline", "byline", "trailer", "argument", "epigraph", "postscript"}
+BLOCKS |= {"addrLine", "castItem", "castGroup", "titlePage", "titlePart", "docTitle", "docImprint", "docAuthor"}
+BLOCKS |= {"floatingText", "listBibl"}
 """TEI elements that begin and end a line; those of :data:`INLINE` do not in the middle of a paragraph."""
 PARAGRAPHS = {"p", "ab", "l", "head", "item", "cell", "seg", "s", "q", "said", "quote", "hi", "note", "salute"}
 PARTS = {"s", "stage", "forename", "surname", "addName", "roleName", "genName", "nameLink", "settlement", "country"}
 """TEI elements that are separated from each other by a space."""
+DIVIDING = {
+    "p",
+    "para",
+    "div",
+    "sec",
+    "section",
+    "chapter",
+    "title",
+    "head",
+    "list",
+    "item",
+    "li",
+    "table",
+    "row",
+    "tr",
+}
+"""Elements of other XML that begin and end a line wherever they stand."""
 APART = {"note", "stage", "fw"}  # elements that do not stand within words
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -100,9 +84,14 @@ def read_xml(file: File) -> Iterator[Piece]:
         root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
     except (ET.ParseError, LookupError, ValueError) as error:  # the latter of encodings that it names
         raise InputError(f"{file.name} cannot be read as XML: {error_text(error)}") from None
-    texts = [element for element in root.iter() if name_of(element) in TEXTS]
-    inner = {each for text in texts for each in text.iter() if each is not text and name_of(each) in TEXTS}
-    for text in [text for text in texts if text not in inner] or [root]:
+    corpora, texts = [root], []
+    while corpora:
+        element = corpora.pop()
+        if name_of(element) in TEXTS:
+            texts.append(element)
+        elif name_of(element) == "teiCorpus":
+            corpora += reversed(element)
+    for text in texts or [root]:
         parts = _Text(text, root, file).parts() if texts else _of_xml(text)
         yield from text_pieces(marked_lines(parts), wrapped=False, fields=_fields(text))
 
@@ -237,10 +226,11 @@ class _Text:
 
     def _heading(self, head: ET.Element) -> str:
         """Return a heading with those of the divisions around it."""
-        titles, above = [_flat(head)], self._above.get(self._above[head])
-        while above is not None:
+        titles, above = [_flat(head)], self._above[head]
+        for _ in range(MAX_LEVELS):
+            if (above := self._above.get(above)) is None:
+                break
             titles += [_flat(each) for each in above if name_of(each) == "head"][:1]
-            above = self._above.get(above)
         return " / ".join(reversed(titles))
 
     def _inside(self, element: ET.Element) -> Iterator[ET.Element | str]:
@@ -250,8 +240,8 @@ class _Text:
         if name == "choice":
             yield from sorted(children, key=lambda child: name_of(child) not in CHOSEN)[:1]
         elif name == "app":
-            readings = [each for each in element.iter() if name_of(each) in ("lem", "rdg")]
-            readings = [each for each in readings if self._is_of(each, element)]
+            groups = ((*each,) if name_of(each) == "rdgGrp" else (each,) for each in children)
+            readings = [each for each in chain.from_iterable(groups) if name_of(each) in ("lem", "rdg")]
             readings.sort(key=lambda each: name_of(each) == "rdg")
             if len(readings) > 1 and not self._file.leaves_out("variants", len(readings) - 1):
                 yield from chain.from_iterable((reading, " ") for reading in readings)
@@ -265,11 +255,6 @@ class _Text:
                 yield child
                 words = following is not None and name_of(following) == "w" and name_of(child) in ("w", "pc")
                 yield (child.tail or " " * words).replace("\n", " ").replace("\t", " ")
-
-    def _is_of(self, reading: ET.Element, app: ET.Element) -> bool:
-        """Return whether a reading belongs to this apparatus entry, not to one inside it."""
-        above = self._above[reading]
-        return above is app or (name_of(above) == "rdgGrp" and self._above[above] is app)
 
     def _left_out(self, element: ET.Element, name: str, above: str) -> bool:
         """Return whether an element is left out, and count it if it contains text."""
@@ -316,7 +301,8 @@ def _of_xml(root: ET.Element) -> Iterator[str]:
         parts: list[tuple[ET.Element | str, bool]] = [(beside[0].replace("\n", " "), False)]
         for number, (child, after) in enumerate(zip(element, beside[1:], strict=True)):
             if name_of(child):
-                edge = "\n" if not inline else "" if number == 0 or beside[number] else " "
-                parts += [(edge, False), (child, inline), ("" if inline else "\n", False)]
+                apart = not inline or name_of(child).lower() in DIVIDING
+                edge = "\n" if apart else "" if number == 0 or beside[number] else " "
+                parts += [(edge, False), (child, not apart), ("\n" if apart else "", False)]
             parts.append((after.replace("\n", " "), False))
         waiting += reversed(parts)
