@@ -81,7 +81,9 @@ def test_signs_of_a_wrong_encoding(language, wrong, tmp_path):
 def test_control_characters_name_the_probable_encoding(tmp_path):
     """Windows text that is read as Latin-1 has control characters, which are reported."""
     (tmp_path / "a.txt").write_bytes(SENTENCES["en"].encode("cp1252"))
-    with pytest.warns(InputWarning, match=r"control characters .* at 6 places, such as .*probably written in cp1252 or cp1250"):
+    with pytest.warns(
+        InputWarning, match=r"control characters .* at 6 places, such as .*probably written in cp1252 or cp1250"
+    ):
         list(read(tmp_path / "a.txt", encoding="latin-1"))
 
 
@@ -101,7 +103,8 @@ def test_parts_of_a_file_are_counted_together(tmp_path, monkeypatch):
 
 def test_folded_by_hand():
     """Compatibility forms are folded, and marks by language; what has a meaning of its own stays."""
-    assert folded("ﬁeld oﬃcer uſefulneſs ＡＢＣ１２ ３．１４ ｶﾞ ĳs ǆep ⼀", "en") == "field officer usefulness ABC12 3.14 ガ ijs džep 一"
+    assert folded("ﬁeld oﬃcer uſefulneſs ＡＢＣ１２ ３．１４", "en") == "field officer usefulness ABC12 3.14"
+    assert folded("ｶﾞ ĳs ǆep ⼀ 𝓪", "en") == "ガ ijs džep 一 a"
     assert folded("x² ½ № ℃ ™ Ⅳ ：！", "en") == "x² ½ № ℃ ™ Ⅳ ：！"
     assert folded("ﻣﺮﺣﺒﺎ العـــربية كِتَابٌ", "ar") == "مرحبا العربية كتاب"
     assert folded("كِتَابٌ", "ar", "keep") == folded("كِتَابٌ", "fa") == "كِتَابٌ"
@@ -122,9 +125,7 @@ def test_folding_keeps_what_unicode_says_is_compatible(text, language):
 
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-RELS = (
-    '<Relationships xmlns="r"><Relationship Id="a" Type="http://x/officeDocument" Target="word/main.xml"/></Relationships>'
-)
+RELS = '<R xmlns="r"><Relationship Id="a" Type="http://x/officeDocument" Target="word/main.xml"/></R>'
 
 
 def run(text, properties=""):
@@ -133,13 +134,15 @@ def run(text, properties=""):
 
 def docx(path):
     body = (
-        f"<w:p>{run('The gardener ')}<w:ins>{run('always ')}</w:ins><w:del><w:r><w:delText>never </w:delText></w:r></w:del>"
+        f"<w:p>{run('The gardener ')}<w:ins>{run('always ')}</w:ins>"
+        "<w:del><w:r><w:delText>never </w:delText></w:r></w:del>"
         f"{run('came.')}<w:r><w:footnoteReference w:id='2'/></w:r><w:r><w:commentReference w:id='1'/></w:r></w:p>"
         f"<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr>{run('One ')}</w:p><w:p>{run('paragraph.')}</w:p>"
         f"<w:sdt><w:sdtContent><w:p>{run('A control.')}</w:p></w:sdtContent></w:sdt>"
         f"<w:tbl><w:tr><w:tc><w:p>{run('Cell')}</w:p></w:tc><w:tc><w:p>{run('Cell two')}</w:p></w:tc></w:tr></w:tbl>"
         f"<w:p>{run('Bro')}<w:r><w:softHyphen/></w:r>{run('ken,')}<w:r><w:br/></w:r>{run('non')}<w:r><w:noBreakHyphen/></w:r>"
-        f"{run('stop')}{run('unseen', '<w:rPr><w:vanish/></w:rPr>')}{run('.')}<w:r><w:txbxContent><w:p>{run('In a box.')}</w:p>"
+        f"{run('stop')}{run('unseen', '<w:rPr><w:vanish/></w:rPr>')}{run('.')}<w:r>"
+        f"<w:txbxContent><w:p>{run('In a box.')}</w:p>"
         "</w:txbxContent></w:r></w:p>"
     )
     part = "<w:{0} {1}><w:{2} w:id='{3}'><w:p>{4}</w:p></w:{2}></w:{0}>"
@@ -164,7 +167,7 @@ def odt(path):
         + element(f"The <text:span>gardener</text:span> always<text:s/>came.{note.format(element('A note.'))}"
                   f"{comment.format(element('A comment.'))}")
         + "<text:h>One paragraph.</text:h><text:section>" + element("A control.") + "</text:section>"
-        + f"<table:table-cell>{element('Cell')}</table:table-cell><table:table-cell>{element('Cell two')}</table:table-cell>"
+        + "".join(f"<table:table-cell>{element(text)}</table:table-cell>" for text in ("Cell", "Cell two"))
         + element(f"Bro\u00adken,<text:line-break/>non-stop.<draw:frame>{boxes}</draw:frame>")
     )  # fmt: skip
     names = " ".join(f'xmlns:{name}="{name}"' for name in ("office", "text", "draw", "table", "dc", "style"))
@@ -177,9 +180,10 @@ def odt(path):
 
 def rtf(path):
     path.write_bytes(
-        rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Times;}}{\header A header\par}The {\b gardener} always {\deleted never }came."
-        rb"{\footnote\pard A note.}{\*\annotation A comment.}\par One paragraph.\par A control.\par\trowd\intbl Cell\cell "
-        rb"Cell two\cell\row Bro\-ken, non-stop{\v unseen}.\par{\shp{\*\shpinst{\sp{\sn a}{\sv 1}}{\shptxt In a box.\par}}}}"
+        rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Times;}}{\header A header\par}The {\b gardener} always "
+        rb"{\deleted never }came.{\footnote\pard A note.}{\*\annotation A comment.}\par One paragraph.\par A control."
+        rb"\par\trowd\intbl Cell\cell Cell two\cell\row Bro\-ken, non-stop{\v unseen}.\par"
+        rb"{\shp{\*\shpinst{\sp{\sn a}{\sv 1}}{\shptxt In a box.\par}}}}"
     )
 
 
@@ -190,7 +194,15 @@ def test_word_processors(make, tmp_path, caplog):
         pytest.importorskip("striprtf")
     path = tmp_path / f"a.{make.__name__}"
     make(path)
-    lines = ["The gardener always came.", "One paragraph.", "A control.", "Cell", "Cell two", "Broken, non-stop.", "In a box."]
+    lines = [
+        "The gardener always came.",
+        "One paragraph.",
+        "A control.",
+        "Cell",
+        "Cell two",
+        "Broken, non-stop.",
+        "In a box.",
+    ]
     assert next(read(path)).splitlines() == lines
     said = noted(caplog, path)
     for part in ("1 note", "1 header", "1 deletion", "1 comment"):
@@ -217,9 +229,13 @@ CUES = [("Ann", "Where is the *captain*?"), ("Bob", "He went\nbelow, with"), ("B
 SUBTITLES = {
     "srt": lambda n, who, text: f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{who.upper()}: {text}\n\n",
     "vtt": lambda n, who, text: f"id-{n}\n00:0{n}.000 --> 00:0{n}.900 align:start\n<v {who.upper()}>{text}\n\n",
-    "ass": lambda n, who, text: f"Dialogue: 0,0,1,{who.upper()},,{{\\i1}}{text}\n".replace("\n", "\\N", text.count("\n")),
+    "ass": lambda _, who, text: f"Dialogue: 0,0,1,{who.upper()},,{{\\i1}}{text}\n",
 }
-HEADS = {"srt": "\ufeff", "vtt": "WEBVTT\n\nNOTE not\nread\n\n", "ass": "[Events]\nFormat: Layer, Start, End, Name, Effect, Text\n"}
+HEADS = {
+    "srt": "\ufeff",
+    "vtt": "WEBVTT\n\nNOTE not\nread\n\n",
+    "ass": "[Events]\nFormat: Layer, Start, End, Name, Effect, Text\n",
+}
 
 
 @pytest.mark.parametrize("suffix", SUBTITLES)
@@ -235,7 +251,9 @@ def test_subtitles(suffix, tmp_path):
     path.write_text(content, encoding="utf-8")
     turns = ["Where is the captain?", "He went below, with the map.", "At 10:30?"]
     assert next(read(path)).splitlines() == turns
-    assert [(t.strip(), f["speaker"]) for t, f in told(path, documents="speaker")] == [*zip(turns, ("ANN", "BOB", "ANN"), strict=True)]
+    assert [(t.strip(), f["speaker"]) for t, f in told(path, documents="speaker")] == [
+        *zip(turns, ("ANN", "BOB", "ANN"), strict=True)
+    ]
 
 
 def test_subtitles_of_frames_and_sounds(tmp_path, caplog):
@@ -250,21 +268,47 @@ def test_subtitles_of_frames_and_sounds(tmp_path, caplog):
     assert list(read(tmp_path / "a.vtt")) == ["hello my dear friend\n"]
 
 
-INTERVIEW = "INTERVIEWER: And then?\n\nP1: The water came. [laughs] Late.\n\nINTERVIEWER: When?\n\nP2: At 10:30. 00:12:31\n\nP1: Yes.\n"
+INTERVIEW = """INTERVIEWER: And then?
+
+P1: The water came. [laughs] Late.
+
+INTERVIEWER: When?
+
+P2: At 10:30. 00:12:31
+
+P1: Yes.
+"""
+GERMAN = "Interview\n\nI: Wie?\n\nB1: Es war so: kalt. (lacht)\n\nI: Aha.\n\nB1: Ja.\n\nI: Gut.\n\nB2: Nein.\n"
+WHATSAPP = """[01/02/2020, 10:11:12] Ann: Hi: you
+there
+[01/02/2020, 10:12:12] Bob: \u200eimage omitted
+[01/02/2020, 10:13:12] Ann: ok
+[01/02/2020, 10:14:12] Bob: see https://x.org
+"""
+ANDROID = """1/2/20, 10:11 PM - Messages are encrypted.
+1/2/20, 10:12 PM - Ann: Hi
+1/2/20, 10:13 PM - Bob: <Media omitted>
+1/2/20, 10:14 PM - Ann: At 10:30?
+1/2/20, 10:15 PM - Bob: ok
+"""
+IRC = """[10:11] <ann> hi
+[10:12] <@bob> hello ann: so?
+[10:12] *** joe joins
+[10:13] <ann> fine
+[10:15] <@bob> ok
+"""
+TIMES = "00:00 Ann: So?\n00:12 Bob: No.\n01:40 Ann: Why?\n02:00 Bob: So.\n"
+OTTER = "Ann  0:00\nSo?\n\nBob  0:12\nNo.\n\nAnn  0:30\nWhy?\n\nBob  0:40\nSo.\n"
 SPOKEN = {
-    "interview": (INTERVIEW, "transcript", ["And then?", "The water came. Late.", "When?", "At 10:30.", "Yes."]),
-    "german": ("Interview\n\nI: Wie war das?\n\nB1: Es war so: kalt. (lacht)\n\nI: Aha.\n\nB1: Ja.\n\nI: Gut.\n\nB2: Nein.\n", "transcript",
-               ["Interview", "Wie war das?", "Es war so: kalt.", "Aha.", "Ja.", "Gut.", "Nein."]),
-    "russian": ("Интервьюер: Где?\nРеспондент: Там.\n" * 2, "transcript", ["Где?", "Там."] * 2),
-    "times": ("00:00 Ann: So?\n00:12 Bob: No.\n01:40 Ann: Why?\n02:00 Bob: So.\n", "transcript", ["So?", "No.", "Why?", "So."]),
-    "otter": ("Ann  0:00\nSo?\n\nBob  0:12\nNo.\n\nAnn  0:30\nWhy?\n\nBob  0:40\nSo.\n", "transcript", ["So?", "No.", "Why?", "So."]),
-    "whatsapp": ("[01/02/2020, 10:11:12] Ann: Hi: you\nthere\n[01/02/2020, 10:12:12] Bob: \u200eimage omitted\n[01/02/2020, 10:13:12] Ann: ok\n"
-                 "[01/02/2020, 10:14:12] Bob: see https://x.org\n", "chat", ["Hi: you", "there", "ok", "see"]),
-    "android": ("1/2/20, 10:11 PM - Messages are encrypted.\n1/2/20, 10:12 PM - Ann: Hi\n1/2/20, 10:13 PM - Bob: <Media omitted>\n"
-                "1/2/20, 10:14 PM - Ann: At 10:30?\n1/2/20, 10:15 PM - Bob: ok\n", "chat", ["Hi", "At 10:30?", "ok"]),
-    "irc": ("[10:11] <ann> hi\n[10:12] <@bob> hello ann: so?\n[10:12] *** joe joins\n[10:13] <ann> fine\n[10:15] <@bob> ok\n", "chat",
-            ["hi", "hello ann: so?", "fine", "ok"]),
-}  # fmt: skip
+    "interview": (INTERVIEW, "transcript", "And then?/The water came. Late./When?/At 10:30./Yes."),
+    "german": (GERMAN, "transcript", "Interview/Wie?/Es war so: kalt./Aha./Ja./Gut./Nein."),
+    "russian": ("Интервьюер: Где?\nРеспондент: Там.\n" * 2, "transcript", "Где?/Там./Где?/Там."),
+    "times": (TIMES, "transcript", "So?/No./Why?/So."),
+    "otter": (OTTER, "transcript", "So?/No./Why?/So."),
+    "whatsapp": (WHATSAPP, "chat", "Hi: you/there/ok/see"),
+    "android": (ANDROID, "chat", "Hi/At 10:30?/ok"),
+    "irc": (IRC, "chat", "hi/hello ann: so?/fine/ok"),
+}
 
 
 @pytest.mark.parametrize("name", SPOKEN)
@@ -274,7 +318,7 @@ def test_transcripts_and_chats(name, tmp_path, caplog):
     path = tmp_path / "a.txt"
     path.write_text(content, encoding="utf-8")
     assert speech.kind_of(content) == kind
-    assert next(read(path)).splitlines() == lines
+    assert next(read(path)).splitlines() == lines.split("/")
     assert f"read as {kind}, because" in noted(caplog, path)
     assert next(read(path, format="text")).split() == content.split()
     speakers = [fields["speaker"] for _, fields in told(path, documents="speaker") if "speaker" in fields]
@@ -286,7 +330,7 @@ def test_speakers_and_times_are_fields(tmp_path):
     (tmp_path / "a.txt").write_text(INTERVIEW)
     turns = [(f["speaker"], f.get("time")) for _, f in told(tmp_path / "a.txt", documents="speaker")]
     assert turns == [("INTERVIEWER", None), ("P1", None), ("INTERVIEWER", None), ("P2", "00:12:31"), ("P1", None)]
-    (tmp_path / "b.txt").write_text(SPOKEN["android"][0])
+    (tmp_path / "b.txt").write_text(ANDROID)
     first = told(tmp_path / "b.txt", documents="speaker")[0][1]
     assert {"speaker": "Ann", "date": "1/2/20", "time": "10:12 PM"}.items() <= first.items()
 
@@ -334,8 +378,9 @@ def test_project_gutenberg(tmp_path, caplog):
     """Only the text between the START and END lines is read, and the title is known."""
     story = "It was late.\n\nThe end.\n"
     (tmp_path / "a.txt").write_text(
-        "The Project Gutenberg eBook of A Tale\n\nTitle: A Tale\n\nAuthor: Nobody\n\n*** START OF THE PROJECT GUTENBERG EBOOK A\n"
-        f"TALE ***\n\n\n{story}\n\nEnd of the Project Gutenberg EBook of A Tale\n\n*** END OF THIS PROJECT GUTENBERG EBOOK A TALE ***\n\nUnited States\n"
+        "The Project Gutenberg eBook of A Tale\n\nTitle: A Tale\n\nAuthor: Nobody\n\n*** START OF THE PROJECT GUTENBERG"
+        f" EBOOK A\nTALE ***\n\n\n{story}\n\nEnd of the Project Gutenberg EBook of A Tale\n\n"
+        "*** END OF THIS PROJECT GUTENBERG EBOOK A TALE ***\n\nUnited States\n"
     )
     assert told(tmp_path / "a.txt") == [(story, {"title": "A Tale", "author": "Nobody"})]
     assert "left out: 2 boilerplate sections" in noted(caplog, tmp_path / "a.txt")
@@ -403,12 +448,20 @@ def test_pages_of_pdf(tmp_path, caplog):
     with plt.rc_context({"pdf.fonttype": 42}), PdfPages(file) as pdf:
         for page in range(4):
             figure = plt.figure(figsize=(6, 3))
-            texts = ["Journal of Harbours", lines[0].format(months[page]), lines[1], f"rises in {months[page]}.", f"{page + 7}"]
+            texts = [
+                "Journal of Harbours",
+                lines[0].format(months[page]),
+                lines[1],
+                f"rises in {months[page]}.",
+                f"{page + 7}",
+            ]
             for number, line in enumerate(texts):
                 figure.text(0.05, 0.9 - number / 8, line)
             pdf.savefig(figure)
             plt.close(figure)
     (tmp_path / "a.pdf").write_bytes(file.getvalue())
-    sentence = "The committee met in {0} to discuss the question of the harbour and the price of fish that rises in {0}."
-    assert " ".join(next(read(tmp_path / "a.pdf")).split()) == " ".join(map(sentence.format, months))
+    sentence = (
+        "The committee met in {0} to discuss the question of the harbour and the price of fish that rises in {0}."
+    )
+    assert " ".join(next(read(tmp_path / "a.pdf")).split()) == ". ".join(map(sentence.format, months)) + "."
     assert "left out: 8 headers" in noted(caplog, tmp_path / "a.pdf")

@@ -42,7 +42,7 @@ _LETTERS = (
 )
 _FOLDED = re.compile(f"[{''.join(_LETTERS)}]+|(?<=[０-９])[，．](?=[０-９])|＇")
 _MAY_BE_FOLDED = re.compile(f"[{''.join(_LETTERS)}＇]")
-"""Ligatures, the long s, digraphs, Kangxi radicals, presentation forms, forms of full and half width and of mathematics."""
+"""Ligatures, the long s, digraphs, Kangxi radicals, presentation forms, letters of full and half width, mathematics."""
 _SHORT_VOWELS = "\u064b-\u0652\u0656-\u065f\u0670\u0610-\u061a\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
 _MARKS = {
     "ar": f"[{_SHORT_VOWELS}]",
@@ -67,9 +67,9 @@ def folded(text: str, language: str, marks: Literal["auto", "keep", "drop"] = "a
     language : str
         Language code, such as "ar".
     marks : {"auto", "keep", "drop"}
-        Treatment of marks that are usually not written: ``"auto"`` removes the vowel points of Arabic and Hebrew, and
-        the stress marks of Russian, Ukrainian, Belarusian and Bulgarian, from texts in these languages, and the tatweel,
-        which only lengthens a line, from all texts; ``"drop"`` removes them all, and ``"keep"`` none.
+        Treatment of marks that are usually not written. ``"auto"`` removes vowel points of Arabic and Hebrew and the
+        stress marks of Russian, Ukrainian, Belarusian and Bulgarian from texts in these languages, and the tatweel
+        from all texts; ``"drop"`` removes them all, and ``"keep"`` none.
 
     Examples
     --------

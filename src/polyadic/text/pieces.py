@@ -153,7 +153,7 @@ class File(NamedTuple):
     reading: Reading
     start: int = 0
     left_out: Counter[str] = Counter()  # noqa: RUF012 # parts that are no running text, by kind
-    decoding: Decoding = Decoding()  # noqa: RUF009
+    decoding: Decoding = Decoding()
 
     def leaves_out(self, kind: str, number: int = 1) -> bool:
         """Return whether structure of a kind of :data:`LEFT_OUT` is left out; count it if so."""
@@ -202,7 +202,9 @@ class File(NamedTuple):
 def note_left_out(left_out: Mapping[str, int]) -> None:
     """Note which files were recognised as transcripts or the like, and how much structure was left out, by kind."""
     for kind in (kind for kind in RECOGNISED if left_out.get(kind)):
-        note(f"{counted(left_out[kind], 'file')} read as {RECOGNISED[kind]}; to read the whole text, set format to text")
+        note(
+            f"{counted(left_out[kind], 'file')} read as {RECOGNISED[kind]}; to read the whole text, set format to text"
+        )
     kinds = [kind for kind in LEFT_OUT if left_out.get(kind)]
     if kinds:
         parts = ", ".join(counted(left_out[kind], LEFT_OUT[kind]) for kind in kinds)

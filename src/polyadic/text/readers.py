@@ -100,7 +100,8 @@ COMMANDS = {
 }
 """Commands that take a folder of each kind."""
 DOCUMENTS = {
-    **dict.fromkeys(("lines", "jsonl"), "a line"),
+    **dict.fromkeys(("lines", "fasttext"), "a line"),
+    "jsonl": "an object",
     **dict.fromkeys(("csv", "xlsx", "parquet"), "a row"),
     **dict.fromkeys(("mail", "mbox"), "a message"),
     **dict.fromkeys(("wiki", "mediawiki"), "an article"),
@@ -377,8 +378,8 @@ class Files(NamedTuple):
         """
         (path,), how = self.paths, self.reading
         size = bytes_of(self.paths)
-        known = how.known_encoding
-        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or (known and codecs.lookup(known).name != "utf-8"):
+        utf_8 = codecs.lookup(how.known_encoding or "utf-8").name == "utf-8"
+        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or not utf_8:
             return []
         if how.documents is not None:  # parts of a file are numbered
             return []
@@ -390,9 +391,8 @@ class Files(NamedTuple):
                     return []
                 texts = file.texts()
                 first = next(texts, "")
-                if file.decoding.encodings:
-                    return []
-                if kind == "text" and (plain.is_wrapped(first) if how.wrapped is None else how.wrapped):
+                wrapped = plain.is_wrapped(first) if how.wrapped is None else how.wrapped
+                if file.decoding.encodings or (kind == "text" and wrapped):
                     return []
                 read = len(first)
                 while self.folder is not None and read <= MAX_HELD and (text := next(texts, "")):
@@ -492,7 +492,8 @@ def format_of(file: File, *, table: bool = False) -> str:
     suffix = inner.suffix.lower()
     if suffix in OTHERS:
         raise InputError(f"{file.name} is in an unsupported format: {OTHERS[suffix]}")
-    start = file.head().lstrip()[:2000].lower()
+    head = file.head()
+    start = head.lstrip()[:2000].lower()
     if start.startswith("<doc "):
         return "wiki"
     if "<mediawiki" in start and start.startswith(("<mediawiki", "<?xml")):
@@ -501,12 +502,10 @@ def format_of(file: File, *, table: bool = False) -> str:
         return SUFFIXES[suffix]
     if _CONLLU.match(start):
         return "conllu"
-    if "start of th" in (head := file.head())[:1<<15].lower() and plain.GUTENBERG.search(head):
-        return "gutenberg"
     beginnings = {"__label__": "fasttext", "<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
     beginnings |= {"{": "jsonl", "": "csv"} if table or file.reading.field is not None else {}
     kind = next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), None)
-    return kind or speech.kind_of(head) or "text"
+    return kind or ("gutenberg" if plain.GUTENBERG.search(head) else speech.kind_of(head)) or "text"
 
 
 def stamp(source: Source) -> str:

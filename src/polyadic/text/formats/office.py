@@ -46,7 +46,9 @@ def read_pdf(file: File) -> Iterator[Piece]:
         raise InputError(f"{file.name} contains no text, only images of pages; use OCR software to extract the text")
     known_fields = {name: value for name, value in fields.items() if value}
     wrapped = file.reading.wrapped
-    yield from text_pieces([_with_paragraphs(text) if wrapped is None else text], wrapped=wrapped in (None, True), fields=known_fields)
+    yield from text_pieces(
+        [_with_paragraphs(text) if wrapped is None else text], wrapped=wrapped in (None, True), fields=known_fields
+    )
 
 
 def _with_paragraphs(text: str) -> str:
@@ -130,11 +132,13 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
 
 
 _WROTE = re.compile(
-    r"(?=.*\d).*\b(?:wrote|writes|schrieb|a écrit|escribió|escreveu|ha scritto|schreef|skrev|pisze|napisał|пишет|писал|yazdı"
-    r"|写道)\b[^:]{0,60}:\s*"
+    r"(?=.*\d).*\b(?:wrote|writes|schrieb|a écrit|escribió|escreveu|ha scritto|schreef|skrev|pisze|napisał|пишет|писал"
+    r"|yazdı|写道)\b[^:]{0,60}:\s*"
 )
 _DATED = re.compile(r"(?=.*(?:\d[:.]\d\d|\d{4}|@)).*:\s*")
-_ORIGINAL = re.compile(r"-{3,} ?(?:Original Message|Ursprüngliche Nachricht|Message d.origine|Mensaje original) ?-{3,}\s*")
+_ORIGINAL = re.compile(
+    r"-{3,} ?(?:Original Message|Ursprüngliche Nachricht|Message d.origine|Mensaje original) ?-{3,}\s*"
+)
 _FORWARDED = re.compile(r"-{3,}.*(?:forwarded|weitergeleitet|transféré|reenviado|inoltrato|пересл).*", re.IGNORECASE)
 _HEADER = re.compile(r"[*> ]*[\w-]+(?: [\w-]+)?\*? ?:(?: .*|$)")
 _SENDER = re.compile(r"[*]?(?:From|Von|De|Da|Van|Fra|Från|Od|От|Kimden)[*]? ?: .*")
@@ -145,37 +149,36 @@ def _without_quotes(file: File, text: str) -> str:
     lines = text.split("\n")
     kept: list[str] = []
     parts: Counter[str] = Counter()
-    included = "quotes" in (file.reading.include or ())
+    included = file.reading.include or ()
     rest, before = "", ""  # kind of all lines that follow, and of the last line
     for at, line in enumerate(lines):
-        following = " ".join(lines[at : at + 2])
-        heads = sum(1 for each in lines[at : at + 4] if _HEADER.fullmatch(each))
-        kind = rest
-        if line.startswith(">"):
-            kind = "quotes"
-            above = [n for n in range(len(kept)) if kept[n].strip()][-2:]
-            for lead in (above[-1:], above):
-                if kind != before and not included and lead and _DATED.fullmatch(" ".join(kept[n] for n in lead)):
-                    del kept[lead[0] :]  # "On Monday, ... wrote:"
-                    break
-        elif _FORWARDED.fullmatch(line) or (before == "headers" and _HEADER.fullmatch(line)):
-            kind = "headers"
-        elif _ORIGINAL.fullmatch(line) or (_SENDER.fullmatch(line) and heads > 2):  # noqa: PLR2004
-            kind = rest = "quotes"
-        elif re.fullmatch("-- ?|_{30,}", line) and rest != "quotes":
-            kind = rest = "signatures"
-        elif (_WROTE.fullmatch(line) or _WROTE.fullmatch(following)) and not any(
-            each.startswith(">") for each in lines[at : at + 5]
-        ):
-            kind = rest = "quotes"
-        if kind and kind != before:
-            parts[kind] += 1
-        if not kind or kind in (file.reading.include or ()):
-            kept.append(line)
+        kind = _kind_of(lines[at : at + 5], before, rest)
+        rest = kind if kind and not line.startswith(">") and kind != "headers" else rest
+        if line.startswith(">") and before != kind and kind not in included:
+            above = [n for n, each in enumerate(kept) if each.strip()][-2:]
+            leads = (lead for lead in (above[-1:], above) if _DATED.fullmatch(" ".join(kept[n] for n in lead)))
+            del kept[next(leads, [len(kept)])[0] :]  # "On Monday, ... wrote:"
+        parts[kind] += kind != before
+        kept += [line] if not kind or kind in included else []
         before = kind
-    for kind, n in parts.items():
-        file.leaves_out(kind, n)
+    for kind in filter(None, parts):
+        file.leaves_out(kind, parts[kind])
     return "\n".join(kept)
+
+
+def _kind_of(lines: list[str], before: str, rest: str) -> str:
+    """Return the kind of structure that the first of some lines belongs to, or "" for text."""
+    line = lines[0]
+    if line.startswith(">"):
+        return "quotes"
+    if _FORWARDED.fullmatch(line) or (before == "headers" and _HEADER.fullmatch(line)):
+        return "headers"
+    heads = sum(1 for each in lines[:4] if _HEADER.fullmatch(each))
+    older = _ORIGINAL.fullmatch(line) or (_SENDER.fullmatch(line) and heads > 2)
+    wrote = _WROTE.fullmatch(line) or _WROTE.fullmatch(" ".join(lines[:2]))
+    if older or (wrote and not any(each.startswith(">") for each in lines)):
+        return "quotes"
+    return "signatures" if re.fullmatch("-- ?|_{30,}", line) and rest != "quotes" else rest
 
 
 def _header(name: str, value: str) -> Any:

@@ -106,7 +106,9 @@ def read_text(file: File) -> Iterator[Piece]:
     return text_pieces(file.texts(), wrapped=file.reading.wrapped)
 
 
-GUTENBERG = re.compile(r"^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT)[^*]*\*\*\*[^\n]*\n", re.MULTILINE)
+GUTENBERG = re.compile(
+    r"^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT)[^*]*\*\*\*[^\n]*\n", re.MULTILINE
+)
 _GUTENBERG_END = re.compile(
     r"^(?:End of (?:the |this )?Project Gutenberg[^\n]*\s+)?\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG.*\Z",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,

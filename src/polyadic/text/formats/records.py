@@ -71,7 +71,7 @@ def read_json(file: File) -> Iterator[Piece]:
 
 
 def _documents_in(found: Any, field: str | None) -> tuple[list[Any], str | None]:
-    """Return the documents of a JSON file, and the field of their text: an array, or the list of objects in an object."""
+    """Return the documents of a JSON file, which are an array or a list in one object, and the field of their text."""
     if not isinstance(found, dict) or field in found:
         return found if isinstance(found, list) else [found], field
     lists = [name for name, value in found.items() if value and _are_objects(value)]
@@ -223,7 +223,7 @@ def read_xlsx(file: File) -> Iterator[Piece]:
     whole, field = file.stream.read(), file.reading.field
 
     def part(sheet: str | None) -> File:
-        stream: Any = io.BufferedReader(io.BytesIO(whole))  # type: ignore[arg-type]
+        stream: Any = io.BufferedReader(io.BytesIO(whole))
         return file._replace(stream=stream, reading=replace(file.reading, sheet=sheet))
 
     names: list[str] = []
@@ -232,7 +232,7 @@ def read_xlsx(file: File) -> Iterator[Piece]:
 
         names = [] if file.reading.sheet or field is None else load_workbook(part(None).archive(), True).sheetnames
     those = [name for name in names if field in names_of(file, xlsx_rows(part(name)))]
-    if len(names) < 2 or not those:  # noqa: PLR2004
+    if len(names) < 2 or not those:
         yield from read_table(part(file.reading.sheet), xlsx_rows)
         return
     if len(those) < len(names):

@@ -54,14 +54,15 @@ _GENERIC = re.compile(
 """Labels that only transcripts have."""
 _EVENT = re.compile(
     r"""\(\([^()\n]{1,80}\)\) | \[[^\[\]\n]{1,80}\] | <[^<>\n]{1,40}>
-    | \((?:\d+(?:[.,]\d+)?s?|(?i:long[ ]|short[ ])?(?i:pause|laugh|chuckle|sigh|cough|inaudible|unclear|crosstalk|silence
-    |applause|lacht|lachen|seufzt|hustet|räuspert|unverst|rire|rit\b|soupir|risas|ríe|risate|ride\b|смех|сме[её]тся|пауза
+    | \((?:\d+(?:[.,]\d+)?s?|(?i:long[ ]|short[ ])?(?i:pause|laugh|chuckle|sigh|cough|inaudible|unclear|crosstalk
+    |silence|applause|lacht|lachen|seufzt|hustet|räuspert|unverst|rire|rit\b|soupir|risas|ríe|risate|ride\b|смех|сме[её]тся|пауза
     |śmiech|gülüyor)[^()\n]{0,30})\)""",
     re.VERBOSE,
 )
 """Sounds, pauses and remarks in a transcript."""
 _STAMP = re.compile(
-    rf"[\[(]{_TIME}[\])]|(?<![\w:.])\d{{1,2}}:\d{{2}}:\d{{2}}(?:[.,]\d{{1,3}})?(?![\w:])|^[ \t]*\d{{1,2}}:\d{{2}}\b[ \t]*|[ \t]\d{{1,2}}:\d{{2}}[ \t]*$",
+    rf"[\[(]{_TIME}[\])]|(?<![\w:.])\d{{1,2}}:\d{{2}}:\d{{2}}(?:[.,]\d{{1,3}})?(?![\w:])"
+    r"|^[ \t]*\d{1,2}:\d{2}\b[ \t]*|[ \t]\d{1,2}:\d{2}[ \t]*$",
     re.MULTILINE,
 )
 _LEVEL = re.compile("INFO|DEBUG|WARN|WARNING|ERROR|TRACE|FATAL")  # of messages in the log of a program
@@ -79,7 +80,7 @@ def kind_of(text: str) -> str | None:
     generic = sum(1 for name in labels if _GENERIC.fullmatch(name))
     timed = sum(1 for match in turns if _time(match))
     following = {*pairwise(labels)}
-    in_order = len({*labels}) > 2 and len(following) == len({label for label, _ in following})  # noqa: PLR2004
+    in_order = len({*labels}) > 2 and len(following) == len({label for label, _ in following})
     marked = generic * 4 >= len(labels) or timed * 2 >= len(labels)
     often = len(turns) * 2 >= min(blocks, written)
     return "transcript" if marked and often and not in_order and _are_turns(labels) else None
@@ -118,7 +119,9 @@ def _turns(file: File, pattern: re.Pattern[str], *, events: bool) -> Iterator[Pi
     matches = [*pattern.finditer(text)]
     known = Counter(map(_speaker, matches))
     if events:  # "He said this: ..." is not a label
-        matches = [m for m in matches if known[n := _speaker(m)] > 1 or _GENERIC.fullmatch(n) or n.isupper() or _time(m)]
+        matches = [
+            m for m in matches if known[n := _speaker(m)] > 1 or _GENERIC.fullmatch(n) or n.isupper() or _time(m)
+        ]
 
     def parts() -> Iterator[str | Mapping[str, str]]:
         ends = [*(match.start() for match in matches), len(text)]
@@ -171,7 +174,7 @@ def read_subtitles(file: File) -> Iterator[Piece]:
 
     A dash or a name in capitals at the beginning of a line begins a new turn; names become metadata.
     """
-    source = "".join(file.texts())
+    source = re.sub(r"<br ?/?>", " ", "".join(file.texts()))
     rolling = re.search(r"<\d\d:\d\d:\d\d[.,]\d+>", source) is not None  # each line is repeated in the next cue
     cues = _cues(source)
     named = sum(1 for _, cue in cues if _TURN.match(_TAG.sub("", cue))) * 2 > len(cues)
@@ -228,7 +231,7 @@ def _cues(source: str) -> list[tuple[str, str]]:
     inside = False
     for before, line in pairwise(["", *lines]):
         if _TIMING.match(line):
-            if cues and before.strip() and (before.strip().isdecimal() or cues[-1][-2:-1] == [""]):
+            if inside and before.strip() and (before.strip().isdecimal() or cues[-1][-2:-1] == [""]):
                 cues[-1].pop()  # the number or the name of this cue
             cues.append([])
             inside = True

@@ -1,9 +1,9 @@
 """Readers for documents of word processors: Word (.docx), OpenDocument (.odt) and Rich Text Format (.rtf).
 
 Text is read as it is after tracked changes are accepted. Notes, comments, headers and footers, tables of contents,
-hidden and deleted text are left out unless ``include`` names them. The files are parsed here because of what other
-libraries lose: python-docx 1.2 tracked insertions, content controls, text boxes and notes; docx2python 3.7 fails on
-files without a namespace that it needs. RTF is read with striprtf, apart from notes, text boxes, hidden and deleted text.
+hidden and deleted text are left out unless ``include`` names them. Word files are parsed here because python-docx 1.2
+loses tracked insertions, content controls, text boxes and notes, and docx2python 3.7 fails on files without a namespace
+that it needs. RTF is read with striprtf, apart from notes, text boxes, hidden and deleted text.
 """
 
 from __future__ import annotations
@@ -32,37 +32,34 @@ FIELDS = {"title": "title", "creator": "author", "created": "date", "creation-da
 
 def read_docx(file: File) -> Iterator[Piece]:
     """Read a Word document with text boxes and table cells as paragraphs; title, author and date become metadata."""
-    notes: dict[tuple[str, str], ET.Element] = {}
+    notes: dict[str, ET.Element] = {}  # and comments, by their kinds and numbers
 
     def instead(name: str, element: ET.Element) -> Iterable[ET.Element] | None:
         if name in ("moveFrom", "Fallback", "rt") or name.endswith("Pr"):
             return ()
-        if name == "del" and file.leaves_out("deletions"):
-            return ()
         if name.endswith("Reference"):
-            note = notes.get((name.removesuffix("Reference"), _attribute(element, "id")))
+            note = notes.get(f"{name.removesuffix('Reference')} {_attribute(element, 'id')}")
             left_out = note is None or file.leaves_out("comments" if name == "commentReference" else "notes")
             return () if left_out or note is None else [note]
-        properties = _properties(element)
-        if name == "r" and properties.get("vanish", "0") not in ("0", "false") and file.leaves_out("hidden"):
-            return ()
-        contents = name == "sdt" and properties.get("docPartGallery") == "Table of Contents"
-        return () if contents and file.leaves_out("navigation") else None
+        marks = _properties(element) if name in ("r", "sdt") else {}
+        kinds = {
+            "deletions": name == "del",
+            "hidden": marks.get("vanish", "0") not in ("0", "false"),
+            "navigation": marks.get("docPartGallery") == "Table of Contents",
+        }
+        return () if any(found and file.leaves_out(kind) for kind, found in kinds.items()) else None
 
     def rows(parts: zipfile.ZipFile) -> Iterator[str]:
-        for name in parts.namelist():
-            if re.fullmatch(r"word/(footnotes|endnotes|comments)\.xml", name):
-                for note in _xml(parts, name):
-                    if _attribute(note, "type") in ("", "normal"):
-                        notes[_name(note), _attribute(note, "id")] = note
+        apart = [name for name in parts.namelist() if re.fullmatch(r"word/(footnotes|endnotes|comments)\.xml", name)]
+        every = (note for name in apart for note in _xml(parts, name))
+        notes.update((f"{_name(e)} {_attribute(e, 'id')}", e) for e in every if _attribute(e, "type") in ("", "normal"))
         links = _xml(parts, "_rels/.rels")
         main = next(each.attrib["Target"] for each in links if each.get("Type", "").endswith("/officeDocument"))
         yield from _rows(_xml(parts, main.lstrip("/")), instead, within=("t", "delText"))
-        for name in parts.namelist():
-            if re.fullmatch(r"word/(header|footer)\d*\.xml", name):
-                found = _rows(_xml(parts, name), instead, within=("t",))
-                if any(found) and not file.leaves_out("headers"):
-                    yield from found
+        for name in (name for name in parts.namelist() if re.fullmatch(r"word/(header|footer)\d*\.xml", name)):
+            found = _rows(_xml(parts, name), instead, within=("t",))
+            if any(found) and not file.leaves_out("headers"):
+                yield from found
 
     return _read(file, rows, "docProps/core.xml", "a Word document")
 
@@ -97,9 +94,7 @@ def read_odt(file: File) -> Iterator[Piece]:
     return _read(file, rows, "meta.xml", "an OpenDocument text")
 
 
-def _read(
-    file: File, rows: Callable[[zipfile.ZipFile], Iterator[str]], metadata: str, what: str
-) -> Iterator[Piece]:
+def _read(file: File, rows: Callable[[zipfile.ZipFile], Iterator[str]], metadata: str, what: str) -> Iterator[Piece]:
     """Read the paragraphs of a document in a zip file, and its metadata."""
     try:
         with zipfile.ZipFile(file.archive()) as parts:
@@ -140,9 +135,8 @@ def _rows(root: ET.Element, instead: Instead, within: tuple[str, ...] = ()) -> l
 
     def walk(element: ET.Element, row: list[str] | None) -> None:
         nonlocal joined
-        reads = row is not None and (not within or _name(element) in within)
-        if reads and element.text:
-            row.append(element.text)
+        into = row if row is not None and (not within or _name(element) in within) else []
+        into.append(element.text or "")
         for child in element:
             name, inside = _name(child), row
             if name in ("p", "h"):
@@ -156,8 +150,7 @@ def _rows(root: ET.Element, instead: Instead, within: tuple[str, ...] = ()) -> l
             else:
                 for each in others:
                     walk(each, None)
-            if reads and not within and child.tail:
-                row.append(child.tail)
+            into.append("" if within else child.tail or "")
 
     walk(root, None)
     return [text for row in rows if (text := " ".join("".join(row).replace("\u00ad", "").split()))]
