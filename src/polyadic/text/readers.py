@@ -176,6 +176,8 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
             if fields is not None:
                 yield Document("".join(parts), fields)
             parts, fields = [], piece.fields
+        elif not isinstance(piece.content, str):
+            parts.append("\n")
         parts.append(as_text(piece))
     if fields is not None:
         yield Document("".join(parts), fields)

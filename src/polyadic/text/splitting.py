@@ -94,7 +94,7 @@ def _by_words(pieces: Iterable[Piece], size: int) -> Iterator[Part]:
             starts = [word.start() for word in _WORD.finditer(text)] if isinstance(text, str) else range(len(text))
             for k, (a, b) in enumerate(pairwise([0, *starts[room::size], len(text)])):
                 begins |= k > 0
-                if b > a:
+                if b > a and not (begins and isinstance(text, str) and text[a:b].isspace()):
                     yield text[a:b] if isinstance(text, str) else [text[a:b]], {} if begins else None
                     begins = False
             room = room - len(starts) if len(starts) <= room else (room - len(starts)) % size

@@ -43,24 +43,23 @@ TAGS = {
 }
 """Kind of the structure that is left out, by HTML element."""
 ROLES = {
-    **dict.fromkeys(("pagebreak", "doc-pagebreak"), "headers"),
-    **dict.fromkeys(("noteref", "backlink", "footnote", "footnotes", "endnote", "endnotes"), "notes"),
-    **dict.fromkeys(("rearnote", "rearnotes", "doc-noteref", "doc-backlink", "doc-footnote", "doc-endnote"), "notes"),
-    **dict.fromkeys(("doc-endnotes", "doc-biblioref"), "notes"),
-    **dict.fromkeys(("navigation", "menu", "menubar", "search"), "navigation"),
-    **dict.fromkeys(("toc", "doc-toc", "landmarks", "page-list", "cover", "titlepage", "title-page"), "boilerplate"),
-    **dict.fromkeys(("halftitlepage", "copyright-page", "imprint", "colophon", "doc-colophon"), "boilerplate"),
-    **dict.fromkeys(("index", "doc-index", "loi", "lot", "contentinfo"), "boilerplate"),
+    "headers": "pagebreak doc-pagebreak pagenumber",
+    "notes": "noteref backlink note footnote footnotes endnote endnotes rearnote rearnotes annotation annoref doc-noteref"
+    " doc-backlink doc-footnote doc-endnote doc-endnotes",
+    "navigation": "navigation menu menubar search",
+    "boilerplate": "toc doc-toc landmarks page-list loi lot cover titlepage title-page halftitlepage copyright-page"
+    " imprint colophon doc-colophon index doc-index contentinfo",
 }
-"""Kind of the structure that is left out, by ``epub:type``, ``role`` or type of an EPUB guide."""
+"""``epub:type``, ``role`` or type in an EPUB guide of structure that is left out, by kind."""
 CLASSES = {
-    **dict.fromkeys(("pagenum", "pageno", "pagenumber", "page-number", "x-ebookmaker-pageno"), "headers"),
-    **dict.fromkeys(("footnote", "footnotes", "endnote", "endnotes", "fnanchor", "fnref", "footnote-ref"), "notes"),
-    **dict.fromkeys(("footnote-back", "noteref", "references", "reflist", "mw-cite-backlink"), "notes"),
-    **dict.fromkeys(("mw-editsection", "noprint", "navbox", "toc"), "navigation"),
-    "pg-boilerplate": "boilerplate",
+    "headers": "pagenum pageno pagenumber page-number x-ebookmaker-pageno lnum linenum line-number",
+    "notes": "footnote footnotes endnote endnotes fnanchor fnref footnote-ref footnote-back noteref references reflist"
+    " mw-cite-backlink",
+    "navigation": "mw-editsection noprint navbox toc",
+    "boilerplate": "pg-boilerplate copyright legalnotice",
 }
-"""Kind by the class that widespread programs give to such elements."""
+"""Classes that widespread programs give to such elements, by kind."""
+_OF_ROLE, _OF_CLASS = ({name: kind for kind in kinds for name in kinds[kind].split()} for kinds in (ROLES, CLASSES))
 _HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _MARK = re.compile(r"([\[(]?)(\d{1,4}|[a-z]|[ivxl]+|[*†‡§¶]+|\[[^\]]{1,12}\])[\])]?|[↑↩↵^][\ufe0e\ufe0f]?")  # of a note
 _NOTE = re.compile(r"note|^_?(ft|fn|ed|en)\w*\d|^r?f\d", re.IGNORECASE)  # ids of notes
@@ -163,7 +162,8 @@ class _Page(HTMLParser):
     def _kind(self, tag: str, given: dict[str, str]) -> str | None:
         """Return the kind of an element that is left out, "" if it is no text, or None."""
         roles = f"{given.get('epub:type', '')} {given.get('role', '')}".lower().split()
-        kinds = [*map(ROLES.get, roles), TAGS.get(tag), *map(CLASSES.get, given.get("class", "").lower().split())]
+        classes = given.get("class", "").lower().split()
+        kinds = [*map(_OF_ROLE.get, roles), TAGS.get(tag), *map(_OF_CLASS.get, classes)]
         kind = "" if tag in NO_TEXT else next(filter(None, kinds), None)
         if tag == "sup" and given.get("class") == "reference":  # of MediaWiki
             kind = "notes"
@@ -260,7 +260,7 @@ def read_epub(file: File) -> Iterator[Piece]:
             for item in [e for e in package.iter() if name_of(e) == "itemref"]:
                 href = items[item.attrib["idref"]].attrib["href"]
                 toc = "nav" in items[item.attrib["idref"]].get("properties", "").split()
-                kind = "boilerplate" if toc else ROLES.get(guide.get(href, "").lower(), "")
+                kind = "boilerplate" if toc else _OF_ROLE.get(guide.get(href, "").lower(), "")
                 kind = kind or ("notes" if item.get("linear") == "no" else "")
                 content = book.read(posixpath.join(inside, unquote(href)))
                 page = _parsed(content, file, name=posixpath.basename(href), notes=notes)

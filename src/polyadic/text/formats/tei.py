@@ -20,19 +20,16 @@ TEXTS = ("TEI", "TEI.2")
 NO_TEXT = {"", "teiHeader", "facsimile", "sourceDoc", "standOff", "xenoData", "listApp"}
 """TEI elements without running text, and comments."""
 KINDS = {
-    element: kind
-    for kind, elements in {
-        "notes": ("note", "noteGrp", "gap", "witDetail", "wit", "metamark"),
-        "speakers": ("speaker",),
-        "stage": ("stage", "vocal", "kinesic", "incident", "writing", "move", "camera", "sound", "view", "tech"),
-        "boilerplate": ("castList", "performance", "titlePage", "docTitle", "docImprint", "divGen", "set"),
-        "headers": ("fw",),
-        "captions": ("figDesc",),
-        "deletions": ("del", "surplus"),
-    }.items()
-    for element in elements
+    "notes": "note noteGrp gap witDetail wit metamark",
+    "speakers": "speaker",
+    "stage": "stage vocal kinesic incident writing move camera sound view tech",
+    "boilerplate": "castList performance titlePage docTitle docImprint divGen set",
+    "headers": "fw",
+    "captions": "figDesc",
+    "deletions": "del surplus",
 }
-"""Kind of the structure that is left out, by TEI element."""
+"""TEI elements that are left out, by kind."""
+_KINDS = {name: kind for kind, names in KINDS.items() for name in names.split()}
 _LISTS = re.compile(r"dramatis|cast|character|persona[eg]|personnages|personen|^(toc|contents|index)$", re.IGNORECASE)
 """Types of divisions that are lists of characters or contents, or an index."""
 BESIDE = ("translation", "apparatus", "commentary", "bibliography")  # types of divisions beside one of type edition
@@ -258,7 +255,7 @@ class _Text:
 
     def _left_out(self, element: ET.Element, name: str, above: str) -> bool:
         """Return whether an element is left out, and count it if it contains text."""
-        kind, what = KINDS.get(name), element.get("type", "")
+        kind, what = _KINDS.get(name), element.get("type", "")
         if name in NO_TEXT:
             return True
         if name == "note" and what == "speaker":
