@@ -262,8 +262,8 @@ def test_subtitles_of_frames_and_sounds(tmp_path, caplog):
     assert next(read(tmp_path / "a.sub")).splitlines() == ["Hello there.", "Who?", "Me."]
     assert "left out: 1 nonverbal event" in noted(caplog, tmp_path / "a.sub")
     (tmp_path / "a.vtt").write_text(
-        "WEBVTT\n\n00:00.000 --> 00:02.000\n \nhello<00:00:00.500><c> my</c>\n\n00:02.000 --> 00:02.010\nhello my\n \n\n"
-        "00:02.010 --> 00:04.000\nhello my\ndear<00:00:03.000><c> friend</c>\n"
+        "WEBVTT\n\n00:00.000 --> 00:02.000\n \nhello<00:00:00.500><c> my</c>\n\n00:02.000 --> 00:02.010\nhello my\n"
+        " \n\n00:02.010 --> 00:04.000\nhello my\ndear<00:00:03.000><c> friend</c>\n"
     )
     assert list(read(tmp_path / "a.vtt")) == ["hello my dear friend\n"]
 
@@ -463,5 +463,5 @@ def test_pages_of_pdf(tmp_path, caplog):
     sentence = (
         "The committee met in {0} to discuss the question of the harbour and the price of fish that rises in {0}."
     )
-    assert " ".join(next(read(tmp_path / "a.pdf")).split()) == ". ".join(map(sentence.format, months)) + "."
+    assert " ".join(next(read(tmp_path / "a.pdf")).split()) == " ".join(map(sentence.format, months))
     assert "left out: 8 headers" in noted(caplog, tmp_path / "a.pdf")
