@@ -14,6 +14,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from polyadic.core.errors import InputError
 from polyadic.text.formats.plain import is_wrapped, text_pieces, unwrapped, without_links
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _spoken(file: File, text: str, *, wrapped: bool, events: bool) -> tuple[str,
     return "".join(f"{row}\n" for row in rows if row), time
 
 
-_TIMING = re.compile(r"[ \t]*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}[ \t]*-->")
+_TIMING = re.compile(r"\s*(?:\d+:)?\d+:\d+[.,:\d]*\s*-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*$")  # the latter of SubViewer
 _TAG = re.compile(
     r"</?(?:[ibusvc]|font|ruby|lang|br)\b[^<>]*>|<rt>.*?</rt>|<\d[\d:.,]*>|\{(?:\\|[yYfFcCsSoP]:)[^{}]*\}|[♪♫]"
 )
@@ -174,9 +175,11 @@ def read_subtitles(file: File) -> Iterator[Piece]:
 
     A dash or a name in capitals at the beginning of a line begins a new turn; names become metadata.
     """
-    source = re.sub(r"<br ?/?>", " ", "".join(file.texts()))
+    source = re.sub(r"<br ?/?>|\[br\]", " ", "".join(file.texts()))
     rolling = re.search(r"<\d\d:\d\d:\d\d[.,]\d+>", source) is not None  # each line is repeated in the next cue
     cues = _cues(source)
+    if not cues and source.strip():
+        raise InputError(f"{file.name} contains no subtitles: no times or frames of SubRip, WebVTT, SubStation or MicroDVD")
     named = sum(1 for _, cue in cues if _TURN.match(_TAG.sub("", cue))) * 2 > len(cues)
     begins = _TURN if named else _BEGINS
 
