@@ -58,8 +58,8 @@ class Piece(NamedTuple):
     """Document or part of a long document, as text or as one or more tokenized sentences.
 
     ``starts`` says whether a new document begins, whose metadata are ``fields``; ``markup`` is that of MediaWiki. If
-    the document goes on, ``fields`` describe the part that begins here, which ``documents="heading"`` or ``"speaker"``
-    makes a document: they contain ``heading`` or ``speaker``, which is empty where nobody speaks.
+    the document continues, ``fields`` describe the part that begins here, which is a document if ``documents`` is
+    ``heading`` or ``speaker``: they contain ``heading``, or ``speaker``, which is empty where nobody speaks.
     """
 
     content: Content

@@ -219,7 +219,8 @@ def find_files(source: Source) -> list[str] | None:
 def _without_ours(path: str, files: list[Path]) -> list[Path]:
     """Leave out files in folders written by polyadic, with a warning; raise InputError if ``path`` is such a folder."""
     ours = {file.parent: kind for file in files if file.name == "meta.json" and (kind := _kind_of(file))}
-    if kind := ours.get(Path(path)):
+    if Path(path) in ours:
+        kind = ours[Path(path)]
         use = f"; use it with polyadic {COMMANDS[kind]}" if kind in COMMANDS else ""
         raise InputError(f"{path} is a folder of kind {kind!r} written by polyadic, not a folder of text{use}")
     if ours:

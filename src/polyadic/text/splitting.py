@@ -59,7 +59,7 @@ def split(pieces: Iterable[Piece], reading: Reading, name: str, left_out: Counte
         else:
             parts = {"heading": _by_heading, "speaker": _by_speaker}.get(unit, _by_line)(rest, unit, name)
         for content, mark in parts:
-            known |= bool(mark) and unit in mark
+            known |= unit in (mark or ())
             number += mark is not None
             new = {} if mark is None else {**first.fields, "part": str(number), **mark}
             yield Piece(content, mark is not None, fields=new)

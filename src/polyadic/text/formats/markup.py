@@ -44,8 +44,8 @@ TAGS = {
 """Kind of the structure that is left out, by HTML element."""
 ROLES = {
     "headers": "pagebreak doc-pagebreak pagenumber",
-    "notes": "noteref backlink note footnote footnotes endnote endnotes rearnote rearnotes annotation annoref doc-noteref"
-    " doc-backlink doc-footnote doc-endnote doc-endnotes",
+    "notes": "noteref backlink note footnote footnotes endnote endnotes rearnote rearnotes annotation annoref"
+    " doc-noteref doc-backlink doc-footnote doc-endnote doc-endnotes",
     "navigation": "navigation menu menubar search",
     "boilerplate": "toc doc-toc landmarks page-list loi lot cover titlepage title-page halftitlepage copyright-page"
     " imprint colophon doc-colophon index doc-index contentinfo",

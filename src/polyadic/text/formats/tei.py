@@ -107,9 +107,11 @@ def _flat(element: ET.Element, without: Iterable[str] = ("idno", "note", "ref"))
         if isinstance(each, str):
             parts.append(each)
         elif each is element or name_of(each) not in ("", *without):
-            inside = chain.from_iterable((child, child.tail or "") for child in each)
             space = " " if name_of(each) in PARTS else ""
-            waiting += reversed([space, each.text or "", *inside, space])
+            inside: list[ET.Element | str] = [space, each.text or ""]
+            for child in each:
+                inside += [child, child.tail or ""]
+            waiting += [space, *reversed(inside)]
     return " ".join("".join(parts).split())
 
 
@@ -126,8 +128,9 @@ def _fields(text: ET.Element) -> dict[str, str]:
         element, rank = inside.pop()
         name = name_of(element)
         rank = ranks.get(name, rank)
-        if name in ("title", "author") and name not in fields and (value := _flat(element)):
-            fields[name] = value
+        if name in ("title", "author") and name not in fields:
+            people = [person for person in element.iter() if name_of(person) in ("persName", "name")]
+            fields |= {name: value} if (value := _flat(people[0] if people else element)) else {}
         if name == "date" and (value := _date(element) or _flat(element)):
             dates.append((rank, value))
         inside += [(child, rank) for child in reversed(element)]
@@ -223,11 +226,12 @@ class _Text:
 
     def _heading(self, head: ET.Element) -> str:
         """Return a heading with those of the divisions around it."""
-        titles, above = [_flat(head)], self._above[head]
+        titles, division = [_flat(head)], self._above[head]
         for _ in range(MAX_LEVELS):
-            if (above := self._above.get(above)) is None:
+            if division not in self._above:
                 break
-            titles += [_flat(each) for each in above if name_of(each) == "head"][:1]
+            division = self._above[division]
+            titles += [_flat(each) for each in division if name_of(each) == "head"][:1]
         return " / ".join(reversed(titles))
 
     def _inside(self, element: ET.Element) -> Iterator[ET.Element | str]:
