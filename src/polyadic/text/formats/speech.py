@@ -159,7 +159,7 @@ def _spoken(file: File, text: str, *, wrapped: bool, events: bool) -> tuple[str,
     return "".join(f"{row}\n" for row in rows if row), time
 
 
-_TIMING = re.compile(r"\s*(?:\d+:)?\d+:\d+[.,:\d]*\s*-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*$")  # the latter of SubViewer
+_TIMING = re.compile(r"\s*(?:\d+:)?\d+:\d+[.,:\d]*\s*-->|(?:\d+:\d\d:\d\d\.\d+,?){2}\s*$")  # the latter is SubViewer's
 _TAG = re.compile(
     r"</?(?:[ibusvc]|font|ruby|lang|br)\b[^<>]*>|<rt>.*?</rt>|<\d[\d:.,]*>|\{(?:\\|[yYfFcCsSoP]:)[^{}]*\}|[♪♫]"
 )
@@ -179,7 +179,7 @@ def read_subtitles(file: File) -> Iterator[Piece]:
     rolling = re.search(r"<\d\d:\d\d:\d\d[.,]\d+>", source) is not None  # each line is repeated in the next cue
     cues = _cues(source)
     if not cues and source.strip():
-        raise InputError(f"{file.name} contains no subtitles: no times or frames of SubRip, WebVTT, SubStation or MicroDVD")
+        raise InputError(f"{file.name} contains no times of subtitles; if it is text, set format to text", "format")
     named = sum(1 for _, cue in cues if _TURN.match(_TAG.sub("", cue))) * 2 > len(cues)
     begins = _TURN if named else _BEGINS
 
