@@ -138,7 +138,7 @@ def encoding_of(sample: bytes) -> str:
     first, second = sample[::2].count(b"\0"), sample[1::2].count(b"\0")
     if (first + second) * 4 > len(sample) and min(first, second) * 20 < max(first, second):  # of Latin letters
         return "utf-16-le" if second > first else "utf-16-be"
-    if bad * 10 <= sum(char > "\x7f" for char in text) - bad or b"\0" in sample:
+    if not bad or bad * 10 <= len(text) - len(text.encode("ascii", "ignore")) - bad or b"\0" in sample:
         return "utf-8"
     import chardet
 

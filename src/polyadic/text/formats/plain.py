@@ -92,13 +92,14 @@ NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 """Code points that are too large, which are replaced before the numbers are parsed."""
 
 
-_LINK = re.compile(r"[ \t]*(?:https?://|\bwww\.|\b(?:t\.co|pic\.twitter\.com)/)[^\s<>\"]*[^\s<>\".,;:!?…)\]}’”»]")
+_LINK = re.compile(r"(?:https?://|\bwww\.|\b(?:t\.co|pic\.twitter\.com)/)[^\s<>\"]*[^\s<>\".,;:!?…)\]}’”»]")
+_LINK_MARKS = ("http", "www.", "t.co/", "pic.twitter.com/")
 
 
 def without_links(file: File, text: str) -> str:
     """Leave the addresses of web pages out of a text, unless ``include`` names links."""
-    n = sum(1 for _ in _LINK.finditer(text)) if "/" in text or "www." in text else 0
-    return _LINK.sub("", text) if n and file.leaves_out("links", n) else text
+    without, n = _LINK.subn("", text) if any(mark in text for mark in _LINK_MARKS) else (text, 0)
+    return without.replace("  ", " ").rstrip(" ") if n and file.leaves_out("links", n) else text
 
 
 def read_text(file: File) -> Iterator[Piece]:

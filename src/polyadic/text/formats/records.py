@@ -85,6 +85,8 @@ def _are_objects(value: Any) -> bool:
 
 def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of nested objects by dotted names; texts in lists of objects are joined as paragraphs."""
+    if not any(isinstance(value, (dict, list)) for value in record.values()):
+        return dict(record)
     flat: dict[str, Any] = {}
     for name, value in record.items():
         if isinstance(value, dict):
