@@ -136,8 +136,10 @@ def encoding_of(sample: bytes) -> str:
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(sample)
     bad = text.count("\ufffd")
     first, second = sample[::2].count(b"\0"), sample[1::2].count(b"\0")
-    if (first + second) * 4 > len(sample) and min(first, second) * 20 < max(first, second):  # of Latin letters
-        return "utf-16-le" if second > first else "utf-16-be"
+    wide = "utf-16-le" if second > first else "utf-16-be"
+    latin = (first + second) * 4 > len(sample) and min(first, second) * 20 < max(first, second)
+    if latin and not re.search("[\0-\x08\x0e-\x1f]", sample.decode(wide, "ignore")):  # else binary data
+        return wide
     if not bad or bad * 10 <= len(text) - len(text.encode("ascii", "ignore")) - bad or b"\0" in sample:
         return "utf-8"
     import chardet
