@@ -74,7 +74,7 @@ def test_signs_of_a_wrong_encoding(language, wrong, tmp_path):
     assert list(read(path)) == [good]  # a warning would be an error
     garbled = "".join(bytes([byte]).decode(wrong, "ignore") or chr(byte) for byte in good.encode())
     path.write_text(garbled, encoding="utf-8")
-    with pytest.warns(InputWarning, match=r"found UTF-8 decoded as another encoding at \d+ places, such as"):
+    with pytest.warns(InputWarning, match=r"found UTF-8 that was decoded wrongly at \d+ places, such as"):
         list(read(path))
 
 

@@ -146,7 +146,7 @@ class Decoding:
         )
         self._warn(
             self.mojibake,
-            "UTF-8 decoded as another encoding",
+            "UTF-8 that was decoded wrongly",
             "repair the text, for example with ftfy, or set encoding to 'utf-8' if another one was set",
         )
 
