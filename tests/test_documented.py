@@ -65,8 +65,10 @@ def difference(where, source, want, got):
     return f"{where}: {source.strip()}\n{told}"
 
 
-READ = re.compile(r"polyadic: .*: (encoded as|separated by|one column|JSON|RDF)")
-"""Note on how a table was read, which pages leave out; it is on the standard error."""
+READ = re.compile(
+    r"polyadic: (.*: (encoded as|separated by|one column|JSON|RDF)|[\d,]+ files? \(.*\); a document is |left out: )"
+)
+"""Note on how a table or a text was read, which pages leave out; it is on the standard error."""
 
 
 class Shell:

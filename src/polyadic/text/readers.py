@@ -93,10 +93,9 @@ MAX_NAMED = 5  # maximum number of skipped files named in a warning
 COMMANDS = {
     "corpus": "count, lines or train",
     "counts": "train",
-    "embedding": "neighbours or senses",
+    "embedding": "neighbours, senses or evaluate",
     "workspace": "explore",
-    "model": "show",
-    "checkpoint": "train",
+    "model": "topics assign, classify apply or another command for saved models",
 }
 """Commands that take a folder of each kind."""
 DOCUMENTS = {

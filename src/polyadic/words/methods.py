@@ -138,7 +138,7 @@ ADAPTED: dict[str, Callable[[WordMethod, Options], Options]] = {
     "SymmetricCP": _symmetric,
     "CorrespondenceVectors": _correspondence,
 }
-READING = ("format", "field", "wrapped", "encoding", "errors")
+READING = ("format", "field", "wrapped", "encoding", "errors", "include", "documents")
 TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "lemmas", "multiwords", "keep_text", *READING)
 COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
 WEIGHED = ("shift", "smoothing", "weights")  # settings of the steps before the model
@@ -177,6 +177,10 @@ class Training:
         Encoding of the text files, such as cp1252; auto detects it for each file.
     errors : str
         Treatment of unreadable files: skip the file, raise an error (strict), or replace or ignore the bytes.
+    include : list of str, optional
+        Kinds of structure to read as text, such as notes. See :class:`~polyadic.text.pieces.Reading`.
+    documents : str, optional
+        Unit that is a document: paragraph, line, heading, speaker or a number of words (default: a file or a row).
     tokenised : bool
         Whether the text is already tokenized, with one sentence per line and spaces between words.
     lemmas : bool
@@ -228,6 +232,8 @@ class Training:
     wrapped: bool | None = None
     encoding: str = "auto"
     errors: str = "skip"
+    include: list[str] | None = None
+    documents: str | None = None
     order: Literal[2, 3, 4, 5] | None = None
     window: Literal["span", "centred", "chunk"] = "span"
     width: Count | Sequence[Count] | None = None
