@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import io
 import re
@@ -14,20 +13,27 @@ from typing import Any, Literal, NamedTuple
 
 from polyadic.core.errors import InputError, check_choice, counted, meant
 from polyadic.core.progress import note
-from polyadic.core.streams import blocks, name_of
+from polyadic.core.streams import decoded, encoding_of, name_of
+from polyadic.text.characters import Decoding
 
 PIECE = 1 << 20  # maximum number of characters of a piece of a long document
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
-    *("html", "xml", "epub", "docx", "pdf", "mail", "mbox", "conllu"),
+    *("html", "xml", "epub", "docx", "odt", "rtf", "pdf", "mail", "mbox", "conllu"),
+    *("subtitles", "transcript", "chat", "gutenberg", "fasttext"),
 )
+RECOGNISED = {
+    "transcript": "transcript, because paragraphs begin with labels of speakers",
+    "chat": "chat, because lines begin with times and names",
+}
+"""Formats of plain text that are recognised by its content."""
 ERRORS = ("skip", "strict", "replace", "ignore")
 LEFT_OUT = {
     "notes": "note",
     "speakers": "speaker label",
     "stage": "stage direction",
     "headings": "heading",
-    "headers": "page header",
+    "headers": "header",
     "captions": "caption",
     "navigation": "menu",
     "boilerplate": "boilerplate section",
@@ -36,6 +42,8 @@ LEFT_OUT = {
     "variants": "variant reading",
     "quotes": "quotation",
     "signatures": "signature",
+    "comments": "comment",
+    "events": "nonverbal event",
     "timestamps": "time stamp",
     "links": "link",
 }
@@ -87,7 +95,7 @@ class Reading:
         Whether lines of text were broken to fit a page, so that sentences continue on the next line and an empty line
         ends a paragraph (default: detected from the lengths of the lines of each file).
     encoding : str
-        Encoding of text files.
+        Encoding of text files, such as "cp1252"; ``"auto"`` detects it for each file.
     sheet : str, optional
         Name of the sheet of an Excel file, or its position from 1 (default: the only sheet).
     errors : {"skip", "strict", "replace", "ignore"}
@@ -105,7 +113,7 @@ class Reading:
     format: str = "auto"
     field: str | None = None
     wrapped: bool | None = None
-    encoding: str = "utf-8"
+    encoding: str = "auto"
     sheet: str | None = None
     errors: Literal["skip", "strict", "replace", "ignore"] = "skip"
     include: list[str] | None = None
@@ -115,10 +123,10 @@ class Reading:
         check_choice("format", self.format, ("auto", *FORMATS))
         check_choice("errors", self.errors, ERRORS)
         try:
-            "".encode(self.encoding)
+            "".encode(self.known_encoding or "utf-8")
         except (LookupError, UnicodeError):  # unknown, or no encoding of text
             raise InputError(
-                f"encoding must be a known name, such as 'utf-8' or 'latin-1'; got {self.encoding!r}", "encoding"
+                f"encoding must be auto or a known name, such as 'utf-8' or 'cp1252'; got {self.encoding!r}", "encoding"
             ) from None
         if isinstance(self.include, str):
             raise InputError(f"include must be a list of names, such as ['notes']; got {self.include!r}", "include")
@@ -142,6 +150,11 @@ class Reading:
         size = re.fullmatch(r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)( words)?", str(self.documents))
         return int(size[1].replace(",", "")) if size else None
 
+    @property
+    def known_encoding(self) -> str | None:
+        """The encoding that was set, or None if it is detected."""
+        return None if self.encoding == "auto" else self.encoding
+
 
 class File(NamedTuple):
     """Open, decompressed file with reading settings; the stream may begin at an offset."""
@@ -151,6 +164,7 @@ class File(NamedTuple):
     reading: Reading
     start: int = 0
     left_out: Counter[str] = Counter()  # noqa: RUF012 # parts that are no running text, by kind
+    decoding: Decoding = Decoding()
 
     def leaves_out(self, kind: str, number: int = 1) -> bool:
         """Return whether structure of a kind of :data:`LEFT_OUT` is left out; count it if so."""
@@ -167,7 +181,11 @@ class File(NamedTuple):
     def texts(self) -> Iterator[str]:
         """Yield the decoded text of the file in blocks."""
         errors = self.reading.errors if self.reading.errors in ("replace", "ignore") else "strict"
-        return blocks(self.stream, self.path, encoding=self.reading.encoding, errors=errors, start=self.start)
+        known = self.reading.known_encoding
+        texts, encoding = decoded(self.stream, self.path, known, errors=errors, start=self.start)
+        if known is None and encoding != "utf-8":
+            self.decoding.encodings[self.name] = encoding
+        return self.decoding.watched(texts, self.name)
 
     def whole(self) -> io.BytesIO:
         """Read the whole file into memory, for formats that require random access."""
@@ -175,11 +193,8 @@ class File(NamedTuple):
 
     def head(self, size: int = 1 << 16) -> str:
         """Return the text of the first bytes without consuming them, or an empty string if decoding fails."""
-        decoder = codecs.getincrementaldecoder(self.reading.encoding)("ignore")
-        try:
-            return decoder.decode(self.stream.peek(size)[:size]).lstrip("\ufeff")
-        except UnicodeError:  # such as UTF-16 without a byte order mark; told, with the place, where the text is read
-            return ""
+        first = self.stream.peek(size)[:size]
+        return first.decode(self.reading.known_encoding or encoding_of(first), "ignore").lstrip("\ufeff")
 
     def archive(self) -> io.BytesIO:
         """Read a zip file into memory; raise InputError if its content is far larger than the file."""
@@ -196,7 +211,11 @@ class File(NamedTuple):
 
 
 def note_left_out(left_out: Mapping[str, int]) -> None:
-    """Note how much structure was left out of a text, by kind, and how to include it."""
+    """Note which files were recognised as transcripts or the like, and how much structure was left out, by kind."""
+    for kind in (kind for kind in RECOGNISED if left_out.get(kind)):
+        note(
+            f"{counted(left_out[kind], 'file')} read as {RECOGNISED[kind]}; to read the whole text, set format to text"
+        )
     kinds = [kind for kind in LEFT_OUT if left_out.get(kind)]
     if kinds:
         parts = ", ".join(counted(left_out[kind], LEFT_OUT[kind]) for kind in kinds)

@@ -22,8 +22,9 @@ from polyadic.core.frames import refuse_named
 from polyadic.core.progress import note
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
-from polyadic.text.formats import markup, office, plain, records, tei
-from polyadic.text.pieces import File, Piece, Reading, Tokens, checked, nested, note_left_out, size_of
+from polyadic.text.characters import Decoding
+from polyadic.text.formats import markup, office, plain, records, speech, tei, wordprocessor
+from polyadic.text.pieces import RECOGNISED, File, Piece, Reading, Tokens, checked, nested, note_left_out, size_of
 from polyadic.text.splitting import split
 
 if TYPE_CHECKING:
@@ -31,15 +32,23 @@ if TYPE_CHECKING:
 
 READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "text": plain.read_text,
+    "gutenberg": plain.read_gutenberg,
+    "fasttext": plain.read_fasttext,
     "lines": plain.read_lines,
     "wiki": plain.read_wiki,
     "mediawiki": markup.read_mediawiki,
-    "jsonl": records.read_jsonl,
+    "jsonl": records.read_json,
     **{name: partial(records.read_table, table_rows=rows) for name, rows in records.ROWS.items()},
+    "xlsx": records.read_xlsx,
     "html": markup.read_html,
     "xml": tei.read_xml,
     "epub": markup.read_epub,
-    "docx": office.read_docx,
+    "docx": wordprocessor.read_docx,
+    "odt": wordprocessor.read_odt,
+    "rtf": wordprocessor.read_rtf,
+    "subtitles": speech.read_subtitles,
+    "transcript": speech.read_transcript,
+    "chat": speech.read_chat,
     "pdf": office.read_pdf,
     "mail": office.read_mail,
     "mbox": office.read_mbox,
@@ -48,24 +57,24 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
 SUFFIXES = {
     f".{suffix}": kind
     for kind, suffixes in {
-        "jsonl": ("jsonl", "ndjson"),
+        "jsonl": ("jsonl", "ndjson", "json"),
         "csv": ("csv", "tsv", "tab"),
         "xlsx": ("xlsx", "xlsm"),
         "parquet": ("parquet", "arrow", "feather"),
         "html": ("html", "htm", "xhtml"),
         "xml": ("xml", "tei"),
         "mail": ("eml",),
-        **{name: (name,) for name in ("epub", "docx", "pdf", "mbox", "conllu")},
+        "subtitles": ("srt", "vtt", "ass", "ssa", "sub"),
+        **{name: (name,) for name in ("epub", "docx", "odt", "rtf", "pdf", "mbox", "conllu")},
     }.items()
     for suffix in suffixes
 }
 """Format by file suffix."""
 OTHERS = {
-    **dict.fromkeys((".doc", ".odt", ".rtf", ".pages"), "save it as .docx or as text"),
+    **dict.fromkeys((".doc", ".pages"), "save it as .docx or as text"),
     **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx or as .csv"),
     **dict.fromkeys((".ppt", ".pptx", ".odp"), "export its text"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z"), "unpack it into a folder and use that"),
-    ".json": "write one object per line and name the file .jsonl",
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "convert it to .epub"),
 }
 """Suffixes of unsupported formats, with advice."""
@@ -90,7 +99,8 @@ COMMANDS = {
 }
 """Commands that take a folder of each kind."""
 DOCUMENTS = {
-    **dict.fromkeys(("lines", "jsonl"), "a line"),
+    **dict.fromkeys(("lines", "fasttext"), "a line"),
+    "jsonl": "an object",
     **dict.fromkeys(("csv", "xlsx", "parquet"), "a row"),
     **dict.fromkeys(("mail", "mbox"), "a message"),
     **dict.fromkeys(("wiki", "mediawiki"), "an article"),
@@ -110,18 +120,26 @@ Source = str | os.PathLike[str] | Iterable[Any]
 class Account:
     """Summary of the files read: files by format, the error message of each skipped file, and parts left out by kind.
 
-    ``left_out`` counts structure that is not running text, such as notes and speaker labels.
+    ``left_out`` counts structure that is not running text, such as notes and speaker labels; ``decoding`` has the
+    encodings.
     """
 
     formats: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
+    decoding: Decoding = field(default_factory=Decoding)
 
     def add(self, other: Account) -> None:
         """Add another summary."""
         self.formats.update(other.formats)
         self.skipped |= other.skipped
         self.left_out.update(other.left_out)
+        self.decoding.add(other.decoding)
+
+    def report(self) -> None:
+        """Note the encodings and what was left out, and warn about signs of a wrong encoding."""
+        self.decoding.report()
+        note_left_out(self.left_out)
 
 
 def read(source: Source, **reading: Any) -> Iterator[str]:
@@ -233,7 +251,7 @@ def pieces(
     files = find_files(source)
     if files is not None:
         yield from _of_files(files, reading, advance, account)
-        note_left_out(account.left_out)
+        account.report()
         return
     if not isinstance(source, Iterable):
         raise InputError(f"the source must be a path or an iterable of documents; got {type(source).__name__}")
@@ -254,7 +272,7 @@ def pieces(
             yield from [piece] if reading.documents is None else split([piece], reading, f"document {number}", counts)
         if advance is not None:
             advance(1)
-    note_left_out(counts)
+    account.report()
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
@@ -270,7 +288,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
     for path in files:
         try:
             with open_bytes(path) as stream:
-                file = File(path, stream, reading)
+                file = File(path, stream, reading, decoding=Decoding())
                 kind = format_of(file)
                 formats[kind] += 1
                 wrapped += kind == "text" and (
@@ -364,19 +382,21 @@ class Files(NamedTuple):
         """
         (path,), how = self.paths, self.reading
         size = bytes_of(self.paths)
-        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or codecs.lookup(how.encoding).name != "utf-8":
+        utf_8 = codecs.lookup(how.known_encoding or "utf-8").name == "utf-8"
+        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or not utf_8:
             return []
         if how.documents is not None:  # parts of a file are numbered
             return []
         try:
             with open_bytes(path) as stream:
-                file = File(path, stream, how)
+                file = File(path, stream, how, decoding=Decoding())
                 kind = format_of(file)
                 if kind not in CUTS:
                     return []
                 texts = file.texts()
                 first = next(texts, "")
-                if kind == "text" and (plain.is_wrapped(first) if how.wrapped is None else how.wrapped):
+                wrapped = plain.is_wrapped(first) if how.wrapped is None else how.wrapped
+                if file.decoding.encodings or (kind == "text" and wrapped):
                     return []
                 read = len(first)
                 while self.folder is not None and read <= MAX_HELD and (text := next(texts, "")):
@@ -384,7 +404,7 @@ class Files(NamedTuple):
             bounds = [0, *_places(path, CUTS[kind], size), size]
         except InputError:  # told where it is read
             return []
-        how = replace(how, format=kind, wrapped=False)
+        how = replace(how, format=kind, wrapped=False, encoding="utf-8")
         cut = [self._replace(reading=how, span=span) for span in pairwise(bounds)]
         return cut if all(b - a <= READ for a, b in pairwise(bounds)) else []
 
@@ -404,7 +424,7 @@ class Files(NamedTuple):
                 stacklevel=2,
             )
         if note:
-            note_left_out(account.left_out)
+            account.report()
 
 
 def unpacked_size(path: str) -> float:
@@ -440,7 +460,7 @@ def _of_file(
     if reading.documents == "line" and reading.wrapped is None:
         reading = replace(reading, wrapped=False)
     with open_bytes(path, advance, span) as stream:
-        file = File(path, stream, reading, start, account.left_out)
+        file = File(path, stream, reading, start, account.left_out, account.decoding)
         kind = format_of(file)
         parts = READERS[kind](file)
         if reading.documents is not None:
@@ -450,6 +470,8 @@ def _of_file(
             yield piece._replace(starts=False) if goes_on else piece
     if not start:
         account.formats[kind] += 1
+        if reading.format == "auto" and kind in RECOGNISED:
+            account.left_out[kind] += 1
 
 
 def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
@@ -474,7 +496,8 @@ def format_of(file: File, *, table: bool = False) -> str:
     suffix = inner.suffix.lower()
     if suffix in OTHERS:
         raise InputError(f"{file.name} is in an unsupported format: {OTHERS[suffix]}")
-    start = file.head().lstrip()[:2000].lower()
+    head = file.head()
+    start = head.lstrip()[:2000].lower()
     if start.startswith("<doc "):
         return "wiki"
     if "<mediawiki" in start and start.startswith(("<mediawiki", "<?xml")):
@@ -483,9 +506,10 @@ def format_of(file: File, *, table: bool = False) -> str:
         return SUFFIXES[suffix]
     if _CONLLU.match(start):
         return "conllu"
-    beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
+    beginnings = {"__label__": "fasttext", "<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
     beginnings |= {"{": "jsonl", "": "csv"} if table or file.reading.field is not None else {}
-    return next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), "text")
+    kind = next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), None)
+    return kind or ("gutenberg" if plain.GUTENBERG.search(head) else speech.kind_of(head)) or "text"
 
 
 def stamp(source: Source) -> str:

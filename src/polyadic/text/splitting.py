@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from polyadic.core.errors import InputError
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.languages import UNSPACED_LETTERS
-from polyadic.text.pieces import UNDIVIDED, Piece, nested
+from polyadic.text.pieces import UNDIVIDED, Piece, Tokens, nested
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -76,7 +76,10 @@ def _by_line(pieces: Iterable[Piece], unit: str, name: str) -> Iterator[Part]:
     """Yield each line, paragraph or tokenized sentence; paragraphs end at empty lines or, without any, at line ends."""
     end = "\n" if unit == "line" else None
     for piece in pieces:
-        if unit == "line" and not isinstance(piece.content, str):
+        if unit == "line" and isinstance(piece.content, Tokens):
+            for k, parts in enumerate(piece.content.sentences):
+                yield Tokens([parts], {name: [values[k]] for name, values in piece.content.layers.items()}), {}
+        elif unit == "line" and not isinstance(piece.content, str):
             yield from (([sentence], {}) for sentence in nested(piece.content) if sentence)
         else:
             content = _text(piece, unit, name)

@@ -149,7 +149,7 @@ class Table:
     quotes: bool = True  # whether quotation marks enclose cells that are separated by tabs
     exact: bool = False  # whether blanks around cells, and rows of empty cells, are kept
     skipped: dict[int, str] = field(default_factory=dict)
-    mended: int = 0
+    mended: set[int] = field(default_factory=set)
     count: int = 0
     watched: Collection[int] = ()  # columns in which a first line that is no heading should occur again
 
@@ -193,7 +193,8 @@ class Table:
         more = [f"and {n - MAX_SHOWN:,} more"] if n > MAX_SHOWN else []
         parts = [f"skipped {n:,} of {self.count:,} rows ({'; '.join(shown + more)})"] if n else []
         if self.mended:
-            parts.append(f"{self.mended:,} row{'s' if self.mended > 1 else ''} with stray quotation marks read as text")
+            rows = f"{len(self.mended):,} row{'s' if len(self.mended) > 1 else ''}"
+            parts.append(f"{rows} with stray quotation marks or separators read as text")
         warnings.warn(InputWarning(f"{self.name}: {', and '.join(parts)}"), stacklevel=2)
 
     def place(self, wanted: Any, setting: str = "columns") -> int:
@@ -563,13 +564,13 @@ def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) 
         cells = _cells(text, sep, quotes=table.quotes, exact=table.exact)
         if cells is None:  # a stray quotation mark: read the first line as it is
             back.extendleft(reversed(more))
-            cells = [cell.strip() for cell in item[1].split(sep)]
+            cells = [cell if table.exact else cell.strip() for cell in item[1].split(sep)]
             whole = [cell[1:-1] if cell[:1] == cell[-1:] == '"' and len(cell) > 1 else cell for cell in cells]
             if any(cell[:1] == '"' for cell in whole):
                 table.count += 1
                 table.skip(number, f"a quotation mark is not closed ({item[1].strip()!r:.60})")
                 continue
-            table.mended += 1
+            table.mended.add(number)
             cells = whole
         if table.exact or any(cells):
             yield number, cells

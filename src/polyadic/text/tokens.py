@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError, check_choice
 from polyadic.text import languages
+from polyadic.text.characters import folded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,6 +116,7 @@ class Tokenizer:
         """Return a word as it is counted, such as "bank" for "Bank"; an empty string if it is left out."""
         language = self.language or "en"
         word = word.replace("’", "'").replace("\u00ad", "")
+        word = word if word.isascii() else folded(word, language)
         if self.lowercase:
             word = languages.lowered(word, language)
             word = word if word.isascii() else composed(word)

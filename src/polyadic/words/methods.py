@@ -174,7 +174,7 @@ class Training:
     wrapped : bool, optional
         Whether lines were broken to fit a page (default: detected from the lengths of lines).
     encoding : str
-        Character encoding of the text files.
+        Encoding of the text files, such as cp1252; auto detects it for each file.
     errors : str
         Treatment of unreadable files: skip the file, raise an error (strict), or replace or ignore the bytes.
     include : list of str, optional
@@ -229,7 +229,7 @@ class Training:
     format: str = "auto"
     field: str | None = None
     wrapped: bool | None = None
-    encoding: str = "utf-8"
+    encoding: str = "auto"
     errors: str = "skip"
     include: list[str] | None = None
     documents: str | None = None

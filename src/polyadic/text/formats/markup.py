@@ -69,9 +69,8 @@ PARAGRAPHS = ("p", "li", "dd", "td")  # elements that may contain a note
 
 def read_html(file: File) -> Iterator[Piece]:
     """Read an HTML page as one document without menus, notes and page numbers; title and language become fields."""
-    encoding = None if file.reading.encoding == "utf-8" else file.reading.encoding
     try:
-        page = _parsed(file.stream.read(), file, encoding)
+        page = _parsed(file.stream.read(), file, file.reading.known_encoding)
     except ValueError as error:
         raise InputError(f"{file.name} cannot be read as HTML: {error_text(error)}") from None
     return text_pieces(marked_lines(page.parts), wrapped=False, fields=page.fields)

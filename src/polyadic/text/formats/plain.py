@@ -93,9 +93,48 @@ NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 """Code points that are too large, which are replaced before the numbers are parsed."""
 
 
+_LINK = re.compile(r"(?:https?://|\bwww\.|\b(?:t\.co|pic\.twitter\.com)/)[^\s<>\"]*[^\s<>\".,;:!?…)\]}’”»]")
+_LINK_MARKS = ("http", "www.", "t.co/", "pic.twitter.com/")
+
+
+def without_links(file: File, text: str) -> str:
+    """Leave the addresses of web pages out of a text, unless ``include`` names links."""
+    without, n = _LINK.subn("", text) if any(mark in text for mark in _LINK_MARKS) else (text, 0)
+    return without.replace("  ", " ").rstrip(" ") if n and file.leaves_out("links", n) else text
+
+
 def read_text(file: File) -> Iterator[Piece]:
     """Read a file as one document; a paragraph ends at a line break or, if lines are hard-wrapped, at an empty line."""
     return text_pieces(file.texts(), wrapped=file.reading.wrapped)
+
+
+GUTENBERG = re.compile(
+    r"^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT)[^*]*\*\*\*[^\n]*\n", re.MULTILINE
+)
+_GUTENBERG_END = re.compile(
+    r"^(?:End of (?:the |this )?Project Gutenberg[^\n]*\s+)?\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG.*\Z",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+
+
+def read_gutenberg(file: File) -> Iterator[Piece]:
+    """Read the text of Project Gutenberg between its START and END lines; title and author become metadata."""
+    text = "".join(file.texts())
+    start = GUTENBERG.search(text)
+    front = text[: start.end()] if start else ""
+    fields = {name.lower(): value.strip() for name, value in re.findall(r"^(Title|Author): (.+)$", front, re.MULTILINE)}
+    end = _GUTENBERG_END.search(text, len(front))
+    if (front or end) and file.leaves_out("boilerplate", bool(front) + bool(end)):
+        text = text[len(front) : end.start() if end else len(text)].strip("\n") + "\n"
+    return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)
+
+
+def read_fasttext(file: File) -> Iterator[Piece]:
+    """Read a file of fastText with a document on each line; its labels become metadata."""
+    for line in lines(file.texts()):
+        labels = re.match(r"(?:__label__\S+\s+)*", line)
+        found = labels[0] if labels else ""
+        yield Piece(line[len(found) :], fields={"label": found.replace("__label__", "").strip()} if found else {})
 
 
 def text_pieces(
