@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,9 @@ class Recommender(SearchedModel):
 
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         return positive_cells(X, empty=empty)
+
+    @abstractmethod
+    def _fit(self, cells: ObservedEntries) -> Self: ...
 
     def _products(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
         return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])

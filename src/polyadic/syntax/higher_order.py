@@ -38,7 +38,7 @@ from polyadic.core.model import Natural, Within
 from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD
 from polyadic.syntax.arc_learning import ArcLearner
 from polyadic.syntax.kernels import climbing
-from polyadic.syntax.kernels.climbing import GRAND, GRAND_SIBLING, MAX_WORDS, SIBLING, THREE, TreeParts, score_trees
+from polyadic.syntax.kernels.climbing import GRAND, GRAND_SIBLING, SIBLING, THREE, TreeParts, climb_trees, score_trees
 from polyadic.syntax.low_rank_parser import LowRankParser
 
 if TYPE_CHECKING:
@@ -189,8 +189,8 @@ class HigherOrderParser(LowRankParser):
 
 def _check_length(forms: Sequence[str]) -> None:
     """Raise InputError if a sentence is longer than the maximum length for higher-order parsing."""
-    if len(forms) > MAX_WORDS:
-        raise InputError(f"a higher-order parser accepts at most {MAX_WORDS:,} words per sentence; got {len(forms):,}")
+    if (n := len(forms)) > climbing.MAX_WORDS:
+        raise InputError(f"a higher-order parser accepts at most {climbing.MAX_WORDS:,} words per sentence; got {n:,}")
 
 
 MAX_HEADS = 50  # heads considered per word; with 30 and with all, long sentences are parsed equally well
@@ -238,7 +238,7 @@ class TreeSearch:
             if tree is not None:
                 allowed[tree, np.arange(1, size)] = True
         how = {"projective": self.projective, "single_root": self.single_root}
-        trees, values = climbing.climb_trees(table, scores, np.concatenate(starts), parts=parts, allowed=allowed, **how)
+        trees, values = climb_trees(table, scores, np.concatenate(starts), parts=parts, allowed=allowed, **how)
         order = np.argsort(-values, kind="stable")
         return Climbed(trees[order], values[order])
 
