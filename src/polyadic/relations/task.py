@@ -374,7 +374,7 @@ def evaluate(
     facts, usable = _cells(model, test, unknown, reading=reading, columns=columns)
     if not usable:
         raise InputError(f"{test} contains no fact whose entity pair and predicate are known to the model")
-    ranked = model.evaluate(usable)
+    ranked: Any = model.evaluate(usable)
     result = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(usable), "predicates": len(ranked.relations)}
     return result | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}
 
