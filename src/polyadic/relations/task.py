@@ -371,7 +371,12 @@ def evaluate(
     if known or rank_relations:
         message = "known and rank_relations are not used by a universal schema; leave them out"
         raise InputError(message, "known", "rank_relations")
-    return _average_precision(model, test, unknown, reading=reading, columns=columns)
+    facts, usable = _cells(model, test, unknown, reading=reading, columns=columns)
+    if not usable:
+        raise InputError(f"{test} contains no fact whose entity pair and predicate are known to the model")
+    ranked: Any = model.evaluate(usable)
+    result = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(usable), "predicates": len(ranked.relations)}
+    return result | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}
 
 
 @TASK.verb(
@@ -738,13 +743,3 @@ def _ranks(model: Any, test: str, known: list[str], unknown: Any, *, relations: 
     if relations:
         result["relation_mrr"] = float((1 / ranks.relations).mean())
     return result
-
-
-def _average_precision(model: Any, test: str, unknown: Any, **how: Any) -> dict[str, Any]:
-    """Return the mean average precision of a universal schema on test facts."""
-    facts, usable = _cells(model, test, unknown, **how)
-    if not usable:
-        raise InputError(f"{test} contains no fact whose entity pair and predicate are known to the model")
-    ranked = model.evaluate(usable)
-    result = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(usable), "predicates": len(ranked.relations)}
-    return result | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}

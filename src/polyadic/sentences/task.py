@@ -199,17 +199,11 @@ def evaluate(model: TextClassifier, docs: Docs, reading: Reading, *, label: Labe
     rows = []
     for at, name in enumerate(classes):
         wrong = [k for k in (-confused[at]).argsort(kind="stable").tolist() if k != at and confused[at, k]]
-        precision, recall, f1, number = (figure[at] for figure in figures)
-        rows.append(
-            {
-                "class": name,
-                "documents": int(number),
-                "precision": float(precision),
-                "recall": float(recall),
-                "f1": float(f1),
-                "mostly_taken_for": f"{classes[wrong[0]]} ({confused[at, wrong[0]]})" if wrong else None,
-            }
-        )
+        *shares, number = (figure[at] for figure in figures)
+        row = {"class": name, "documents": int(number)}
+        row |= zip(("precision", "recall", "f1"), map(float, shares), strict=True)
+        row["mostly_taken_for"] = f"{classes[wrong[0]]} ({confused[at, wrong[0]]})" if wrong else None
+        rows.append(row)
     accuracy = float((predicted == labels).mean())
     return _sizes(texts, unlabelled) | {"accuracy": accuracy, "macro_f1": float(macro), "classes": rows}
 
