@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import re
@@ -83,10 +84,13 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
         return Corpus.build(place, **settings)
     name = path.absolute().name.split(".")[0] or path.absolute().name
     kept = path.absolute().parent / f"{name}-corpus"
-    if (kept / "meta.json").is_file() and read_meta(kept)["kind"] == KIND:
-        corpus = TextStore.open(kept)
-        if corpus.settings.get("source") == stamp(place) and all(corpus.settings[key] == how[key] for key in how):
-            return corpus
+    if (kept / "meta.json").is_file():
+        made = read_meta(kept).get("settings", {})
+        if made.get("source") == stamp(place) and all(made.get(key) == value for key, value in how.items()):
+            with contextlib.suppress(InputError):  # of an earlier version
+                return TextStore.open(kept)
+        if made.get("min_count") != 1 or made.get("stop_words"):
+            raise InputError(f"{kept} was not made from {place} as it is now; name the corpus folder, or remove it")
     found = survey(place, reading or Reading())
     built = Corpus.build(place, kept, overwrite=True, **settings)
     sizes = f"{len(built.text):,} words, {built.sizes['documents']:,} documents"
@@ -112,7 +116,7 @@ def values_of(where: Sequence[str] | None) -> dict[str, str]:
 )
 def lines(
     corpus: CorpusOrText,
-    words: Annotated[list[str], Metavar("QUERY")] = [],  # noqa: B006 # not changed
+    words: Annotated[list[str], Metavar("QUERY")] | None = None,
     *,
     reading: Reading,
     width: Natural | None = None,
@@ -165,7 +169,9 @@ def lines(
     seed
         Random seed of the sample.
     """
-    words = list(words)
+    if not words and queries is None:
+        raise InputError("give a word, a phrase or a query to search for")
+    words = list(words or ())
     text = text_of(corpus, reading).lines
     fields = values_of(where)
     out = None if csv is None or str(csv) == "-" else csv
