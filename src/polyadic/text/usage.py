@@ -26,6 +26,7 @@ from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.metrics.association import MEASURES, adjusted_p_values, p_value, simple_maths
 from polyadic.metrics.dispersion import dispersion, text_dispersion_keyness
 from polyadic.metrics.diversity import lexical_diversity
+from polyadic.text import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +43,7 @@ CHUNK = 1 << 22  # words counted at a time
 PART = 1 << 24  # n-grams sorted at a time
 MIXER = np.uint64(0x9E3779B97F4A7C15)  # multiplier of the hash that divides n-grams into parts
 MAX_ORDER, MAX_SPAN = 20, 1000  # largest n-grams and windows
+SPECIAL = r'[*?\[\]"]'  # signs of wildcards and CQL
 SORTS = ("frequency", "range", "dp", "alphabetical", "reversed")
 COLLOCATIONS = tuple(name for name, measure in MEASURES.items() if "collocations" in measure.uses)
 KEYNESS = ("log_likelihood", "log_ratio", "simple_maths", "percent_difference", "text_dispersion")
@@ -227,7 +229,9 @@ class Usage:
         if words is not None:
             if query is not None:
                 raise InputError("words cannot be combined with query; omit one of the two", "words", "query")
-            return _frequencies(*_of_list(self, words, where), edges, documents, parts, min_count, 1, sort, top)
+            return _frequencies(
+                *_of_list(self, words, edges, documents), edges, documents, parts, min_count, 1, sort, top
+            )
         column = Column.of(self, attribute)
         items = _only(column.everywhere(), self.text.edges, documents)
         if query is not None:
@@ -358,7 +362,8 @@ class Usage:
         counts = np.stack([K, *sides, C], axis=1).tolist()
         values = np.stack([found[name] for name in COLLOCATIONS], axis=1).tolist()
         places = positions[kept].tolist()
-        return [Collocate(column.names[kept[k]], *counts[k], *values[k], tuple(places[k])) for k in order]
+        rows = ([column.names[kept[k]], *counts[k], *values[k], tuple(places[k])] for k in order)
+        return [*map(Collocate._make, rows)]
 
     def keywords(
         self: Any,
@@ -720,35 +725,41 @@ def _sorted(score: NDArray[Any], name: Callable[[int], str], sort: str, top: int
     return sorted(range(len(names)), key=lambda k: (names[k].casefold(), names[k]))[:top]
 
 
-def _of_list(corpus: TextStore, entries: Sequence[str], where: Where) -> tuple[_Table, Callable[[int], str]]:
+def literal(word: str) -> str:
+    """Return the query for a counted word, whatever its letters are."""
+    return word if not re.search(SPECIAL, word) else '[lc=="{}"]'.format(word.replace('"', r"\""))
+
+
+def _of_list(
+    corpus: TextStore, entries: Sequence[str], edges: Integers, documents: NDArray[np.bool_]
+) -> tuple[_Table, Callable[[int], str]]:
     """Return the table of the entries of a list, each of which is a query; single words are looked up together."""
     text, split = corpus.text, corpus.lines.spelling.split
-    of_word, starts, items = np.full(len(text.words) + 1, -1, np.int32), [], []
-    names: dict[str, str] = {}
+    of_word = np.full(len(text.words) + 1, -1, np.int32)
+    starts, items, names = [], [], dict[str, str]()
     for entry in filter(str.strip, entries):
-        words = [] if re.search(r'[*?\[\]"]', entry) else split(entry)
+        words = [("", entry)] if entry in text.index else [] if re.search(SPECIAL, entry) else split(entry)
         key = " ".join(word for _, word in words) or entry
         if key in names:
             continue
         number, names[key] = len(names), entry
-        if len(words) == 1 and words[0][1] in text.index:
-            of_word[text.index[words[0][1]]] = number
+        if len(words) == 1 and key in text.index:
+            of_word[text.index[key]] = number
         else:
-            found = corpus.lines.matches(entry, where=where).starts
-            starts.append(found)
-            items.append(np.full(len(found), number))
-    column = Column(text.words, text.forms, of_word[text.word_of])
-    plain = _counter(_only(column.everywhere(), text.edges, _searched(corpus, where)), text.edges, len(names))
-    none = np.zeros(0, np.int64)
-    at, entry_at = np.concatenate([none, *starts]), np.concatenate([none, *items])
-    shape = len(names), len(text.edges) - 1
-    others = csr_array((np.ones(len(at), np.int32), (entry_at, text.document_of(at))), shape=shape)
-    every = plain.of(np.arange(len(names))) + others
-    shown, totals = [*names.values()], np.asarray(every.sum(axis=1)).astype(np.int64)
+            starts.append(corpus.lines.matches(entry).starts)
+            items.append(np.full(len(starts[-1]), number))
+    chosen = of_word[text.word_of]
+    starts.append(kernels.positions_where(text.forms, chosen >= 0))
+    items.append(chosen[text.forms[starts[-1]]])
+    at, item = np.concatenate(starts), np.concatenate(items)
+    kept = documents[text.document_of(at)]
+    part = np.searchsorted(edges, at[kept], side="right") - 1
+    table = csr_array((np.ones(len(part), np.int32), (item[kept], part)), shape=(len(names), len(edges) - 1))
+    shown, totals = [*names.values()], np.asarray(table.sum(axis=1)).astype(np.int64)
     if absent := [shown[k] for k in np.flatnonzero(totals == 0).tolist()]:
         some = ", ".join(map(repr, absent[:10])) + f" and {len(absent) - 10} more" * (len(absent) > 10)
         log.info("%d of %d entries of the list do not occur: %s", len(absent), len(shown), some)
-    return _Table(totals, lambda kept: csr_array(every[kept])), shown.__getitem__
+    return _Table(totals, lambda kept: csr_array(table[kept])), shown.__getitem__
 
 
 def _joined(rows: Integers, names: Sequence[str]) -> Callable[[int], str]:
