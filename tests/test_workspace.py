@@ -207,7 +207,7 @@ def test_answers_are_json(workspace):
     }
     asked |= {
         "collocates": {"query": "bank"},
-        "trends": {"queries": ["bank"], "by": "year"},
+        "trends": {"queries": ["bank"], "by": "kind"},
         "barcode": {"queries": ["bank", "the"], "by": "kind"},
     }
     for name, function in answers.ANSWERS.items():
