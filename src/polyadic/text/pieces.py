@@ -194,7 +194,10 @@ class File(NamedTuple):
     def head(self, size: int = 1 << 16) -> str:
         """Return the text of the first bytes without consuming them, or an empty string if decoding fails."""
         first = self.stream.peek(size)[:size]
-        return first.decode(self.reading.known_encoding or encoding_of(first), "ignore").lstrip("\ufeff")
+        try:
+            return first.decode(self.reading.known_encoding or encoding_of(first), "ignore").lstrip("\ufeff")
+        except UnicodeError:  # such as UTF-16 without a byte order mark; told, with the place, where the text is read
+            return ""
 
     def archive(self) -> io.BytesIO:
         """Read a zip file into memory; raise InputError if its content is far larger than the file."""
