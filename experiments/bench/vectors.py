@@ -333,9 +333,9 @@ WIDTHS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "ppmi-svd": ((5, 3, 8), (5, 8, 10, 15)),
     "ca": ((5, 3, 8), (5, 8, 10, 15)),
     "root-ca": ((2, 3), (2, 3, 4, 6)),
-    "glove": ((10,), (10, 20)),
+    "glove": ((10,), (20,)),
     "cp-sn": ((10,), (15, 20)),
-    "cp-s": ((10,), (15, 20)),
+    "cp-s": ((10,), (20,)),
     "jcp": (((5, 10),), ((8, 15), (10, 20))),
 }
 """Window widths in kept words, beginning with the default, and in running words."""
