@@ -593,7 +593,7 @@ def test_train_ends_with_what_to_look_at(text, tmp_path):
     ]
     for command in done["look_at"]:
         succeed(*shlex.split(command)[1:])
-    told = succeed("train", text, "--out", tmp_path / "v", *SMALL, "--keep", tmp_path / "counted")
+    succeed("train", text, "--out", tmp_path / "v", *SMALL, "--keep", tmp_path / "counted")
     going_on = ("--method", "cp-sn", "--rank", 4, "--keep", tmp_path / "going on")
     done = in_json("train", tmp_path / "counted" / "counts-3", "--out", tmp_path / "of counts", *going_on)
     assert not any("senses" in command for command in done["look_at"]), "counts know no corpus"

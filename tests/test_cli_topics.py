@@ -98,7 +98,8 @@ def test_one_file_in_another_encoding(docs, model, tmp_path):
     shutil.copytree(docs / "files", tmp_path / "files")
     (tmp_path / "files" / "odd.txt").write_bytes("sun \xa35 moon".encode("latin-1"))
     (tmp_path / "files" / "pound.txt").write_text("sun \xa35 moon caf\xe9 caf\xe9", encoding="utf-8")
-    how = ("train", tmp_path / "files", "--out", tmp_path / "model", *SMALL)
+    utf8 = ("--set", "encoding=utf-8")
+    how = ("train", tmp_path / "files", "--out", tmp_path / "model", *SMALL, *utf8)
     skipped = run(*how, "--json")
     assert json.loads(skipped.stdout)["documents"] == 91
     assert json.loads(skipped.stderr.splitlines()[1])["warning"].startswith("skipped 1 of 92 files: ")
@@ -111,10 +112,12 @@ def test_one_file_in_another_encoding(docs, model, tmp_path):
         words = {word for some in facts["words_of_topics"].values() for word in some}
         assert words == {"caf\xe9", *" ".join(SUBJECTS.values()).split()}
         assert facts["documents"] == 92
-        done = run("assign", model, tmp_path / "files", "--set", f"errors={errors}", "--json")
+        done = run("assign", model, tmp_path / "files", *utf8, "--set", f"errors={errors}", "--json")
         assert json.loads(done.stdout)["documents"][90]["words"]
     assert (
-        run("choose", tmp_path / "files", "--n-components", "2", "--min-count", "1", "--set", "errors=ignore").exit_code
+        run(
+            "choose", tmp_path / "files", "--n-components", "2", "--min-count", "1", *utf8, "--set", "errors=ignore"
+        ).exit_code
         == 0
     )
 

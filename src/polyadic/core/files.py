@@ -83,7 +83,8 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
             yield draft
             draft.chmod(0o777 & ~_umask())
             _seal(draft)
-            for part in (*draft.rglob("*"), draft):
+            durable = _OURS.fullmatch(target.parent.name) is None  # a temporary folder is of no use after a crash
+            for part in (*draft.rglob("*"), draft) if durable else ():
                 _flush(part)
             check_replaceable(target, kind, overwrite=overwrite)  # it may have been created or changed meanwhile
             if not target.exists():
