@@ -56,6 +56,8 @@ def _shown(name: str, value: Any) -> Any:
     """Return a value as it is printed: large relative frequencies without decimals, and p-values with two digits."""
     if name.endswith("per_million") and value >= 100:
         return round(value)
+    if value != value:  # noqa: PLR0124 # not a number
+        return None
     return f"{value:.2g}" if name == "p_value" else value
 
 
@@ -64,7 +66,7 @@ def _answer(rows: Sequence[Any], csv: Path | None, **more: Any) -> dict[str, Any
     records = [row if isinstance(row, dict) else row._asdict() for row in rows]
     if csv is None or errors.in_json():
         return {"rows": records, **more}
-    lines = ([*records[:1]], *([*record.values()] for record in records))
+    lines = [[*(records or [{}])[0]], *([*record.values()] for record in records)]
     output.write_lines((output.csv_line(*line) for line in lines), None if str(csv) == "-" else csv)
     return None
 
