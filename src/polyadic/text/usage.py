@@ -225,6 +225,8 @@ class Usage:
         >>> [(each.item, each.frequency, each.range) for each in corpus.word_list(top=2)]
         [('a', 2, 1), ('is', 2, 2)]
         """
+        if parts is not None and where:
+            raise InputError("parts of the whole text cannot be combined with where; omit one of the two", "parts")
         documents, edges = _searched(self, where), _edges(self, parts)
         if words is not None:
             if query is not None:

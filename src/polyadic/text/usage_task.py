@@ -423,6 +423,8 @@ def barcode(
     by
         Parts of the text with a row each: document, or a metadata field.
     """
+    import numpy as np
+
     from polyadic.core.frames import records
 
     fields, most = values_of(where), _limit(top, csv, force=force)
@@ -441,5 +443,6 @@ def barcode(
         save_figure(plotted(found), picture)
     if csv is not None and not errors.in_json():
         return _answer([*records(found)], csv)
-    bins = [[sum(k * CELLS // each.words == cell for k in each.positions) for cell in range(CELLS)] for each in found]
+    places = [np.array(each.positions) * CELLS // each.words for each in found]
+    bins = [np.bincount(cells, minlength=CELLS).tolist() for cells in places]
     return {"rows": [{**each._asdict(), "bins": some} for each, some in zip(found, bins, strict=True)]}
