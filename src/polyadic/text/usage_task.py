@@ -78,7 +78,7 @@ def _limit(top: int | None, csv: Path | None, *, force: bool) -> int | None:
 
 
 def _note(text: TextStore, rows: Sequence[Any], queries: Sequence[str], fields: dict[str, str], else_: str) -> None:
-    """Say why there are no rows: queries without a match, or a limit."""
+    """Print why there are no rows: queries without a match, or a limit."""
     absent = [query for query in queries if not text.lines.count(query, where=fields)]
     for query in absent:
         errors.say(nothing_found(text.lines, [query], fields, 0, either=True), "note")
