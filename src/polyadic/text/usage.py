@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.text.store import TextStore
-
     Integers = NDArray[np.integer]
     Where = Mapping[str, str] | None
 
+TextStore = Any  # the class of that name, which inherits from Usage: its module imports this one
 log = logging.getLogger("polyadic")
 CHUNK = 1 << 22  # words counted at a time
 PART = 1 << 24  # n-grams sorted at a time
