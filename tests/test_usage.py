@@ -248,5 +248,6 @@ def test_commands_print_the_rows_of_the_methods(book, tmp_path):
     for words in (("words", "gooose"), ("collocates", "gooose"), ("barcode", "gooose")):
         assert "'gooose' does not occur in the text; did you mean 'goose'?" in run(*words).output
     assert "lower --min-count" in run("collocates", "goose", "--min-count", "99").output
+    assert "no keyword occurs 5 times" in run("keywords", "--against", str(book.path), "--keys", "both").output
     assert "the documents have the fields file" in run("keywords", code=1).output
     assert "no attribute 'pos'" in run("words", '[pos="NOUN"]', code=1).output

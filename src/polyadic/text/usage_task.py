@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Picture, Positive, Repeated, Share, Within
 from polyadic.core.streams import text_lines
 from polyadic.interface import errors, output
@@ -130,7 +130,13 @@ def words(
         top=most,
     )  # fmt: skip
     if not rows:
-        _note(text, rows, [query] if query else [], fields, f"no word occurs {min_count:,} times; lower --min-count")
+        _note(
+            text,
+            rows,
+            [query] if query else [],
+            fields,
+            f"no word occurs {counted(min_count, 'time')}; lower --min-count",
+        )
     return _answer(rows, csv)
 
 
@@ -177,7 +183,7 @@ def ngrams(
         top=most,
     )  # fmt: skip
     if not rows:
-        limits = f"occurs {min_count:,} times" + f" and in {min_range:,} documents" * (min_range > 1)
+        limits = f"occurs {counted(min_count, 'time')}" + f" and in {counted(min_range, 'document')}" * (min_range > 1)
         _note(text, rows, [query] if query else [], fields, f"no sequence of {size} words {limits}; lower --min-count")
     return _answer(rows, csv)
 
@@ -234,7 +240,13 @@ def collocates(
         top=most,
     )  # fmt: skip
     if not rows:
-        _note(text, rows, [query], fields, f"no word occurs {min_count:,} times near {query!r}; lower --min-count")
+        _note(
+            text,
+            rows,
+            [query],
+            fields,
+            f"no word occurs {counted(min_count, 'time')} near {query!r}; lower --min-count",
+        )
     names = [*(f"L{k}" for k in range(left, 0, -1)), *(f"R{k}" for k in range(1, right + 1))]
     records = [each._asdict() for each in rows]
     for each in records:
@@ -309,7 +321,7 @@ def keywords(
         correction=correction, max_p=max_p, smoothing=smoothing, top=most,
     )  # fmt: skip
     if not rows:
-        limits = f"{min_count:,} times" + f" with a p-value of at most {max_p:g}" * (max_p is not None)
+        limits = f"{counted(min_count, 'time')}" + ("" if max_p is None else f" with a p-value of at most {max_p:g}")
         errors.say(f"no {'' if keys == 'both' else keys + ' '}keyword occurs {limits}", "note")
     return _answer(rows, csv)
 
@@ -436,7 +448,7 @@ def barcode(
         errors.say(f"the {most:,} of {len(found):,} parts with the most matches are shown", "note")
         least = sorted((each.frequency for each in found), reverse=True)[most - 1]
         found = [each for each in found if each.frequency >= least][:most]
-    if picture is not None:
+    if picture is not None and found:
         from polyadic.plots import barcode as plotted
         from polyadic.plots.axes import save_figure
 
