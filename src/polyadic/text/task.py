@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyadic.core.errors import InputError, meant
+from polyadic.core.errors import InputError, counted, meant
 from polyadic.core.files import check_replaceable, check_whole, read_meta
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Seed, Threads
 from polyadic.core.streams import text_lines
@@ -93,7 +93,7 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
             raise InputError(f"{kept} was not made from {place} as it is now; name the corpus folder, or remove it")
     found = survey(place, reading or Reading())
     built = Corpus.build(place, kept, overwrite=True, **settings)
-    sizes = f"{len(built.text):,} words, {built.sizes['documents']:,} documents"
+    sizes = f"{counted(len(built.text), 'word')}, {counted(built.sizes['documents'], 'document')}"
     log.info("%s: %s; made %s, which later commands use", ", ".join(map(str, found.get("formats", ()))), sizes, kept)
     return built
 
