@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from polyadic import Corpus, InputError
 from polyadic.syntax.text_tagger import _treebank_words
+from polyadic.text import kernels
 from polyadic.text.tokens import whitespace
 
 LETTERS = "abc"
@@ -188,3 +189,12 @@ def test_a_tagger_gives_layers():
     assert [words[at] for at in places] == ["Do", "well", "known", "U.S."]
     words, places = _treebank_words(["«", "L", "’", "eau", "»."], english=False)
     assert (words, places) == (["«", "L", "’", "eau", "»", "."], [1, 3])
+
+
+@given(st.lists(st.integers(0, 5), max_size=40), st.lists(st.booleans(), min_size=6, max_size=6), st.integers(1, 9))
+def test_positions_are_those_of_numpy(values, truth, at_once):
+    """Scanning in parts, by threads, gives the positions in order."""
+    values, truth = np.array(values, np.uint16), np.array(truth)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "SCANNED", at_once)
+        assert kernels.positions_where(values, truth).tolist() == np.flatnonzero(truth[values]).tolist()

@@ -40,6 +40,8 @@ KEYWORDS_ARE_REFUSED = {
     "relations/training.py: train_facts",
     "core/selection.py: select",
     "core/containers.py: validated",
+    "core/streams.py: decoded",
+    "text/concordance.py: count",
 }
 # Those of reading are fields of a dataclass, which takes no others: tests/test_text_readers.py.
 KEYWORDS_ARE_REFUSED |= {"text/readers.py: read", "text/readers.py: documents", "text/corpus.py: build"}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.text.store import TextStore
+    from polyadic.text.running import RunningText
 
 SORTS = ("document", "left", "right", "relevance")
 SORTED_BY = 5  # number of words by which lines are sorted
@@ -65,9 +65,9 @@ class Lines:
 class Concordance:
     """Queries on the running text of a corpus; see :mod:`polyadic.text.query` for the query language."""
 
-    def __init__(self, corpus: TextStore) -> None:
-        self.corpus = corpus
-        self.text = corpus.text  # is opened now: a temporary corpus may be gone when it is asked
+    def __init__(self, corpus: Any) -> None:
+        self.corpus = corpus  # a TextStore, whose module imports this one
+        self.text: RunningText = corpus.text  # is opened now: a temporary corpus may be gone when it is asked
 
     def __len__(self) -> int:
         return len(self.text.sentences) - 1
