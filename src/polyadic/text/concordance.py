@@ -126,7 +126,7 @@ class Concordance:
                 known = f"have the fields {', '.join(self.fields)}" if self.fields else "have no fields"
                 near = meant(name, self.fields)
                 raise InputError(f"no document has the field {name!r}; the documents of this corpus {known}{near}")
-        fields = self.corpus.fields or ({},) * (len(self.text.documents) - 1)
+        fields: Sequence[Mapping[str, str]] = self.corpus.fields or ({},) * (len(self.text.documents) - 1)
         return np.array([all(each.get(name) == value for name, value in where.items()) for each in fields])
 
     def count(self, *queries: str, **how: Any) -> int:

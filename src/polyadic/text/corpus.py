@@ -22,10 +22,10 @@ from polyadic.text.encoder import ROWS, Draft, Tagger, Tokenize, chunks, groups,
 from polyadic.text.multiwords import join_words
 from polyadic.text.pieces import Reading
 from polyadic.text.readers import Account, Source, as_text, find_files, pieces, stamp
-from polyadic.text.running import FILES, FOLDER
+from polyadic.text.running import FIELDS, FILES, FOLDER
 from polyadic.text.stopwords import BLOCK, most_spread, spelled_as_counted, stop_list
 from polyadic.text.stopwords import stop_words as read_stop_words
-from polyadic.text.store import FIELDS, KIND, VERSION, TextStore, name_of
+from polyadic.text.store import KIND, VERSION, TextStore, name_of
 from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.vocabulary import Vocabulary
 

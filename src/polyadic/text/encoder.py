@@ -30,8 +30,7 @@ from polyadic.text.formats.markup import clean_markup
 from polyadic.text.multiwords import MIN_COUNT, join_pairs, pairs, select_pairs
 from polyadic.text.pieces import Piece, Tokens, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
-from polyadic.text.running import BREAK, RunningWriter
-from polyadic.text.store import FIELDS
+from polyadic.text.running import BREAK, FIELDS, RunningWriter
 from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:

@@ -39,6 +39,7 @@ BREAK = "\x1e"  # mark in a gap where a sentence ends
 BLOCK = 1 << 16  # number of words with a checksum of their own
 FOLDER = "text"  # within that of a corpus
 FILES = ("forms.npy", "gaps.npy")
+FIELDS = "documents.jsonl"  # metadata of the documents
 LAYERS = "layers"  # folder of further values of each position
 NOT_TEXT = ["ids.npy", "sentences.npy", "documents.npy", "rows.npy", "vocabulary.txt"]
 NOT_TEXT += [f"{FOLDER}/{name}" for name in FILES]

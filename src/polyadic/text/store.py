@@ -15,7 +15,7 @@ from polyadic.text.concordance import Concordance
 from polyadic.text.multiwords import join_words
 from polyadic.text.pieces import nested
 from polyadic.text.readers import name_of_document
-from polyadic.text.running import RunningText
+from polyadic.text.running import FIELDS, RunningText
 from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.usage import Usage
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from polyadic.text.encoder import Tokenize
 
 KIND, VERSION = "corpus", 3
-FIELDS = "documents.jsonl"
 
 
 @dataclasses.dataclass(eq=False, repr=False, kw_only=True)
