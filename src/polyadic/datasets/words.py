@@ -117,16 +117,10 @@ def read_pairs(
 ) -> list[Pair]:
     r"""Read word pairs with scores from a table with two words and a score in each row.
 
-    Parameters
-    ----------
-    path : path
-        Table in any format that :class:`~polyadic.text.tables.TableReading` describes.
-    reading : TableReading, optional
-        How to read the file.
-    columns : sequence of str or int, optional
-        Names or positions from 1 of the columns of the words and of the scores. By default those with usual names such
-        as *word1*, *word2* and *similarity*, else the first three. (The original SimVerb file has no headings and needs
-        ``columns=[1, 2, 4]``.)
+    The table may have any format that a ``reading`` describes, :class:`~polyadic.text.tables.TableReading`. ``columns``
+    are names or positions from 1 of the columns of the words and of the scores: by default those with usual names such
+    as *word1*, *word2* and *similarity*, else the first three. (The original SimVerb file has no headings and needs
+    ``columns=[1, 2, 4]``.)
 
     Examples
     --------

@@ -306,19 +306,10 @@ class Embedding:
     def neighbours(
         self, *query: str | np.ndarray, top: int = 10, exclude: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """Return the nearest neighbours of a word, phrase or vector and their cosines, best first.
+        """Return the ``top`` nearest neighbours of a word, phrase or vector and their cosines, best first.
 
-        Ties are in vocabulary order.
-
-        Parameters
-        ----------
-        *query : str or ndarray of shape (R,)
-            One word, several words (combined by :meth:`phrase`), or one vector. Query words are excluded from the
-            result.
-        top : int
-            Number of words to return; fewer if the vocabulary is smaller.
-        exclude : collection of str
-            Further words to exclude.
+        The query is one word, several words (combined by :meth:`phrase`), or one vector of shape (R,). Its words and
+        those to ``exclude`` are not in the result. Ties are in vocabulary order.
         """
         is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.components.rank,))
         if is_phrase and self.components is not self:
@@ -436,18 +427,9 @@ class Embedding:
         """Save a static sentence encoder in the format of sentence-transformers and model hubs.
 
         A sentence is the mean of the vectors of its words: see :mod:`polyadic.embedding.formats`. Vectors are stored as
-        float32. Counts and the number of components are lost (a warning says so); :meth:`save` keeps everything.
-
-        Parameters
-        ----------
-        path : path
-            Folder to create, atomically. Its model card ``README.md`` shows the training settings of the vectors.
-        licence : str, optional
-            Licence of the vectors, for the model card.
-        figures : mapping, optional
-            Evaluation results by name, for the model card.
-        overwrite : bool
-            Whether to replace an existing encoder.
+        float32. Counts and the number of components are lost (a warning says so); :meth:`save` keeps everything. The
+        folder is created atomically; an existing encoder is replaced only with ``overwrite``. Its model card,
+        ``README.md``, shows the training settings, the ``licence``, and ``figures``, evaluation results by name.
 
         Examples
         --------

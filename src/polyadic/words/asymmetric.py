@@ -100,19 +100,12 @@ class AsymmetricCP(TensorModel):
     callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Factorize an association tensor of order two or more, symmetric or not.
+        """Factorize associations of order two or more, Entries or an array or sparse array, symmetric or not.
 
-        Parameters
-        ----------
-        entries : Entries, array or sparse array of order two or more
-            Associations. Cells that are not listed are zeros, or missing if the Entries say so; NaN and masked elements
-            of an array are missing. With missing elements, the sum is over the others, and the solver is
-            :func:`~polyadic.core.solvers.quasi_newton`.
-
-        Raises
-        ------
-        InputError
-            If there are no entries, ``orthogonal`` is set although elements are missing, or a setting is out of range.
+        Cells that are not listed are zeros, or missing if the Entries say so; NaN and masked elements of an array are
+        missing. With missing elements, the sum is over the others, and the solver is
+        :func:`~polyadic.core.solvers.quasi_newton`. InputError is raised if there are no entries, ``orthogonal`` is set
+        although elements are missing, or a setting is out of range.
         """
         self.check()
         entries = listed(entries, missing=True)

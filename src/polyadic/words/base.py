@@ -34,15 +34,7 @@ class WordModel(Model):
     """
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the word vectors as an Embedding with words and counts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
+        """Return the vectors as an Embedding, with the word of each row and, if given, the frequency of each word."""
         return Embedding(words, self._rows(), counts=counts, components=self._n_components)
 
     def _rows(self) -> NDArray[Any]:
@@ -59,13 +51,7 @@ class TensorModel(WordModel, ABC):
     """Base class for models that predict the association of word tuples."""
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the predicted association of each word tuple, of shape (n,).
-
-        Parameters
-        ----------
-        indices : ndarray of shape (n, order)
-            Indices of each tuple.
-        """
+        """Return the predicted association of each word tuple, of shape (n,), for ``indices`` of shape (n, order)."""
         return self._predicted(np.asarray(indices))
 
     @abstractmethod

@@ -77,17 +77,10 @@ class GloVe(WordModel):
     callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Fit GloVe vectors to symmetric co-occurrence counts.
+        """Fit GloVe vectors to counts of order 2, Entries or a symmetric array or sparse array.
 
-        Parameters
-        ----------
-        entries : Entries, or symmetric array or sparse array
-            Counts of order 2, such as ``count(corpus, order=2).entries``.
-
-        Raises
-        ------
-        InputError
-            If the entries are not counts of pairs, a setting is out of range, or the learning rate is too large.
+        They are such as ``count(corpus, order=2).entries``. InputError is raised if the entries are not counts of
+        pairs, a setting is out of range, or the learning rate is too large.
         """
         self.check()
         entries = listed(entries, symmetric=True, missing=True, remedy="lower min_count")

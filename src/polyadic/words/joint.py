@@ -108,18 +108,10 @@ class JointCP(TensorModel):
     callback: Callback = None
 
     def fit(self, lists: Sequence[Any]) -> Self:
-        """Factorize symmetric association tensors of order 2 and of one or more higher orders.
+        """Factorize associations of pairs and of one or more higher orders, one list per order, pairs first.
 
-        Parameters
-        ----------
-        lists : sequence of Entries, or of symmetric arrays or sparse arrays
-            Associations, one list per order, pairs first.
-
-        Raises
-        ------
-        InputError
-            If pairs or larger tuples are missing, entries are not symmetric, empty, all zero or of different sizes, or
-            a setting is out of range.
+        They are Entries or symmetric arrays or sparse arrays. InputError is raised if pairs or larger tuples are
+        missing, entries are not symmetric, empty, all zero or of different sizes, or a setting is out of range.
         """
         self.check()
         lists = [listed(each, symmetric=True) for each in lists]

@@ -153,21 +153,9 @@ class WordSenses:
     def learn(cls, embedding: Embedding, corpus: Corpus, *, seed: int = 0, keep: bool = False) -> WordSenses:
         """Learn a linear map from contexts to word vectors on all sufficiently frequent words.
 
-        Parameters
-        ----------
-        embedding : Embedding
-            Word vectors, preferably trained on the same text.
-        corpus : Corpus
-            Text in which the words occur.
-        seed : int
-            Seed of the sample of occurrences.
-        keep : bool
-            Cache the result in the folder of the corpus, and load it from there if it exists.
-
-        Raises
-        ------
-        InputError
-            If the vectors and the corpus share too few words, or the cache is damaged.
+        The vectors are preferably trained on the same text. ``seed`` is that of the sample of occurrences. With
+        ``keep``, the result is cached in the folder of the corpus, and loaded from there if it exists. InputError is
+        raised if the vectors and the corpus share too few words, or the cache is damaged.
         """
         if keep:
             about = f"{__version__} {FORMAT} {seed} {embedding.words}".encode()
@@ -201,21 +189,10 @@ class WordSenses:
         return len(_frequent(embedding, corpus)) >= 2
 
     def senses(self, word: str, *, top: int = 10, known: int = MIN_SUBSTITUTE_COUNT, seed: int = 0) -> SensesOfWord:
-        """Return the induced senses of a word.
+        """Return the induced senses of a word, with ``top`` substitutes each that occur ``known`` times in the corpus.
 
-        Parameters
-        ----------
-        top : int
-            Number of substitutes per sense.
-        known : int
-            Minimum frequency of a substitute in the corpus.
-        seed : int
-            Seed of the sample of occurrences and of the random starts.
-
-        Raises
-        ------
-        InputError
-            If the word is not in the corpus or the vectors, or occurs too rarely.
+        ``seed`` is that of the sample of occurrences and of the random starts. InputError is raised if the word is not
+        in the corpus or the vectors, or occurs too rarely.
         """
         check_int("top", top, low=1)
         self.embedding[word]  # raises InputError if it is unknown
@@ -277,12 +254,7 @@ class WordSenses:
     ) -> NDArray[np.int64]:
         """Return the index into ``senses.senses`` for each new context of a word, or -1 if it has no known word.
 
-        Parameters
-        ----------
-        senses : SensesOfWord
-            Result of :meth:`senses` for the word.
-        contexts : iterable of (list of str, list of str)
-            The words to the left and to the right of each occurrence, in text order.
+        ``senses`` are those of :meth:`senses`. A context is the words to the left and those to the right, in order.
 
         Examples
         --------

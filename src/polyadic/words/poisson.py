@@ -96,20 +96,11 @@ class PoissonCP(WordModel):
     callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Factorize a tensor of counts of any order.
+        """Factorize counts of order two or more, Entries or an array or sparse array.
 
-        A symmetric list stands for all permutations of its tuples. Every mode has a factor of its own; those of counted
-        text come out similar.
-
-        Parameters
-        ----------
-        entries : Entries, array or sparse array of order two or more
-            Counts, such as :attr:`polyadic.text.counts.Counts.entries`.
-
-        Raises
-        ------
-        InputError
-            If there are no counts, a count is negative, or a setting is out of range.
+        They are such as :attr:`polyadic.text.counts.Counts.entries`. A symmetric list stands for all permutations of
+        its tuples. Every mode has a factor of its own; those of counted text come out similar. InputError is raised if
+        there are no counts, a count is negative, or a setting is out of range.
         """
         self.check()
         entries = listed(entries, remedy="lower min_count")
@@ -137,16 +128,10 @@ class PoissonCP(WordModel):
     def components(
         self, words: Sequence[str], *, top: int = 10, mode: int | None = None
     ) -> list[list[tuple[str, float]]]:
-        """Return the most probable words of each component with their probabilities, heaviest component first.
+        """Return the ``top`` words of each component with their probabilities, heaviest component first.
 
-        Parameters
-        ----------
-        words : sequence of str
-            The vocabulary of the mode.
-        top : int
-            Number of words per component.
-        mode : int, optional
-            Index of the mode. By default the mean of all modes, which must then have the same vocabulary.
+        ``words`` is the vocabulary of the mode with the index ``mode``. By default probabilities are the means of all
+        modes, which must then have the same vocabulary.
         """
         A = self._factor(words, mode)
         check_int("top", top, low=1)

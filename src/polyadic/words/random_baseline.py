@@ -46,14 +46,7 @@ class RandomVectors(WordModel):
     seed: Seed = None
 
     def fit(self, entries: Any) -> Self:
-        """Generate a random vector for each word of the vocabulary.
-
-        Parameters
-        ----------
-        entries : Entries, array, sparse array or Corpus
-            Data whose vocabulary is used: the indices of the first mode, or the words of a corpus. The counts are
-            ignored.
-        """
+        """Generate a random vector for each index of the first mode of Entries or arrays, or each word of a Corpus."""
         self.check()
         words = len(entries.vocabulary) if hasattr(entries, "vocabulary") else entries_of(entries).shape[0]
         shape = words, self.rank

@@ -107,17 +107,10 @@ class SymmetricCP(TensorModel):
     callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Factorize symmetric association tensors of one or several orders.
+        """Factorize associations or counts of one order, or a sequence of one list per order.
 
-        Parameters
-        ----------
-        entries : Entries, symmetric array or sparse array, or sequence of them
-            Associations or counts, one list per order.
-
-        Raises
-        ------
-        InputError
-            If entries are not symmetric, empty, all zero or of different sizes, or a setting is out of range.
+        They are Entries or symmetric arrays or sparse arrays. InputError is raised if entries are not symmetric, empty,
+        all zero or of different sizes, or a setting is out of range.
         """
         self.check()
         rng = np.random.default_rng(self.seed)

@@ -124,18 +124,10 @@ class Tucker(TensorModel):
     callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Factorize an association tensor of order two or more.
+        """Factorize associations of order two or more, Entries or an array or sparse array with zeros elsewhere.
 
-        Parameters
-        ----------
-        entries : Entries, array or sparse array of order two or more
-            Associations; unobserved cells are zeros.
-
-        Raises
-        ------
-        InputError
-            If there are no entries, unobserved cells are missing values, a setting is out of range, or memory is
-            insufficient.
+        InputError is raised if there are no entries, unobserved cells are missing values, a setting is out of range, or
+        memory is insufficient.
         """
         self.check()
         entries = listed(entries)
