@@ -28,7 +28,7 @@ from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.forms import CP
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Callback, Count, Natural, Seed, Threads
+from polyadic.core.model import Amount, Count, Natural
 from polyadic.core.objective import Objective, Term, stacked
 from polyadic.core.penalties import L2
 from polyadic.core.resources import check_memory
@@ -88,16 +88,11 @@ class AsymmetricCP(TensorModel):
     (True, True)
     """
 
-    rank: Count = 300
     _: KW_ONLY
     orthogonal: Natural = 0
     ridge: Amount = 0.0
     max_iter: Count = 50
-    tol: Amount = 1e-3
     vectors: Literal["words", "contexts", "all"] = "words"
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
         """Factorize associations of order two or more, Entries or an array or sparse array, symmetric or not.

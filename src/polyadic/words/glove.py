@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.words.base import SMALLER, WordModel, listed
+from polyadic.words.base import SMALLER, IterativeModel, listed
 from polyadic.words.kernels import GloveCells, glove_arrange, glove_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class GloVe(WordModel):
+class GloVe(IterativeModel):
     r"""Global vectors (GloVe): inner products plus biases that approximate log co-occurrence counts.
 
     .. math:: \min \sum_{ij:\, x_{ij} > 0} f(x_{ij})\, \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2,
@@ -65,16 +65,12 @@ class GloVe(WordModel):
     True
     """
 
-    rank: Count = 300
     _: KW_ONLY
     x_max: Positive = 100.0
     alpha: Amount = 0.75
     learning_rate: Positive = 0.05
     epochs: Count = 25
     tol: Amount = 0.0
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
         """Fit GloVe vectors to counts of order 2, Entries or a symmetric array or sparse array.

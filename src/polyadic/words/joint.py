@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
+from polyadic.core.model import Amount, Count, Within
 from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.quasi_newton import quasi_newton
@@ -101,11 +101,6 @@ class JointCP(TensorModel):
     order_weights: Sequence[Amount] | None = None
     l1: Amount = 0.0
     start: NDArray[Any] | None = None
-    max_iter: Count = 100
-    tol: Amount = 1e-3
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, lists: Sequence[Any]) -> Self:
         """Factorize associations of pairs and of one or more higher orders, one list per order, pairs first.

@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import symmetric_matrix, truncated_eigh, truncated_svd
 from polyadic.core.linalg.truncated import MAX_BASIS
-from polyadic.core.model import Amount, Count, Seed
+from polyadic.core.model import Amount
 from polyadic.core.resources import check_memory
 from polyadic.words.base import SMALLER, WordModel, listed
 
@@ -52,10 +52,8 @@ class PPMISVD(WordModel):
     [2.562, 1.562]
     """
 
-    rank: Count = 300
     _: KW_ONLY
     power: Amount = 0.5
-    seed: Seed = None
 
     def fit(self, entries: Any) -> Self:
         """Factorize associations of order 2, Entries or an array or sparse array.

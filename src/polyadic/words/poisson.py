@@ -26,13 +26,13 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.forms import CP
 from polyadic.core.losses import Poisson
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads
+from polyadic.core.model import Count
 from polyadic.core.objective import Objective, Term, slot_factors, stacked
 from polyadic.core.penalties import NonNegative
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
-from polyadic.words.base import SMALLER, WordModel, listed
+from polyadic.words.base import SMALLER, IterativeModel, listed
 from polyadic.words.kernels import cp_poisson
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-class PoissonCP(WordModel):
+class PoissonCP(IterativeModel):
     r"""Non-negative CP decomposition of counts: a mixture of components with a word distribution in every mode.
 
     .. math:: x_e \sim \mathrm{Poisson}(m_e), \qquad m_e = \sum_r \lambda_r \prod_d A^{(d)}_{e_d r}, \qquad
@@ -89,11 +89,7 @@ class PoissonCP(WordModel):
     rank: Count = 100
     _: KW_ONLY
     max_iter: Count = 100
-    tol: Amount = 1e-3
     inner: Count = 2
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
         """Factorize counts of order two or more, Entries or an array or sparse array.

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from polyadic.core.containers import entries_of
-from polyadic.core.model import Count, Seed
 from polyadic.core.resources import check_memory
 from polyadic.words.base import WordModel
 
@@ -40,10 +39,8 @@ class RandomVectors(WordModel):
     (3, 4)
     """
 
-    rank: Count = 300
     _: KW_ONLY
     distribution: Literal["normal", "uniform"] = "normal"
-    seed: Seed = None
 
     def fit(self, entries: Any) -> Self:
         """Generate a random vector for each index of the first mode of Entries or arrays, or each word of a Corpus."""

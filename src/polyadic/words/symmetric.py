@@ -13,7 +13,7 @@ from polyadic.core import kernels
 from polyadic.core.containers import entries_of
 from polyadic.core.forms import Factors
 from polyadic.core.losses import Loss, Squared
-from polyadic.core.model import Amount, Callback, Count, Seed, Share, Threads
+from polyadic.core.model import Amount, Share
 from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, Penalty, PositiveL1
 from polyadic.core.solvers.quasi_newton import quasi_newton
@@ -90,7 +90,6 @@ class SymmetricCP(TensorModel):
     (True, True)
     """
 
-    rank: Count = 300
     _: KW_ONLY
     loss: Loss = Squared()
     zero_weight: Amount | None = None
@@ -100,11 +99,6 @@ class SymmetricCP(TensorModel):
     start: NDArray[Any] | None = None
     solver: Callable[[Objective, Factors], Iterator[Sweep]] = quasi_newton
     validation: Share = 0.0
-    max_iter: Count = 100
-    tol: Amount = 1e-3
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
         """Factorize associations or counts of one order, or a sequence of one list per order.

@@ -118,10 +118,6 @@ class Tucker(TensorModel):
     start: Literal["random", "hosvd"] = "random"
     power: Amount = 0.5
     max_iter: Count = 50
-    tol: Amount = 1e-3
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
         """Factorize associations of order two or more, Entries or an array or sparse array with zeros elsewhere.
