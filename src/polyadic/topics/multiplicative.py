@@ -7,7 +7,7 @@ minimizes over one coordinate after another (HALS), :class:`ActiveSet` over all 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -213,13 +213,15 @@ class Divergence:
         self.cells, self.beta, self.l1, self.threads = cells, beta, l1, threads
         self.entries, self.constant = cells.entries(), cells.constant(beta)
 
-    def improve(self, U: Array, V: Array, *, passes: int = 1, tol: float = 0.0) -> float:
+    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
         """Update the factor ``U`` in place, and return the divergence before the update, without penalties."""
+        return self.solve(U, V, passes=passes)
+
+    def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
+        """Update each row of the factor ``U`` in place until convergence."""
         base = self.cells.zero_weight * V.sum(axis=0, dtype=float)
         how = {"base": base, "beta": self.beta, "floor": MIN_MODEL, "l1": self.l1, "threads": self.threads}
         return self.constant + kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, **how)
-
-    solve = improve
 
     def penalty(self, U: Array) -> float:
         """Return the L1 penalty of a factor."""
@@ -231,20 +233,9 @@ class Divergence:
         return np.asarray(new * np.minimum(ratio, np.float32(MAX_RATIO)) ** np.float32(step))
 
 
-class FactorUpdate(Protocol):
-    """Update of one factor given the other, as of :class:`Squares`, :class:`Divergence` and pLSA."""
-
-    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
-        """Update ``U`` in place, and return the loss before the update."""
-
-    def penalty(self, U: Array) -> float:
-        """Return the penalty of a factor."""
-
-    def beyond(self, new: Array, old: Array, step: float) -> Array:
-        """Extrapolate from ``old`` through ``new``."""
-
-
-def descend(rows: FactorUpdate, columns: FactorUpdate, start: list[Array], *, inner: int = 1) -> Iterator[Sweep]:
+def descend(
+    rows: Squares | Divergence, columns: Squares | Divergence, start: list[Array], *, inner: int = 1
+) -> Iterator[Sweep]:
     """Iterate over alternating updates of two factors, W and H, with extrapolation; no sweep increases the objective.
 
     Each half-step is extrapolated in the direction of its last change. If the objective rises, half-steps are repeated

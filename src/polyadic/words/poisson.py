@@ -8,16 +8,13 @@ where B is positive, and at most 1 where B is zero.
 
 Rows of the products are computed fibre by fibre while the entries are read; the published algorithm stores one row per
 entry.
-
-References
-----------
-Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, algorithms 2 and 3. arXiv:1112.2414.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -73,7 +70,8 @@ class PoissonCP(IterativeModel):
 
     References
     ----------
-    Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, section 3. arXiv:1112.2414.
+    Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, section 3 and algorithms 2 and 3.
+    arXiv:1112.2414.
 
     Examples
     --------
@@ -206,12 +204,19 @@ def apr(
     while True:
         moved = False
         for n in range(len(model.modes)):
+            B = model.modes[n]
             if n:  # the first mode was evaluated to measure the last sweep
-                model.modes[n] *= model.weights.astype(model.U.dtype)
-                _, phi = model.explain(n)
-            B, floor = model.modes[n], (kappa * model.weights).astype(model.U.dtype)
+                B *= model.weights.astype(B.dtype)
+                _, phi = model.explain(mode=n)
+            floor = (kappa * model.weights).astype(B.dtype)
             np.copyto(B, floor, where=(floor > B) & (phi > 1))  # raises what is stuck at zero
-            moved |= model.multiply(n, phi, inner, inner_tol)
+            for step in range(inner):
+                if float(np.abs(np.minimum(B, 1 - phi)).max(initial=0)) <= inner_tol:
+                    break
+                moved = True
+                B *= phi
+                if step + 1 < inner:
+                    _, phi = model.explain(mode=n)
             model.weights = model.normalized(n)
         if not moved:
             return
@@ -223,15 +228,18 @@ class _Model:
     """State of CP-APR: normalized factor matrices, component weights, and the counts."""
 
     def __init__(self, term: Term, start: Factors, threads: int) -> None:
-        self.term, self.threads = term, threads
-        U, self.offsets = stacked(slot_factors([term], start), term.slots)
+        self.term = term
+        U, offsets = stacked(slot_factors([term], start), term.slots)
         if not (U >= 0).all():
             raise InputError(f"the initial factors for CP-APR must be non-negative; the smallest element is {U.min()}")
-        self.U = np.array(U, order="C")
-        self.modes = np.split(self.U, self.offsets[1:])  # views: what is written there is written to U
-        self.indices, self.values = _in_fibres(term.entries, self.U.dtype)
+        U = np.array(U, order="C")
+        self.modes = np.split(U, offsets[1:])  # views: what is written there is written to U
+        indices, values = _in_fibres(term.entries, U.dtype)
+        floor = term.loss.floor  # type: ignore[attr-defined]
+        how: dict[str, Any] = {"offsets": offsets, "permuted": term.entries.symmetric, "threads": threads}
+        self.explain = partial(cp_poisson, indices, values, U, floor=floor, **how)
         self.constant = _of_counts_alone(term.entries)
-        self.weights = np.ones(self.U.shape[1])
+        self.weights = np.ones(U.shape[1])
         for n in range(len(self.modes)):
             self.weights = self.weights * self.normalized(n)
 
@@ -243,39 +251,14 @@ class _Model:
         u /= np.where(sums > 0, sums, 1).astype(u.dtype)
         return sums
 
-    def explain(self, n: int, *, measured: bool = False) -> tuple[float, NDArray[Any]]:
-        r"""Return the log-likelihood (if ``measured``) and the multiplicative update :math:`\Phi` of one mode."""
-        return cp_poisson(
-            self.indices,
-            self.values,
-            self.U,
-            offsets=self.offsets,
-            mode=n,
-            floor=self.term.loss.floor,  # type: ignore[attr-defined]
-            permuted=self.term.entries.symmetric,
-            measured=measured,
-            threads=self.threads,
-        )
-
     def measured(self) -> tuple[Sweep, NDArray[Any]]:
         r"""Return the factors with their objective, and :math:`\Phi` of the first mode, which contains the weights."""
-        share = (self.weights ** (1 / len(self.modes))).astype(self.U.dtype)
-        factors = [u * share for u in self.modes]
-        self.modes[0] *= self.weights.astype(self.U.dtype)
-        log_likelihood, phi = self.explain(0, measured=True)
+        dtype = self.modes[0].dtype
+        factors = [u * (self.weights ** (1 / len(self.modes))).astype(dtype) for u in self.modes]
+        self.modes[0] *= self.weights.astype(dtype)
+        log_likelihood, phi = self.explain(mode=0, measured=True)
         value = self.term.weight * (float(self.weights.sum()) - log_likelihood + self.constant)
         return Sweep([factors[self.term.slots.index(s)] for s in range(len(factors))], value), phi
-
-    def multiply(self, n: int, phi: NDArray[Any], inner: int, tol: float) -> bool:
-        """Update one factor matrix multiplicatively up to ``inner`` times; return whether the matrix has changed."""
-        B = self.modes[n]
-        for step in range(inner):
-            if float(np.abs(np.minimum(B, 1 - phi)).max(initial=0)) <= tol:
-                return step > 0
-            B *= phi
-            if step + 1 < inner:
-                _, phi = self.explain(n)
-        return True
 
 
 def _checked(objective: Objective) -> Term:

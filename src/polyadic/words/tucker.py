@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads
+from polyadic.core.model import Amount, Count
 from polyadic.core.resources import check_memory, thread_count
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.unfolding import mode_dot, unfold
