@@ -59,13 +59,7 @@ FAMILIES: dict[str, dict[str, Task]] = {
         "machine": MACHINE,
         "rerank": RERANK,
     },
-    "Syntax and sequences": {
-        "tag": TAG,
-        "parse": PARSE,
-        "roles": ROLES,
-        "automaton": AUTOMATON,
-        "hmm": HMM,
-    },
+    "Syntax and sequences": {"tag": TAG, "parse": PARSE, "roles": ROLES, "automaton": AUTOMATON, "hmm": HMM},
 }
 """Tasks whose commands are groups."""
 GROUPS = {panel: {name: commands_of(task) for name, task in tasks.items()} for panel, tasks in FAMILIES.items()}

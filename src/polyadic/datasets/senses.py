@@ -82,8 +82,6 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
     The element ``instance`` contains the text; its attributes ``tokenStart`` and ``tokenEnd`` are the start and end of
     the target in characters, and ``token`` is its form. White space is normalized.
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "add.v.xml"
     >>> attributes = 'id="add.v.1" lemma="add" partOfSpeech="v" token="adds" tokenStart="3" tokenEnd="7"'
@@ -104,8 +102,6 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     A sense without a weight gets the largest weight of its line, or 1 if there is none. If a sense has several weights
     (as in 17 instances of the published key), the largest is used. A field that begins with ``!!`` begins a comment.
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "all.key"
     >>> _ = file.write_text("add.v add.v.1 add%1/4 add%2/1\nadd.v add.v.2 add%2\n")

@@ -122,8 +122,6 @@ def read_pairs(
     as *word1*, *word2* and *similarity*, else the first three. (The original SimVerb file has no headings and needs
     ``columns=[1, 2, 4]``.)
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "pairs.txt"
     >>> _ = file.write_text("word1,word2,POS,SimLex999\nold,new,A,1.58\n")
@@ -206,8 +204,6 @@ def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
 def read_gaps(path: Where) -> list[Gap]:
     """Read completion test cases from a file written by :func:`write_gaps`.
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "gaps.tsv"
     >>> write_gaps(file, [Gap(("pearl", "jam"), "band", "ship", "war", 2.5)])

@@ -39,8 +39,6 @@ def components(
     ``columns``, by default all, are numbered within ``embedding.components``. ``top`` is the number of words per
     column, and ``common`` the exponent :math:`\gamma` of the word count; 0 ranks by value alone.
 
-    Examples
-    --------
     >>> from polyadic import Embedding
     >>> vectors = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
     >>> [(c.column, [word for word, _ in c.words]) for c in components(vectors, top=2)]
@@ -68,8 +66,6 @@ def components_of(embedding: Embedding, *words: str, n_components: int = 5, top:
     Values are divided by the length of the column, so that a column shared by all words does not always come first.
     At most ``n_components`` are returned, with ``top`` words each. An unknown word raises InputError.
 
-    Examples
-    --------
     >>> from polyadic import Embedding
     >>> vectors = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
     >>> [c.column for c in components_of(vectors, "bank")], [c.column for c in components_of(vectors, "bank", "river")]

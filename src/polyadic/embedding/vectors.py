@@ -223,8 +223,6 @@ class Embedding:
 
         If the whole vocabulary is in lower case, unknown words are also looked up in lower case.
 
-        Examples
-        --------
         >>> Embedding(["israel"], [[1.0]]).find("Israel")
         0
         """
@@ -244,8 +242,6 @@ class Embedding:
     def similarity(self, u: str, v: str) -> float:
         """Return the cosine similarity of two words; 0 if either vector is zero.
 
-        Examples
-        --------
         >>> round(Embedding(["a", "b"], [[3.0, 4.0], [1.0, 0.0]]).similarity("a", "b"), 6)
         0.6
         """
@@ -257,8 +253,6 @@ class Embedding:
 
         It has the shape (number of components,), and is in float64, so that small numbers do not underflow.
 
-        Examples
-        --------
         >>> Embedding(["a", "b"], [[3.0, 4.0], [1.0, 0.0]]).product("a", "b")
         array([3., 0.])
 
@@ -287,8 +281,6 @@ class Embedding:
         share no component, g is zero and only the sum s remains; likewise for vectors with negative values, whose
         products are not meaningful. The weight b of the sum is ``blend``.
 
-        Examples
-        --------
         >>> vectors = Embedding(["bank", "river", "money"], [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
         >>> vectors.phrase("bank", "river").round(2)
         array([0.1 , 1.23])
@@ -355,8 +347,6 @@ class Embedding:
         ``analogy("man", "king", "woman")`` asks for "queen". The ``method``, "add" or "mul", is that of
         :func:`analogy_scores`.
 
-        Examples
-        --------
         >>> royal = Embedding(["man", "woman", "king", "queen"], [[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 1, 1]])
         >>> royal.analogy("man", "king", "woman", top=1)[0][0]
         'queen'
@@ -431,8 +421,6 @@ class Embedding:
         folder is created atomically; an existing encoder is replaced only with ``overwrite``. Its model card,
         ``README.md``, shows the training settings, the ``licence``, and ``figures``, evaluation results by name.
 
-        Examples
-        --------
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp()) / "encoder"
         >>> Embedding(["film"], [[1.0, 2.0]]).save_pretrained(folder, licence="cc0-1.0", figures={"SimLex-999": 0.31})
@@ -487,8 +475,6 @@ class Embedding:
 def unit_rows(rows: np.ndarray) -> np.ndarray:
     """Normalize each row to unit Euclidean length, at least in float32; zero rows stay zero.
 
-    Examples
-    --------
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
            [0. , 0. ]])

@@ -139,17 +139,11 @@ def in_json() -> bool:
     return _JSON.get()
 
 
-class _NoteHandler(logging.Handler):
-    """Handler that prints the messages of the library's logger as notes."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage(), "note")
-
-
 @contextlib.contextmanager
 def _printed_notes() -> Iterator[None]:
-    """Print notes on standard error in the ``with`` block."""
-    handler, level = _NoteHandler(), LOG.level
+    """Print messages of the library's logger as notes on standard error in the ``with`` block."""
+    handler, level = logging.Handler(), LOG.level
+    handler.emit = lambda record: say(record.getMessage(), "note")  # type: ignore[method-assign]
     LOG.addHandler(handler)
     LOG.setLevel(logging.INFO)
     try:

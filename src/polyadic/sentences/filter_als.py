@@ -90,9 +90,8 @@ def gram(f: NDArray[Any]) -> NDArray[Any]:
 def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
     r"""Return the first column of each block of the Gram matrix of a Khatri-Rao product of circulant factors.
 
-    It is :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`. The elementwise product of two
-    circulants is the circulant of the elementwise product of their first columns (Huang and Anandkumar print the
-    product of the spectra, which belongs to the matrix product).
+    It is :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`, whose blocks have the elementwise
+    products of first columns (Huang and Anandkumar print the product of the spectra, that of the matrix product).
     """
     return np.asarray(np.prod([gram(f) for f in factors], axis=0))
 

@@ -199,10 +199,8 @@ class ActiveSet(MultiplicativeSquares):
 class Divergence:
     r"""Update of one factor by multiplicative steps, which never increase the penalized beta-divergence.
 
-    The objective is :math:`\sum w \, d_\beta(x, m) + \lambda \sum U`.
-
-    :math:`\beta = 1` is the Kullback-Leibler divergence :math:`x \log(x / m) - x + m`, 0 that of Itakura and Saito, and
-    between them and 2, half the square,
+    The objective is :math:`\sum w \, d_\beta(x, m) + \lambda \sum U`. :math:`\beta = 1` is the Kullback-Leibler
+    divergence :math:`x \log(x / m) - x + m`, 0 that of Itakura and Saito, and between them and 2, half the square,
     :math:`\frac{x^\beta + (\beta - 1) m^\beta - \beta x m^{\beta - 1}} {\beta (\beta - 1)}`. Unobserved cells must have
     weight 0 unless :math:`\beta = 1`.
     """

@@ -127,9 +127,8 @@ class TextTopics(Transformer):
     def fit(self, documents: Corpus | Iterable[str], y: Any = None) -> Self:
         """Fit the topic model to documents.
 
-        InputError is raised if no words remain, or a parameter is out of range.
-
-        A corpus keeps the vocabulary that it was built with.
+        A corpus keeps the vocabulary that it was built with. InputError is raised if no words remain, or a parameter is
+        out of range.
         """
         del y
         self.check()

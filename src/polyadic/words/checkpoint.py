@@ -66,13 +66,9 @@ class Checkpoint:
 
     def __call__(self, result: Result) -> None:
         """Save a checkpoint of the current result if the time interval has passed."""
-        if self.due():
+        if time.monotonic() - self._saved >= self.every:
             save_checkpoint(result, self.path, made_of=self._made_of)
             self._saved = time.monotonic()
-
-    def due(self) -> bool:
-        """Return whether it is time to save the next checkpoint."""
-        return time.monotonic() - self._saved >= self.every
 
     def done(self) -> None:
         """Delete the checkpoint after a completed fit."""

@@ -68,9 +68,8 @@ def gaps(
     """Generate tuple completion questions from tuples that are frequent in held-out text but absent from training text.
 
     Frequent means at least ``min_count`` times within a span of ``width``, and with positive PMI. The wrong completions
-    form tuples that occur in neither text. Cases are skipped if the answer did not occur with each given word in
-    training, or if no drawn word is valid, so there may be fewer than ``size`` cases. (Order 2 is impossible: a matched
-    word would have to occur with the given word, and not to.)
+    form tuples that occur in neither text. There may be fewer than ``size`` cases: they are skipped if the answer did
+    not occur with each given word in training, or no drawn word is valid.
     """
     check_int("order", order, low=3, high=5)
     check_int("min_count", min_count, low=1)

@@ -1,16 +1,14 @@
 r"""Numba kernels for word vectors: GloVe, Poisson CP and Tucker models.
 
-GloVe: Adagrad over the cells of a co-occurrence matrix. Words are divided into groups, and each cell belongs to the
-pair of groups of its words. In a round of a tournament every group is paired with one other, so the pairs of a round
-share no word and can run in parallel; all rounds cover all pairs. No two threads write to the same row, so the result
-does not depend on the number of threads.
+GloVe: words are divided into groups. In a round of a tournament every group is paired with one other, so the pairs of
+a round share no word, and their cells are updated in parallel; all rounds cover all pairs. No two threads write to the
+same row, so the result does not depend on the number of threads.
 
-Poisson CP: multiplicative factors of one mode. Entries, factors and fibres are laid out as for the other CP kernels.
-All entries of a fibre share the words of its prefix, so the product of their rows is computed once. Each leaf then
-costs one dot product and one vector update, for any mode. No row is stored per entry.
+Poisson CP: all entries of a fibre share the words of its prefix, so the product of their rows is computed once. Each
+leaf then costs one dot product and one vector update, for any mode. No row is stored per entry.
 
-Tucker: core, predictions and gradients. ``factors`` are matrices of any widths; ``slots`` gives the factor of each
-mode. A factor may be shared, so all zeros is a symmetric model. The core has the width of its factor in each mode.
+Tucker: ``factors`` are matrices of any widths; ``slots`` gives the factor of each mode. A factor may be shared, so all
+zeros is a symmetric model. The core has the width of its factor in each mode.
 
 The modes of an entry are a root (the first), a leaf (the last) and the middle between them; a fibre is a run of entries
 that share all but the leaf. With ``k`` the Kronecker product of the middle rows of a fibre and ``s = sum_e x_e
@@ -87,14 +85,8 @@ def glove_arrange(
     order = order[np.argsort(pair[order], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=groups * groups))]).tolist()
     rounds = [[(starts[p * groups + q], starts[p * groups + q + 1]) for p, q in some] for some in _tournament(groups)]
-    return GloveCells(
-        frozen(indices[:, 0][order], np.int32),
-        frozen(indices[:, 1][order], np.int32),
-        frozen(logs[order], np.float32),
-        frozen(weights[order], np.float32),
-        size,
-        rounds,
-    )
+    rows, columns = (frozen(indices[order, d], np.int32) for d in range(2))
+    return GloveCells(rows, columns, frozen(logs[order], np.float32), frozen(weights[order], np.float32), size, rounds)
 
 
 def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
@@ -111,14 +103,10 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: flo
         )
     if any(p.dtype != np.float32 or not p.flags.c_contiguous or not p.flags.writeable for p in parameters):
         raise ValueError("the parameters must be contiguous, writeable float32 arrays")
-    eta = np.float32(learning_rate)
+    fixed = cells.rows, cells.columns, cells.logs, cells.weights, np.float32(learning_rate), *parameters
     total = 0.0
     for spans in cells.rounds:
-
-        def work(k: int, spans: list[tuple[int, int]] = spans) -> float:
-            return _glove_cells(cells.rows, cells.columns, cells.logs, cells.weights, eta, U, b, S, t, *spans[k])
-
-        total += sum(in_threads(work, len(spans), threads))
+        total += sum(in_threads(lambda k, spans=spans: _glove_cells(*fixed, *spans[k]), len(spans), threads))
     return total
 
 
@@ -135,11 +123,9 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
-    """Numba kernel: update the GloVe vectors and biases of both words of each cell with AdaGrad.
+    """Numba kernel: update the vectors and biases of cells first..last; return their losses before the updates.
 
-    The loss is ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last. ``U`` is (2, V, R), words and
-    contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared updates. Returns the sum of the
-    losses before the updates.
+    ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t`` accumulate their squared updates.
     """
     rank = U.shape[2]
     one = U.dtype.type(1)
@@ -341,7 +327,7 @@ def tucker_core(
     .. math:: G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}
     """
     tree = _tree(indices, factors, slots)
-    values = _one_per_entry("values", values, tree)
+    values = _one_per_entry("values", values, tree.columns, tree.U)
     shares = tree.shares()
 
     def part(k: int) -> NDArray[np.float64]:
@@ -391,7 +377,7 @@ def tucker_pullback(
     derivatives.
     """
     tree = _tree(indices, factors, slots)
-    derivatives = _one_per_entry("derivatives", derivatives, tree)
+    derivatives = _one_per_entry("derivatives", derivatives, tree.columns, tree.U)
     G = _unfolded(core, tree)
     shares = tree.shares()
 
@@ -421,9 +407,8 @@ def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any],
     """
     columns, Q = frozen(indices.T), frozen(Q)
     _refuse_outside(columns[-1], len(Q), len(columns) - 1)
-    if len(values) != columns.shape[1]:
-        raise ValueError(f"values must have one element for each of {columns.shape[1]} entries; got {len(values)}")
-    starts, leaves, x = _runs(columns[:-1]), frozen(columns[-1]), frozen(values, Q.dtype)
+    x = _one_per_entry("values", values, columns, Q)
+    starts, leaves = _runs(columns[:-1]), frozen(columns[-1])
     bounds = np.linspace(0, len(starts) - 1, PARTS + 1).astype(np.int64)
 
     def part(k: int) -> NDArray[np.float64]:
@@ -484,12 +469,10 @@ def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
         )
 
 
-def _one_per_entry(name: str, numbers: NDArray[Any], tree: _Tree) -> NDArray[Any]:
-    if len(numbers) != tree.columns.shape[1]:
-        raise ValueError(
-            f"{name} must have one element for each of {tree.columns.shape[1]} entries; got {len(numbers)}"
-        )
-    return frozen(numbers, tree.U.dtype)
+def _one_per_entry(name: str, numbers: NDArray[Any], columns: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
+    if len(numbers) != columns.shape[1]:
+        raise ValueError(f"{name} must have one element for each of {columns.shape[1]} entries; got {len(numbers)}")
+    return frozen(numbers, U.dtype)
 
 
 def _unfolded(core: NDArray[Any], tree: _Tree) -> NDArray[Any]:
@@ -536,10 +519,9 @@ def _add_to_middle(indices, at, ranks, U, e, dk, dU):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
-    """Numba kernel: contract the entries of each root with the factor rows of the middle and leaf modes.
+    """Numba kernel: write ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on.
 
-    Writes ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on. ``starts[f]`` is the first
-    entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
+    ``starts[f]`` is the first entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
     """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
@@ -560,10 +542,9 @@ def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C, A, dU):
-    """Numba kernel: add the gradients of the middle and leaf factor rows of a Tucker model to ``dU``.
+    """Numba kernel: add ``sum_e derivatives_e dm_e/dU`` of the middle and leaf modes, and write ``A`` as _core_fibres.
 
-    Adds ``sum_e derivatives_e dm_e/dU``, and writes ``A`` as :func:`_core_fibres`. ``C[b]`` is the core contracted with
-    the row of a root. The gradient of that row is ``sum (core * A[b])``.
+    ``C[b]`` is the core contracted with the row of a root, whose gradient is ``sum (core * A[b])``.
     """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
@@ -590,10 +571,7 @@ def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions):
-    """Numba kernel: predict the entries of a block of roots with a Tucker model.
-
-    Writes ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on.
-    """
+    """Numba kernel: write ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on."""
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
     K = np.empty((BATCH, C.shape[1]), U.dtype)

@@ -179,12 +179,7 @@ GONE = 1e-16  # share of its column below which an element is set to zero, to av
 
 
 def apr(
-    objective: Objective,
-    start: Factors,
-    *,
-    inner: int = 10,
-    kappa: float = 1e-10,
-    inner_tol: float = 1e-4,
+    objective: Objective, start: Factors, *, inner: int = 10, kappa: float = 1e-10, inner_tol: float = 1e-4
 ) -> Iterator[Sweep]:
     r"""Fit a non-negative CP model to counts by alternating Poisson regression (CP-APR).
 

@@ -153,9 +153,8 @@ class TrainingPlan:
         training = Training(**{name: settings[name] for name in settings if name in Training.__dataclass_fields__})
         check_settings(training)
         method = check_choice("method", training.method or ("cp-sn" if isinstance(source, Counts) else "jcp"), METHODS)
-        _refuse_idle(source, method, settings, training)
         chosen = METHODS[method]
-        _refuse_idle_keep(source, training, keep, chosen)
+        _refuse_idle(source, method, settings, training, keep=keep)
         orders = _orders(source, method, training.order)
         by_order = {name: _each(name, getattr(training, name), chosen, orders) for name in BY_ORDER}
         if settings.get("order_weights") is not None:
@@ -364,8 +363,8 @@ def _one_sided(training: Training) -> bool:
     return training.contexts != "both" or training.positional
 
 
-def _refuse_idle(source: Any, method: str, settings: Options, training: Training) -> None:
-    """Raise InputError if a setting is unknown, or would be ignored by the method or the source."""
+def _refuse_idle(source: Any, method: str, settings: Options, training: Training, *, keep: Any) -> None:
+    """Raise InputError if a setting is unknown, or it or ``keep`` would be ignored by the method or the source."""
     chosen = METHODS[method]
     late = (*TEXT, *COUNTED) if isinstance(source, Counts) else TEXT if isinstance(source, Corpus) else ()
     unused = {"associations": (), "corpus": (*COUNTED, *WEIGHED)}.get(chosen.fitted_to, WEIGHED)
@@ -392,10 +391,6 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
             "side 'columns' cannot be combined with positional, because each column then represents a word at one"
             " position"
         )
-
-
-def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: WordMethod) -> None:
-    """Raise InputError if ``keep`` would have no effect."""
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
         raise InputError("keep has no effect if the source is counts, because this method cannot be resumed", "keep")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):
