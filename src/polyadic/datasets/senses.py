@@ -44,11 +44,8 @@ class SenseSet(NamedTuple):
 def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
     """Load the test set of SemEval-2013 task 13: 4,664 instances of 50 lemmas, such as ``"add.v"``.
 
-    An instance has one to three senses of WordNet 3.1 with weights from 1 to 4.
-
-    References
-    ----------
-    Jurgens and Klapaftis (2013), SemEval-2013 task 13: word sense induction for graded and non-graded senses.
+    An instance has one to three senses of WordNet 3.1 with weights from 1 to 4. The source is Jurgens and Klapaftis
+    (2013), SemEval-2013 task 13: word sense induction for graded and non-graded senses.
     """
     where = folder(root) / "senses" / "semeval2013-wsi"
     gold = read_sense_key(where / "gold" / "all.key")
@@ -62,10 +59,8 @@ def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
 def senseval(root: str | os.PathLike[str] | None = None) -> dict[str, SenseSet]:
     """Load the four Senseval data sets for the words line, hard, serve and interest, with one sense per instance.
 
-    References
-    ----------
-    Leacock, Chodorow, Miller (1998), Using corpus statistics and WordNet relations for sense identification. Bruce and
-    Wiebe (1994), Word-sense disambiguation using decomposable models.
+    The sources are Leacock, Chodorow, Miller (1998), Using corpus statistics and WordNet relations for sense
+    identification, and Bruce and Wiebe (1994), Word-sense disambiguation using decomposable models.
     """
     where = folder(root) / "senses" / "senseval"
     sets = {}

@@ -56,34 +56,14 @@ def in_bytes(text: str) -> int:
     return size
 
 
-CLUSTER = "A Dask cluster"
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or path of a scheduler file.",
-        rich_help_panel=CLUSTER,
-        hidden=True,
-    ),
-]
-Workers = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N", help="Number of processes of a local Dask cluster to start.", rich_help_panel=CLUSTER, hidden=True
-    ),
-]
+ON_CLUSTER: dict[str, Any] = {"rich_help_panel": "A Dask cluster", "hidden": True}
+SCHEDULER = "Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or path of a scheduler file."
+Scheduler = Annotated[str | None, typer.Option(metavar="ADDRESS", help=SCHEDULER, **ON_CLUSTER)]
+LOCAL = "Number of processes of a local Dask cluster to start."
+Workers = Annotated[str | None, typer.Option(metavar="N", help=LOCAL, **ON_CLUSTER)]
 WORKERS = Parameter("workers", Annotated[int, Within(1, MAX_THREADS)], None)
-MemoryOfAll = Annotated[
-    Any,
-    typer.Option(
-        "--memory",
-        parser=in_bytes,
-        metavar="SIZE",
-        help="Memory limit of the command, such as 4G.",
-        show_default="none",
-        hidden=True,
-    ),
-]
+MEMORY: dict[str, Any] = {"help": "Memory limit of the command, such as 4G.", "show_default": "none", "hidden": True}
+MemoryOfAll = Annotated[Any, typer.Option("--memory", parser=in_bytes, metavar="SIZE", **MEMORY)]
 JSON = Parameter("as_json", bool, default=False, help="Print the result as JSON.")
 FORCE = Parameter("force", bool, default=False, help="Overwrite the output file or folder if it exists.")
 

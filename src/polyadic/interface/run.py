@@ -22,13 +22,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Saved(dict[str, Any]):
-    """Result of a command that writes a model; ``next`` suggests a command that uses the model.
+    """Result of a command that writes a model."""
 
-    ``kept`` says what was saved if Ctrl-C ended the run; the result is printed, and the exit code says so.
-    """
-
-    next: Sequence[object] = ()
-    kept: Sequence[str] = ()
+    next: Sequence[object] = ()  # command that uses the model
+    kept: Sequence[str] = ()  # what was saved, if Ctrl-C ended the run; the exit code says so
     notes: Sequence[str] = ()
 
 

@@ -247,10 +247,9 @@ def find_filters(
 ) -> Filters:
     """Estimate the filters of symmetric tensors (K, n, n, n) or (K, n, n, n, n), the best of several random starts.
 
-    Tensors of order 4, fourth cumulants, are for activations whose third cumulants are zero. They do not determine the
-    sign of a filter, and their weights can be negative. ``support`` is the number of positions of activations, n by
-    default. Without ``joint``, filters are fitted one after another to the residual of the others, as in the authors'
-    program, which is worse.
+    With order 4, the sign of a filter is not determined, and weights can be negative. ``support`` is the number of
+    positions of activations, n by default. Without ``joint``, filters are fitted one after another to the residual of
+    the others, as in the authors' program, which is worse.
     """
     C = np.asarray(C, float)
     if C.ndim not in (4, 5) or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
@@ -324,11 +323,9 @@ def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
 
 
 def _contracted(C: Batch, factors: Sequence[Batch]) -> Batch:
-    """Multiply each tensor by the same shifted filter in all modes but the first, giving an array (K, n, L n).
-
-    Filters are made contiguous, as BLAS rounding depends on strides, which are ambiguous for a batch of one.
-    """
+    """Multiply each tensor by the same shifted filter in all modes but the first, giving an array (K, n, L n)."""
     (K, L, n), (*others, last) = factors[-1].shape, factors
+    # contiguous, as BLAS rounding depends on strides, which are ambiguous for a batch of one
     moved = np.ascontiguousarray(np.swapaxes(shifts(last).reshape(K, L * n, n), 1, 2))
     result = (C.reshape(K, -1, n) @ moved).reshape(*C.shape[:-1], L * n)
     for f in reversed(others):

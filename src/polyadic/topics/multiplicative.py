@@ -116,10 +116,7 @@ def entries_of(counts: csr_array) -> kernels.RowEntries:
 
 
 class Squares:
-    r"""Update of one factor by coordinate descent on the penalized squared error.
-
-    The objective is :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac\mu2 \|U\|^2`.
-    """
+    r"""Coordinate descent for a factor, on :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac\mu2 \|U\|^2`."""
 
     def __init__(self, cells: WeightedCells, *, l1: float = 0.0, l2: float = 0.0, threads: int) -> None:
         self.cells, self.l1, self.l2, self.threads = cells, l1, l2, threads

@@ -8,11 +8,6 @@ With the other factors fixed, the optimal factor of a mode solves normal equatio
 
 where :math:`M_d` is the product of the data with the other factors (:func:`polyadic.core.kernels.mttkrp`). The last
 :math:`M_d` of a sweep also gives the objective, so a sweep reads the data only once per mode.
-
-References
-----------
-Kolda, Bader (2009), Tensor decompositions and applications, section 3.4.
-Sharan, Valiant (2017), Orthogonalized ALS, algorithm 1 and section 3 (hybrid). arXiv:1703.01804.
 """
 
 from __future__ import annotations
@@ -77,7 +72,8 @@ class AsymmetricCP(TensorModel):
     References
     ----------
     Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.1 (CP). arXiv:1704.02686. Its "orthonormal
-    columns" are columns of length one. Sharan, Valiant (2017), Orthogonalized ALS. arXiv:1703.01804.
+    columns" are columns of length one. Kolda, Bader (2009), Tensor decompositions and applications, section 3.4.
+    Sharan, Valiant (2017), Orthogonalized ALS, algorithm 1 and section 3 (hybrid). arXiv:1703.01804.
 
     Examples
     --------
@@ -172,11 +168,10 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
     .. math:: \min_{U^{(1)}, \dots, U^{(n)}} \tfrac{\alpha}{2} \sum_{\text{all cells}} (x - m)^2
               + \tfrac{\lambda}{2} \sum_d \|U^{(d)}\|_F^2, \qquad m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}
 
-    The objective has one term of CP form and squared loss, a factor for each mode, unobserved cells of weight 1, and
-    :class:`~polyadic.core.penalties.L2` of one strength :math:`\lambda`. After each sweep the columns of a component
-    are scaled to equal length in all modes, which changes no prediction and minimizes the ridge. In the first
-    ``orthogonal`` sweeps the columns of the other factors are orthonormalized before a factor is solved for, so that no
-    two components follow the same direction (Orth-ALS); such a sweep may increase the objective.
+    After each sweep the columns of a component are scaled to equal length in all modes, which changes no prediction and
+    minimizes the ridge. In the first ``orthogonal`` sweeps the columns of the other factors are orthonormalized before
+    a factor is solved for, so that no two components follow the same direction (Orth-ALS); such a sweep may increase
+    the objective.
     """
     term, strength = _least_squares(objective)
     check_int("orthogonal", orthogonal, low=0)

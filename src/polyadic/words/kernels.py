@@ -67,10 +67,7 @@ class GloveCells:
 def glove_arrange(
     indices: NDArray[Any], logs: NDArray[Any], weights: NDArray[Any], *, size: int, rng: np.random.Generator
 ) -> GloveCells:
-    """Shuffle the cells of a co-occurrence matrix and group them into rounds that can be updated in parallel.
-
-    The cells are copied into this order: random access through a permutation would take longer than the arithmetic.
-    """
+    """Copy the cells of a co-occurrence matrix in random order, in rounds that can be updated in parallel."""
     n = len(indices)
     if indices.shape != (n, 2) or not (len(logs) == len(weights) == n):
         raise ValueError(
@@ -90,9 +87,7 @@ def glove_arrange(
 
 
 def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
-    r"""Update GloVe parameters in place with AdaGrad for one epoch; return the sum of losses.
-
-    .. math:: \sum_{ij} f_{ij} \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2
+    """Update GloVe parameters in place with AdaGrad for one epoch; return the sum of losses.
 
     Parameters are vectors of words and contexts, (2, V, R), their biases, (2, V), and the accumulated squares of both.
     """
@@ -322,10 +317,7 @@ class _Tree(NamedTuple):
 def tucker_core(
     indices: NDArray[Any], values: NDArray[Any], factors: Factors, *, slots: Sequence[int], threads: int
 ) -> NDArray[np.float64]:
-    r"""Contract a sparse tensor with a factor matrix in each mode; sort the indices for best speed.
-
-    .. math:: G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}
-    """
+    r"""Return the core :math:`G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}`; fastest for sorted indices."""
     tree = _tree(indices, factors, slots)
     values = _one_per_entry("values", values, tree.columns, tree.U)
     shares = tree.shares()
@@ -344,10 +336,7 @@ def tucker_core(
 def tucker_predict(
     indices: NDArray[Any], factors: Factors, core: NDArray[Any], *, slots: Sequence[int], threads: int
 ) -> NDArray[Any]:
-    r"""Return the entries predicted by a Tucker model.
-
-    .. math:: m_e = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}
-    """
+    r"""Return the predicted entries :math:`m_e = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`."""
     tree = _tree(indices, factors, slots)
     G = _unfolded(core, tree)
     predictions = np.empty(tree.columns.shape[1], tree.U.dtype)
@@ -371,10 +360,9 @@ def tucker_pullback(
     slots: Sequence[int],
     threads: int,
 ) -> Factors:
-    r"""Return the gradient of a Tucker model with respect to each factor matrix, given the derivative of each entry.
+    r"""Return the gradient :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}` of each factor matrix.
 
-    The gradient is :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`; that of the core is ``tucker_core`` of the
-    derivatives.
+    The gradient of the core is ``tucker_core`` of the derivatives.
     """
     tree = _tree(indices, factors, slots)
     derivatives = _one_per_entry("derivatives", derivatives, tree.columns, tree.U)
@@ -401,10 +389,7 @@ def tucker_pullback(
 
 
 def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any], *, threads: int) -> NDArray[Any]:
-    r"""Multiply a matrix by the Gram matrix of the unfolding along the last mode, :math:`X_{(n)} X_{(n)}^\top Q`.
-
-    Entries that share all but the last index must be adjacent.
-    """
+    r"""Return :math:`X_{(n)} X_{(n)}^\top Q`; entries that share all but the last index must be adjacent."""
     columns, Q = frozen(indices.T), frozen(Q)
     _refuse_outside(columns[-1], len(Q), len(columns) - 1)
     x = _one_per_entry("values", values, columns, Q)

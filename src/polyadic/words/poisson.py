@@ -160,10 +160,7 @@ class PoissonCP(IterativeModel):
 
 
 def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
-    """Initialize the factors with random components around the word frequencies, scaled to the total count.
-
-    A wrong scale would dominate the first change of the objective, by which ``tol`` is measured.
-    """
+    """Return random factors around the word frequencies, scaled to the total count, since ``tol`` is relative."""
     total = float(entries.values.sum(dtype=float)) * (math.factorial(entries.order) if entries.symmetric else 1)
     frequencies = [np.zeros(n) for n in entries.shape]
     for block in entries.blocks():

@@ -60,6 +60,9 @@ def train(
 ) -> Embedding:
     """Train word vectors on text: tokenize the text, count word tuples, weight the counts, and factorize.
 
+    ``meta["trained"]`` of the vectors contains all settings, and whether the fit was interrupted. InputError is raised
+    if a setting does not exist, has no effect on this source or method, or is out of range, or the text cannot be read.
+
     Parameters
     ----------
     source : path, glob, "-", iterable of texts, Corpus or Counts
@@ -74,17 +77,6 @@ def train(
     **settings
         Settings of :class:`~polyadic.words.methods.Training` and of the model of the method, such as ``method="jcp",
         rank=100, n_nonnegative=50``. By default the rank is chosen by :func:`supported_rank`.
-
-    Returns
-    -------
-    Embedding
-        The word vectors. ``meta["trained"]`` contains all settings, and whether the fit was interrupted.
-
-    Raises
-    ------
-    InputError
-        If a setting does not exist, has no effect on this source or method, or is out of range, or the text cannot be
-        read.
 
     Examples
     --------

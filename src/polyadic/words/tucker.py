@@ -20,8 +20,6 @@ is a small step of projected gradient ascent.
 
 References
 ----------
-De Lathauwer, De Moor, Vandewalle (2000), On the best rank-1 and rank-(R1, R2, ..., RN) approximation of higher-order
-tensors, algorithm 4.2.
 Kolda, Sun (2008), Scalable tensor decompositions for multi-aspect data mining, on what must not be formed.
 Regalia (2013), Monotonically convergent algorithms for symmetric tensor approximation, on shifts of shared factors.
 Jin, Kileel, Kolda, Ward (2024), Scalable symmetric Tucker tensor decomposition, on projected gradients.
@@ -100,7 +98,8 @@ class Tucker(TensorModel):
     References
     ----------
     De Lathauwer, De Moor, Vandewalle (2000), A multilinear singular value decomposition, theorem 2.
-    The same authors (2000), On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order tensors, section 4.
+    The same authors (2000), On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order tensors, section 4
+    and algorithm 4.2.
 
     Examples
     --------
