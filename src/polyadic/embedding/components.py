@@ -18,10 +18,8 @@ class Component(NamedTuple):
     """Dimension of an embedding with its most characteristic words."""
 
     column: int
-    share: float
-    """Share of words with a nonzero value."""
-    words: list[tuple[str, float]]
-    """The most characteristic words with their values, in descending order."""
+    share: float  # of words with a nonzero value
+    words: list[tuple[str, float]]  # the most characteristic ones with their values, in descending order
 
 
 COMMON = 0.25  # exponent of the word count; with 0.5, words appear in two components each: docs/results/sizes.md

@@ -124,23 +124,12 @@ def read_vectors(
 ) -> Embedding:
     r"""Read word vectors in word2vec, GloVe or fastText format, or in the format of this library.
 
-    InputError is raised if a line is malformed; the message names file and line, and what was expected and found.
+    The path is a file, optionally gzipped, of a ``format`` "word2vec", "word2vec-binary", "glove" or "fasttext", which
+    "auto" detects from the first bytes, or a folder written by :meth:`Embedding.save`. At most ``limit`` words are
+    read, from the first. ``encoding``, which must extend ASCII, and ``errors`` are those of :meth:`bytes.decode`. A
+    repeated word raises an error, or with ``duplicates="first"`` its first vector is kept. InputError is raised if a
+    line is malformed; the message names file and line, and what was expected and found.
 
-    Parameters
-    ----------
-    path : path
-        File, optionally gzipped, or folder written by :meth:`Embedding.save`.
-    format : {"auto", "word2vec", "word2vec-binary", "glove", "fasttext"}
-        File format; ``"auto"`` detects it from the first bytes.
-    limit : int, optional
-        Number of words to read, from the first.
-    encoding, errors : str
-        How words are decoded, see :meth:`bytes.decode`; the encoding must extend ASCII.
-    duplicates : {"raise", "first"}
-        Whether a repeated word raises an error, or only its first vector is kept.
-
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "vectors.txt"
     >>> _ = file.write_text("cat 1 0.5\ndog 1 -2\n")

@@ -256,9 +256,7 @@ class Embedding:
         >>> Embedding(["a", "b"], [[3.0, 4.0], [1.0, 0.0]]).product("a", "b")
         array([3., 0.])
 
-        References
-        ----------
-        Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1
+        The source is Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1.
         """
         if not words:
             raise InputError("a phrase must contain at least one word")
@@ -495,14 +493,9 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
               \qquad \text{mul: } \frac{\cos'(x, b) \cos'(x, c)}{\cos'(x, a) + 0.001},
               \quad \cos' = \frac{1 + \cos}{2}
 
-    ``a``, ``b`` and ``c`` are the cosines of the candidates with each of the three words, of equal shape.
-
-    References
-    ----------
+    ``a``, ``b`` and ``c`` are the cosines of the candidates with each of the three words, of equal shape. The source is
     Levy and Goldberg (2014), Linguistic regularities in sparse and explicit word representations, eq. 1 and 5.
 
-    Examples
-    --------
     >>> analogy_scores(np.array([0.5]), np.array([1.0]), np.array([0.5]))
     array([1.])
     """

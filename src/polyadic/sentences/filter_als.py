@@ -1,13 +1,10 @@
 r"""CP decomposition with circulant factors, which estimates convolutional filters from third or fourth cumulants.
 
-A sentence is a signal for each coordinate of its word vectors; a patch is ``n`` adjacent values. The third cumulant of
-patches,
+The third cumulant of patches, ``n`` adjacent values of a signal,
 
 .. math:: C_3 = E[x \otimes x \otimes x] - 3\, \mathrm{sym}(E[x] \otimes E[x \otimes x]) + 2\, E[x]^{\otimes 3},
 
-is the mean of the third powers of centred patches. Sums of powers are collected, so parts of a text can be processed
-separately and added, and memory does not grow with the text.
-
+is computed from sums of powers, so parts of a text can be processed separately, and memory does not grow with the text.
 Signals are sums of filters convolved with independent activations, :math:`x = \sum_l f_l * w_l`, so their cumulant is
 
 .. math:: C_{abc} = \sum_{l p} \lambda_{lp}\, (S^p f_l)_a (S^p f_l)_b (S^p f_l)_c

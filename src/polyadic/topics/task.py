@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, File, Help, Metavar, Out, Picture, Within
@@ -196,10 +196,8 @@ def choose(
     corpus = _corpus(model, docs, reading)
     table, words = document_table(corpus), corpus.vocabulary.words
     scores = cross_validate(model, table, words, n_components=n_components, folds=folds, seed=model.seed or 0)
-    measures: tuple[Measure, ...] = ("perplexity", "coherence", "stability")
-    return {"scores": [each._asdict() for each in scores]} | {
-        f"by_{measure}": best(scores, measure).n_components for measure in measures
-    }
+    chosen = {f"by_{measure}": best(scores, measure).n_components for measure in get_args(Measure)}
+    return {"scores": [each._asdict() for each in scores], **chosen}
 
 
 def _corpus(model: TextTopics, docs: str, reading: Reading) -> Corpus:

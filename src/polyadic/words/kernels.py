@@ -101,7 +101,11 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: flo
     fixed = cells.rows, cells.columns, cells.logs, cells.weights, np.float32(learning_rate), *parameters
     total = 0.0
     for spans in cells.rounds:
-        total += sum(in_threads(lambda k, spans=spans: _glove_cells(*fixed, *spans[k]), len(spans), threads))
+
+        def work(k: int, spans: list[tuple[int, int]] = spans) -> float:
+            return _glove_cells(*fixed, *spans[k])
+
+        total += sum(in_threads(work, len(spans), threads))
     return total
 
 

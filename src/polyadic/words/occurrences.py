@@ -1,9 +1,8 @@
 r"""Word sense induction from contexts: the number of senses of each word, their frequencies and substitutes.
 
-Contexts of a word about different topics are not yet different senses: texts on Einstein's life and on his physics
-mean the same man. Senses differ in the words that could be *substituted*. Occurrences are therefore clustered by
-context into many small groups, substitutes are predicted for each group, and groups with the same substitutes are
-merged.
+Contexts about different topics are not yet different senses: texts on Einstein's life and on his physics mean the same
+man. Senses differ in the words that could be *substituted*. Occurrences are therefore clustered by context into many
+small groups, substitutes are predicted for each group, and groups with the same substitutes are merged.
 
 With :math:`\omega_c = a / (a + p_c)` and unit vectors :math:`\hat u`, a context of width :math:`r` is
 :math:`x_r = \sum_c \omega_c \hat u_c` over the :math:`r` words to each side in the document. A linear map from mean

@@ -1,6 +1,4 @@
-"""Train word vectors: the Python function behind ``polyadic train``.
-
-text, to a corpus, to counts of tuples, to associations, to vectors
+"""Train word vectors, from text to a corpus, to counts of tuples, to associations, to vectors.
 
 The methods and their settings are in :mod:`polyadic.words.methods`.
 """

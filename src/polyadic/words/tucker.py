@@ -112,7 +112,7 @@ class Tucker(TensorModel):
     [3.0, 0.0]
     """
 
-    rank: Count | Sequence[Count] = 50
+    rank: Count | Sequence[Count] = 50  # type: ignore[assignment] # of several modes
     _: KW_ONLY
     start: Literal["random", "hosvd"] = "random"
     power: Amount = 0.5
