@@ -58,11 +58,8 @@ def train(
 
 
 def save(model: Model, out: Path, *, force: bool, summary: Callable[[Any], Mapping[str, Any]]) -> Saved:
-    """Save a fitted model and return the result of the command, with the figures that ``summary`` reports about it.
-
-    A model that Ctrl-C stopped is saved if it had completed an iteration, and Interrupted is raised.
-    """
-    stopped = getattr(model, "interrupted_", False)
+    """Save a fitted model and return the result of the command, with the figures that ``summary`` reports about it."""
+    stopped = getattr(model, "interrupted_", False)  # by Ctrl-C
     if stopped and not getattr(model, "n_iter_", True):
         raise Interrupted
     model.save(out, overwrite=force)

@@ -114,10 +114,7 @@ class PLSA(MixtureTopics):
 def mixtures(
     counts: csr_array, components: NDArray[Any], *, max_iter: int, threads: int, tol: float = 1e-4
 ) -> NDArray[np.float32]:
-    """Return the maximum-likelihood topic mixture of each document; uniform for documents without known words.
-
-    A document has converged when no share changes by more than ``tol`` times the largest.
-    """
+    """Return the maximum-likelihood topic mixture of each document; uniform for documents without known words."""
     half = Mixture(counts, sums="rows", threads=threads)
     W = half.normalized(np.ones((counts.shape[0], len(components)), np.float32))
     W *= counts.sum(axis=1, dtype=np.float32)[:, None]

@@ -1,6 +1,4 @@
-r"""Word vectors by CP decomposition of an n-way association tensor with a separate factor for each mode.
-
-Alternating least squares (ALS) for CP models of sparse tensors whose unobserved cells are exact zeros.
+r"""CP decomposition of an association tensor with a separate factor for each mode, by alternating least squares (ALS).
 
 With the other factors fixed, the optimal factor of a mode solves normal equations of the size of the rank,
 
@@ -104,11 +102,8 @@ class AsymmetricCP(TensorModel):
         if missing and self.orthogonal:
             raise InputError("orthogonal must be 0 if elements are missing", "orthogonal")
         copies = 4 * entries.order + 2 * self._threads + 6
-        check_memory(
-            4.0 * copies * max(entries.shape) * self.rank,
-            f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
-            SMALLER,
-        )
+        what = f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}"
+        check_memory(4.0 * copies * max(entries.shape) * self.rank, what, SMALLER)
         rng = np.random.default_rng(self.seed)
         # the first factor is solved for first: it starts at zero, so that history begins with nothing explained
         start = [np.zeros((entries.shape[0], self.rank), np.float32)]

@@ -91,11 +91,8 @@ class GloVe(IterativeModel):
                 f"GloVe requires positive counts; the smallest is {entries.values.min()}: remove entries"
                 " that are not positive"
             )
-        check_memory(
-            44.0 * len(entries) + 4.0 * 8 * entries.shape[0] * (self.rank + 1),
-            f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words",
-            SMALLER,
-        )
+        what = f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words"
+        check_memory(44.0 * len(entries) + 32.0 * entries.shape[0] * (self.rank + 1), what, SMALLER)
         rng = np.random.default_rng(self.seed)
         x = entries.values.astype(np.float32)
         f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))

@@ -1,7 +1,6 @@
-"""Test sets generated from held-out text: unseen word tuples, phrases and names.
+"""Test sets generated from held-out documents: unseen word tuples, phrases and names.
 
-They measure what tuples of words add to pairs. Documents are split; models are trained on one part, and these test sets
-are generated from the other.
+They measure what tuples of words add to pairs, for models that are trained on the other documents.
 """
 
 from __future__ import annotations
@@ -209,8 +208,8 @@ def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
     """Return the frequent n-grams of ``order`` words, and whether each n-gram is a document title.
 
-    Words are adjacent in the corpus, which may have dropped words between them. Titles are tokenized by ``Tokenizer()``
-    in lower case; titles with a disambiguation in brackets, *Mercury (planet)*, do not count as names.
+    Words are adjacent in the corpus, which may have dropped words between them. Titles with a disambiguation in
+    brackets, *Mercury (planet)*, do not count as names.
     """
     check_int("order", order, low=2)
     check_int("min_count", min_count, low=1)

@@ -66,11 +66,9 @@ class PPMISVD(WordModel):
         if entries.order != 2:
             raise InputError(f"PPMI-SVD requires a matrix, that is, entries of order 2; got order {entries.order}")
         itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
-        check_memory(
-            48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank,
-            f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
-            SMALLER,
-        )
+        needed = 48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank
+        what = f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words"
+        check_memory(needed, what, SMALLER)
         if entries.symmetric:
             X = symmetric_matrix(entries.indices, entries.values, entries.shape[0])
             w, U = truncated_eigh(X, self.rank, seed=self.seed)

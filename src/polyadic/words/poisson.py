@@ -102,11 +102,9 @@ class PoissonCP(IterativeModel):
             raise InputError("all counts are zero, so there is nothing to factorize")
         rows, largest = sum(entries.shape), max(entries.shape)
         copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
-        check_memory(
-            4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries),
-            f"a model of {len(entries):,} counts, {' x '.join(f'{n:,}' for n in entries.shape)}, and rank {self.rank}",
-            SMALLER,
-        )
+        needed = 4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries)
+        sizes = " x ".join(f"{n:,}" for n in entries.shape)
+        check_memory(needed, f"a model of {len(entries):,} counts, {sizes}, and rank {self.rank}", SMALLER)
         term = Term(entries, CP(), Poisson(), tuple(range(entries.order)), zero_weight=1.0)
         objective = Objective([term], [NonNegative()] * entries.order, threads=self.threads)
         start = _start(entries, self.rank, np.random.default_rng(self.seed))

@@ -89,11 +89,8 @@ class NNSE(IterativeModel):
         check_int("rank", self.rank, low=1, high=size)
         kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank
         check_int("svd_rank", kept, low=1, high=size - 1)
-        check_memory(
-            4.0 * 4 * size * (self.rank + kept),
-            f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}",
-            "lower a rank or the size of the vocabulary",
-        )
+        what = f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}"
+        check_memory(16.0 * size * (self.rank + kept), what, "lower a rank or the size of the vocabulary")
         X = unit_rows(PPMISVD(kept, power=self.power, seed=self.seed).fit(entries).vectors_)
         solver = _sweeps(X, self.rank, self.l1, self._threads, np.random.default_rng(self.seed))
         sweeps = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)

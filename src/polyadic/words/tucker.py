@@ -201,9 +201,8 @@ def hooi(
 ) -> Iterator[Sweep]:
     """Fit a Tucker decomposition by higher-order orthogonal iteration, updating each factor matrix once per sweep.
 
-    The norm of the core is maximized over orthonormal factors. Weights of entries are not used. ``slots`` names the
-    factor of each mode; by default one per mode, or one for all modes of symmetric entries. A sweep has the core as its
-    last factor, and half the squared error over all cells, which never increases; sweeps end when no step decreases it.
+    ``slots`` names the factor of each mode; by default one per mode, or one for all modes of symmetric entries. A sweep
+    has the core as its last factor, and half the squared error, which never increases, over all cells.
     """
     tensor = _Tensor(entries, slots, threads)
     if set(tensor.slots) != set(range(len(start))):
@@ -227,8 +226,7 @@ def hooi(
 def hosvd(entries: Entries, ranks: Sequence[int], *, rng: np.random.Generator, threads: int | None = None) -> Factors:
     r"""Return approximate leading left singular vectors of each mode's unfolding, shape (size, rank).
 
-    A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
-    the mode, ``x x'Q`` is added. The factor of symmetric entries is computed from the first mode.
+    A few passes of orthogonal iteration are made with :math:`X_{(d)} X_{(d)}^\top`, which is never formed.
     """
     tensor = _Tensor(entries, None, threads)
     factors = []
