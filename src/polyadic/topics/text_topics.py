@@ -275,10 +275,7 @@ def cross_validate(
     folds: int = 3,
     seed: int = 0,
 ) -> list[FoldScores]:
-    """Evaluate several numbers of topics by cross-validation over documents.
-
-    Fold k is fitted with ``seed + k``, so that methods without a random start can show instability, too.
-    """
+    """Evaluate several numbers of topics by cross-validation over documents, with another seed for each fold."""
     counts = counts_by_row(counts)
     check_int("folds", folds, low=2, high=counts.shape[0])
     if not n_components:

@@ -41,7 +41,7 @@ from polyadic.core.resources import check_memory, thread_count
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.unfolding import mode_dot, unfold
 from polyadic.embedding import Embedding
-from polyadic.words.base import TensorModel, listed
+from polyadic.words.base import SMALLER, TensorModel, listed
 from polyadic.words.kernels import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 
 if TYPE_CHECKING:
@@ -138,11 +138,9 @@ class Tucker(TensorModel):
         numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
         size = math.prod(ranks[s] for s in slots)
         fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
-        check_memory(
-            (40 + 12 * self._threads) * numbers + (32 + 8 * self._threads) * size + 8.0 * len(entries) + fibres,
-            f"a Tucker model of {max(entries.shape):,} rows and ranks {', '.join(str(ranks[s]) for s in slots)}",
-            'lower the rank or the size of the vocabulary, or use start="random"',
-        )
+        needed = (40 + 12 * self._threads) * numbers + (32 + 8 * self._threads) * size + 8.0 * len(entries) + fibres
+        what = f"a Tucker model of {max(entries.shape):,} rows and ranks {', '.join(str(ranks[s]) for s in slots)}"
+        check_memory(needed, what, f'{SMALLER}, or use start="random"')
         rng = np.random.default_rng(self.seed)
         if self.start == "hosvd":
             start = hosvd(entries, ranks, rng=rng, threads=self.threads)
