@@ -65,13 +65,7 @@ FAMILIES: dict[str, dict[str, Task]] = {
         "machine": MACHINE,
         "rerank": RERANK,
     },
-    "Syntax and sequences": {
-        "tag": TAG,
-        "parse": PARSE,
-        "roles": ROLES,
-        "automaton": AUTOMATON,
-        "hmm": HMM,
-    },
+    "Syntax and sequences": {"tag": TAG, "parse": PARSE, "roles": ROLES, "automaton": AUTOMATON, "hmm": HMM},
 }
 """Tasks whose commands are groups."""
 GROUPS = {panel: {name: commands_of(task) for name, task in tasks.items()} for panel, tasks in FAMILIES.items()}
@@ -121,20 +115,12 @@ def _show_version(wanted: bool) -> None:  # noqa: FBT001 typer calls it
         raise typer.Exit
 
 
+VERSIONS = "Show the versions of polyadic and of the libraries it uses."
+Version = Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help=VERSIONS)]
+
+
 @app.callback(invoke_without_command=True)
-def polyadic(
-    ctx: typer.Context,
-    *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_show_version,
-            is_eager=True,
-            help="Show the versions of polyadic and of the libraries it uses.",
-        ),
-    ] = False,
-) -> None:
+def polyadic(ctx: typer.Context, *, version: Version = False) -> None:
     """Matrix and tensor factorization of language: word vectors, senses, topics, relations and incomplete tables."""
     del version  # its callback has shown it
     if ctx.invoked_subcommand is None:

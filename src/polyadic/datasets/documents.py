@@ -39,11 +39,8 @@ class Article(NamedTuple):
 def bbc(root: Root = None) -> list[Article]:
     """Load 2,225 BBC news articles from 2004 and 2005 in five categories, sorted by category and file name.
 
-    All files but one are UTF-8; that one is Latin-1.
-
-    References
-    ----------
-    Greene, Cunningham (2006), Practical solutions to the problem of diagonal dominance in kernel document clustering.
+    All files but one are UTF-8; that one is Latin-1. The source is Greene, Cunningham (2006), Practical solutions to
+    the problem of diagonal dominance in kernel document clustering.
     """
     where = folder(root) / "topics" / "bbc"
     articles = []
@@ -57,9 +54,7 @@ def bbc(root: Root = None) -> list[Article]:
 def kos(root: Root = None) -> csr_array:
     """Load the KOS data set as a sparse table: counts of 6,906 words in 3,430 blog posts, without the words themselves.
 
-    References
-    ----------
-    Newman (2008), Bag of words, UCI machine learning repository.
+    The source is Newman (2008), Bag of words, UCI machine learning repository.
     """
     file = folder(root) / "topics" / "docword.kos.txt.gz"
     try:
@@ -81,12 +76,8 @@ def polarity(root: Root = None) -> list[Review]:
 
     A review has one sentence per line, in lower case, with tokens separated by white space. The text is ASCII, except
     for some control characters in place of typographic marks, which are kept. The name of a review is that of its file
-    without suffix, such as ``cv000_29590``; the first of its three digits is the fold.
-
-    References
-    ----------
-    Pang and Lee (2004), A sentimental education: sentiment analysis using subjectivity summarization based on minimum
-    cuts.
+    without suffix, such as ``cv000_29590``; the first of its three digits is the fold. The source is Pang and Lee
+    (2004), A sentimental education: sentiment analysis using subjectivity summarization based on minimum cuts.
     """
     where = folder(root) / "sentences" / "polarity-v2"
     reviews = []

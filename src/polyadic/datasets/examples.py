@@ -29,60 +29,13 @@ from polyadic.datasets.grammars import conllu, english_tree, latin_sentence, pla
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from importlib.resources.abc import Traversable
 
     from polyadic.datasets.grammars import Word
 
 KIND, VERSION = "examples", 1
+FOLDER = files(__package__) / "files"
 PARAGRAPH = 25  # minimum number of words of a paragraph that is used as a document
-EYES = """eyes,fair,red,medium,dark,black
-blue,326,38,241,110,3
-light,688,116,584,188,4
-medium,343,84,909,412,26
-dark,98,48,403,681,85
-"""
-NOVELS = """Emma,Austen,love
-Persuasion,Austen,love
-Pride and Prejudice,Austen,love
-Jane Eyre,Brontë,love
-Middlemarch,Eliot,love
-Dracula,Stoker,horror
-Frankenstein,Shelley,horror
-The Turn of the Screw,James,horror
-The Picture of Dorian Gray,Wilde,horror
-Strange Case of Dr Jekyll and Mr Hyde,Stevenson,horror
-The Hound of the Baskervilles,Doyle,crime
-The Sign of the Four,Doyle,crime
-The Moonstone,Collins,crime
-The Woman in White,Collins,crime
-The Innocence of Father Brown,Chesterton,crime
-Treasure Island,Stevenson,adventure
-Kidnapped,Stevenson,adventure
-The Time Machine,Wells,adventure
-The War of the Worlds,Wells,adventure
-The Lost World,Doyle,adventure
-King Solomon's Mines,Haggard,adventure
-"""
 READERS, READ = 200, 9
-LIBRARY = """[relations.ratings]
-table = "ratings.csv"
-entities = ["reader", "novel"]
-value = "stars"
-
-[relations.kinds]
-table = "novels.csv"
-entities = ["novel", "kind"]
-columns = ["novel", "kind"]
-loss = "logistic"
-unobserved = "zero"
-
-[relations.authors]
-table = "novels.csv"
-entities = ["novel", "author"]
-columns = ["novel", "author"]
-loss = "logistic"
-unobserved = "zero"
-"""
 GROUPS = {
     "family": ("father mother brother sister daughter wife uncle husband", "cab lamp snow"),
     "body": ("hand hands face eyes head arm lips finger hair feet", "train letter money"),
@@ -90,9 +43,6 @@ GROUPS = {
     "time": ("day night morning evening week hour month year", "stone horse coat"),
 }
 """Related words of the book, and words unrelated to each group, chosen by hand."""
-RULES = """borders(x, y) => borders(y, x)
-capital(x, y) => lies_in(y, x)
-"""
 SENTENCES, TESTED = 400, 80
 """Number of Latin sentences for training and for testing."""
 PHRASED, PHRASED_MORE = 150, 50
@@ -135,25 +85,21 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
         sentences = [latin_sentence(rng) for _ in range(SENTENCES + TESTED)]
         lists = [_spellings(word, rng) for word in _some(words, 2 * LISTED, rng, min_length=6)]
         phrases = [english_tree(np.random.default_rng(at)) for at in range(PHRASED + PHRASED_MORE)]
-        texts |= {
+        texts |= {name: _carried(name) for name in ("eyes.csv", "novels.csv", "library.toml", "rules.txt")} | {
             "stories.csv": _table("story", "text", rows=_paragraphs(stories)),
             "paragraphs.txt": "".join(f"{text}\n" for _, text in _paragraphs(stories)),
             "marks.csv": _marks(stories, lambda at: at % 4 < 3),
             "marks-test.csv": _marks(stories, lambda at: at % 4 == 3),
             "letters.txt": "".join(f"{' '.join(word)}\n" for word in _some(words, SPELLED, rng)),
-            "eyes.csv": EYES,
-            "novels.csv": "novel,author,kind\n" + NOVELS,
             "ratings.csv": _table("reader", "novel", "stars", rows=ratings),
             "new-ratings.csv": _table("reader", "novel", "stars", rows=[("you", "Emma", 5), ("you", "Dracula", 2)]),
-            "new.csv": _table("reader", "novel", rows=(("reader 1", title) for title in _titles())),
-            "library.toml": LIBRARY,
+            "new.csv": _table("reader", "novel", rows=(("reader 1", title) for title in _novels()[0])),
             "ratings.libfm": _features(ratings[::5] + ratings[1::5] + ratings[2::5] + ratings[3::5]),
             "valid.libfm": _features(ratings[4::5]),
             "facts.tsv": _lines(learned),
             "valid.tsv": _lines(held[::2]),
             "test.tsv": _lines(held[1::2]),
             "pairs.tsv": _lines((subject, object_, predicate) for subject, predicate, object_ in facts),
-            "rules.txt": RULES,
             "latin.conllu": _trees(sentences[:SENTENCES], roles=False),
             "latin-test.conllu": _trees(sentences[SENTENCES:], roles=False),
             "roles.conllu": _trees(sentences[:SENTENCES], roles=True),
@@ -173,14 +119,14 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
 
 def holmes() -> Iterator[tuple[str, str]]:
     """Yield the title and text of each Sherlock Holmes story in the included book."""
-    book = lzma.decompress(_carried("holmes.txt.xz").read_bytes()).decode()
+    book = lzma.decompress((FOLDER / "holmes.txt.xz").read_bytes()).decode()
     for story in book.removeprefix("# ").split("\n# "):
         title, _, text = story.partition("\n\n")
         yield title, text
 
 
-def _carried(name: str) -> Traversable:
-    return files(__package__) / "files" / name
+def _carried(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def _paragraphs(stories: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -214,14 +160,15 @@ def _spellings(word: str, rng: np.random.Generator) -> str:
     return json.dumps({"id": word, "candidates": candidates}) + "\n"
 
 
-def _titles() -> list[str]:
-    return [line.split(",")[0] for line in NOVELS.splitlines()]
+def _novels() -> tuple[tuple[str, ...], ...]:
+    """Return the titles, authors and kinds of the novels."""
+    return tuple(zip(*(line.split(",") for line in _carried("novels.csv").splitlines()[1:]), strict=True))
 
 
 def _ratings(rng: np.random.Generator) -> Iterator[tuple[str, str, int]]:
     """Generate ratings of novels by readers who differ in preferred genres and in mean rating."""
-    kinds = [line.split(",")[2] for line in NOVELS.splitlines()]
-    names, titles = sorted(set(kinds)), _titles()
+    titles, _, kinds = _novels()
+    names = sorted(set(kinds))
     better = rng.normal(0, 0.5, len(titles))
     for reader in range(1, READERS + 1):
         likes, generous = rng.normal(0, 1.2, len(names)), rng.normal(0, 0.5)
@@ -232,7 +179,7 @@ def _ratings(rng: np.random.Generator) -> Iterator[tuple[str, str, int]]:
 
 def _features(ratings: Iterable[tuple[str, str, int]]) -> str:
     """Return ratings in libFM format, with the reader and the novel as features."""
-    titles = _titles()
+    titles = _novels()[0]
     return "".join(
         f"{stars} {int(reader.split()[1]) - 1}:1 {READERS + titles.index(novel)}:1\n"
         for reader, novel, stars in ratings
@@ -242,7 +189,7 @@ def _features(ratings: Iterable[tuple[str, str, int]]) -> str:
 def _facts(rng: np.random.Generator) -> list[tuple[str, str, str]]:
     """Return facts about European countries as (subject, relation, object) triples in random order."""
     facts = []
-    for line in _carried("europe.tsv").read_text(encoding="utf-8").splitlines():
+    for line in _carried("europe.tsv").splitlines():
         if line.startswith("#"):
             continue
         country, capital, languages, neighbours, member = line.split("\t")

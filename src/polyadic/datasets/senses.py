@@ -44,11 +44,8 @@ class SenseSet(NamedTuple):
 def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
     """Load the test set of SemEval-2013 task 13: 4,664 instances of 50 lemmas, such as ``"add.v"``.
 
-    An instance has one to three senses of WordNet 3.1 with weights from 1 to 4.
-
-    References
-    ----------
-    Jurgens and Klapaftis (2013), SemEval-2013 task 13: word sense induction for graded and non-graded senses.
+    An instance has one to three senses of WordNet 3.1 with weights from 1 to 4. The source is Jurgens and Klapaftis
+    (2013), SemEval-2013 task 13: word sense induction for graded and non-graded senses.
     """
     where = folder(root) / "senses" / "semeval2013-wsi"
     gold = read_sense_key(where / "gold" / "all.key")
@@ -62,10 +59,8 @@ def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
 def senseval(root: str | os.PathLike[str] | None = None) -> dict[str, SenseSet]:
     """Load the four Senseval data sets for the words line, hard, serve and interest, with one sense per instance.
 
-    References
-    ----------
-    Leacock, Chodorow, Miller (1998), Using corpus statistics and WordNet relations for sense identification. Bruce and
-    Wiebe (1994), Word-sense disambiguation using decomposable models.
+    The sources are Leacock, Chodorow, Miller (1998), Using corpus statistics and WordNet relations for sense
+    identification, and Bruce and Wiebe (1994), Word-sense disambiguation using decomposable models.
     """
     where = folder(root) / "senses" / "senseval"
     sets = {}
@@ -82,8 +77,6 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
     The element ``instance`` contains the text; its attributes ``tokenStart`` and ``tokenEnd`` are the start and end of
     the target in characters, and ``token`` is its form. White space is normalized.
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "add.v.xml"
     >>> attributes = 'id="add.v.1" lemma="add" partOfSpeech="v" token="adds" tokenStart="3" tokenEnd="7"'
@@ -104,8 +97,6 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     A sense without a weight gets the largest weight of its line, or 1 if there is none. If a sense has several weights
     (as in 17 instances of the published key), the largest is used. A field that begins with ``!!`` begins a comment.
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "all.key"
     >>> _ = file.write_text("add.v add.v.1 add%1/4 add%2/1\nadd.v add.v.2 add%2\n")

@@ -117,19 +117,11 @@ def read_pairs(
 ) -> list[Pair]:
     r"""Read word pairs with scores from a table with two words and a score in each row.
 
-    Parameters
-    ----------
-    path : path
-        Table in any format that :class:`~polyadic.text.tables.TableReading` describes.
-    reading : TableReading, optional
-        How to read the file.
-    columns : sequence of str or int, optional
-        Names or positions from 1 of the columns of the words and of the scores. By default those with usual names such
-        as *word1*, *word2* and *similarity*, else the first three. (The original SimVerb file has no headings and needs
-        ``columns=[1, 2, 4]``.)
+    The table may have any format that a ``reading`` describes, :class:`~polyadic.text.tables.TableReading`. ``columns``
+    are names or positions from 1 of the columns of the words and of the scores: by default those with usual names such
+    as *word1*, *word2* and *similarity*, else the first three. (The original SimVerb file has no headings and needs
+    ``columns=[1, 2, 4]``.)
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "pairs.txt"
     >>> _ = file.write_text("word1,word2,POS,SimLex999\nold,new,A,1.58\n")
@@ -212,8 +204,6 @@ def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
 def read_gaps(path: Where) -> list[Gap]:
     """Read completion test cases from a file written by :func:`write_gaps`.
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "gaps.tsv"
     >>> write_gaps(file, [Gap(("pearl", "jam"), "band", "ship", "war", 2.5)])

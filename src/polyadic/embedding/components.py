@@ -18,10 +18,8 @@ class Component(NamedTuple):
     """Dimension of an embedding with its most characteristic words."""
 
     column: int
-    share: float
-    """Share of words with a nonzero value."""
-    words: list[tuple[str, float]]
-    """The most characteristic words with their values, in descending order."""
+    share: float  # of words with a nonzero value
+    words: list[tuple[str, float]]  # the most characteristic ones with their values, in descending order
 
 
 COMMON = 0.25  # exponent of the word count; with 0.5, words appear in two components each: docs/results/sizes.md
@@ -36,19 +34,9 @@ def components(
     whose neighbours are all of one kind. Without word counts, words are ranked by value. The columns of non-negative
     sparse vectors can be interpreted; those of other models are mixtures of many topics. Columns of zeros are skipped.
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors of any model.
-    columns : sequence of int, optional
-        Columns to describe, numbered within ``embedding.components``; by default all.
-    top : int
-        Number of words per column.
-    common : float
-        Exponent :math:`\gamma` of the word count; 0 ranks by value alone.
+    ``columns``, by default all, are numbered within ``embedding.components``. ``top`` is the number of words per
+    column, and ``common`` the exponent :math:`\gamma` of the word count; 0 ranks by value alone.
 
-    Examples
-    --------
     >>> from polyadic import Embedding
     >>> vectors = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
     >>> [(c.column, [word for word, _ in c.words]) for c in components(vectors, top=2)]
@@ -74,11 +62,8 @@ def components_of(embedding: Embedding, *words: str, n_components: int = 5, top:
     """Return the components in which a word, or the product of several words, has the largest values.
 
     Values are divided by the length of the column, so that a column shared by all words does not always come first.
-    InputError is raised if a word is not in the vocabulary.
-    At most ``n_components`` are returned; other arguments are those of :func:`components`.
+    At most ``n_components`` are returned, with ``top`` words each. An unknown word raises InputError.
 
-    Examples
-    --------
     >>> from polyadic import Embedding
     >>> vectors = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
     >>> [c.column for c in components_of(vectors, "bank")], [c.column for c in components_of(vectors, "bank", "river")]

@@ -25,6 +25,7 @@ import gzip
 import json
 import warnings
 import zlib
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -61,44 +62,7 @@ WORD = (
     rf"|(?<=\p{{N}})[{POINTS}]\p{{N}}[\p{{L}}\p{{N}}\p{{M}}]*|(?<=\b\p{{L}})\.\p{{L}}\b)*"
 )
 """Word pattern of :mod:`polyadic.text.tokens`, except for rare cases such as a letter number after a full stop."""
-CARD = """---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-{licence_key}tags:
-- static-embedding
-- polyadic
----
-
-# {title}
-
-A static encoder of sentences: the mean of the vectors of their words, {words:,} words of {rank} numbers.
-Made with polyadic{version}.
-
-```python
-from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer("{title}")
-model.encode(["a sentence", "another one"])
-```
-
-## Text that it was learned from
-
-{text}
-
-## Figures
-
-{figures}
-
-## Licence
-
-{licence}
-
-## What it is not for
-
-Words that are not in it count as nothing, word order is not seen, and what the text takes for granted of people, the
-vectors do, too.
-"""
-"""Model card, with the headings that model hubs display."""
+CARD = "card.md"  # template of the model card, with the headings that model hubs display
 
 
 class _Source(NamedTuple):
@@ -160,23 +124,12 @@ def read_vectors(
 ) -> Embedding:
     r"""Read word vectors in word2vec, GloVe or fastText format, or in the format of this library.
 
-    InputError is raised if a line is malformed; the message names file and line, and what was expected and found.
+    The path is a file, optionally gzipped, of a ``format`` "word2vec", "word2vec-binary", "glove" or "fasttext", which
+    "auto" detects from the first bytes, or a folder written by :meth:`Embedding.save`. At most ``limit`` words are
+    read, from the first. ``encoding``, which must extend ASCII, and ``errors`` are those of :meth:`bytes.decode`. A
+    repeated word raises an error, or with ``duplicates="first"`` its first vector is kept. InputError is raised if a
+    line is malformed; the message names file and line, and what was expected and found.
 
-    Parameters
-    ----------
-    path : path
-        File, optionally gzipped, or folder written by :meth:`Embedding.save`.
-    format : {"auto", "word2vec", "word2vec-binary", "glove", "fasttext"}
-        File format; ``"auto"`` detects it from the first bytes.
-    limit : int, optional
-        Number of words to read, from the first.
-    encoding, errors : str
-        How words are decoded, see :meth:`bytes.decode`; the encoding must extend ASCII.
-    duplicates : {"raise", "first"}
-        Whether a repeated word raises an error, or only its first vector is kept.
-
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "vectors.txt"
     >>> _ = file.write_text("cat 1 0.5\ndog 1 -2\n")
@@ -467,17 +420,21 @@ def _card(embedding: Embedding, title: str, licence: str | None, figures: Mappin
     trained = embedding.meta.get("trained", {})
     said = [f"* {name.replace('_', ' ')}: {value}" for name, value in trained.items() if name in CARD_FIELDS]
     rows = [f"| {name} | {value} |" for name, value in figures.items()]
-    return CARD.format(
-        title=title,
-        words=len(embedding),
-        rank=embedding.rank,
-        version=f" {trained['polyadic']}" if "polyadic" in trained else "",
-        text="\n".join(said) or "Not known: say here what it is.",
-        figures="\n".join(["| test | value |", "|---|---|", *rows])
-        if rows
-        else "None: `polyadic evaluate` measures some.",
-        licence=licence or "Not said: vectors of a text may be bound to its licence.",
-        licence_key=f"license: {json.dumps(licence)}\n" if licence else "",
+    return (
+        (files(__package__) / CARD)
+        .read_text(encoding="utf-8")
+        .format(
+            title=title,
+            words=len(embedding),
+            rank=embedding.rank,
+            version=f" {trained['polyadic']}" if "polyadic" in trained else "",
+            text="\n".join(said) or "Not known: say here what it is.",
+            figures="\n".join(["| test | value |", "|---|---|", *rows])
+            if rows
+            else "None: `polyadic evaluate` measures some.",
+            licence=licence or "Not said: vectors of a text may be bound to its licence.",
+            licence_key=f"license: {json.dumps(licence)}\n" if licence else "",
+        )
     )
 
 

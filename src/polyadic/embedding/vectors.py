@@ -223,8 +223,6 @@ class Embedding:
 
         If the whole vocabulary is in lower case, unknown words are also looked up in lower case.
 
-        Examples
-        --------
         >>> Embedding(["israel"], [[1.0]]).find("Israel")
         0
         """
@@ -244,8 +242,6 @@ class Embedding:
     def similarity(self, u: str, v: str) -> float:
         """Return the cosine similarity of two words; 0 if either vector is zero.
 
-        Examples
-        --------
         >>> round(Embedding(["a", "b"], [[3.0, 4.0], [1.0, 0.0]]).similarity("a", "b"), 6)
         0.6
         """
@@ -257,14 +253,10 @@ class Embedding:
 
         It has the shape (number of components,), and is in float64, so that small numbers do not underflow.
 
-        Examples
-        --------
         >>> Embedding(["a", "b"], [[3.0, 4.0], [1.0, 0.0]]).product("a", "b")
         array([3., 0.])
 
-        References
-        ----------
-        Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1
+        The source is Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1.
         """
         if not words:
             raise InputError("a phrase must contain at least one word")
@@ -287,8 +279,6 @@ class Embedding:
         share no component, g is zero and only the sum s remains; likewise for vectors with negative values, whose
         products are not meaningful. The weight b of the sum is ``blend``.
 
-        Examples
-        --------
         >>> vectors = Embedding(["bank", "river", "money"], [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
         >>> vectors.phrase("bank", "river").round(2)
         array([0.1 , 1.23])
@@ -306,19 +296,10 @@ class Embedding:
     def neighbours(
         self, *query: str | np.ndarray, top: int = 10, exclude: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """Return the nearest neighbours of a word, phrase or vector and their cosines, best first.
+        """Return the ``top`` nearest neighbours of a word, phrase or vector and their cosines, best first.
 
-        Ties are in vocabulary order.
-
-        Parameters
-        ----------
-        *query : str or ndarray of shape (R,)
-            One word, several words (combined by :meth:`phrase`), or one vector. Query words are excluded from the
-            result.
-        top : int
-            Number of words to return; fewer if the vocabulary is smaller.
-        exclude : collection of str
-            Further words to exclude.
+        The query is one word, several words (combined by :meth:`phrase`), or one vector of shape (R,). Its words and
+        those to ``exclude`` are not in the result. Ties are in vocabulary order.
         """
         is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.components.rank,))
         if is_phrase and self.components is not self:
@@ -364,8 +345,6 @@ class Embedding:
         ``analogy("man", "king", "woman")`` asks for "queen". The ``method``, "add" or "mul", is that of
         :func:`analogy_scores`.
 
-        Examples
-        --------
         >>> royal = Embedding(["man", "woman", "king", "queen"], [[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 1, 1]])
         >>> royal.analogy("man", "king", "woman", top=1)[0][0]
         'queen'
@@ -436,21 +415,10 @@ class Embedding:
         """Save a static sentence encoder in the format of sentence-transformers and model hubs.
 
         A sentence is the mean of the vectors of its words: see :mod:`polyadic.embedding.formats`. Vectors are stored as
-        float32. Counts and the number of components are lost (a warning says so); :meth:`save` keeps everything.
+        float32. Counts and the number of components are lost (a warning says so); :meth:`save` keeps everything. The
+        folder is created atomically; an existing encoder is replaced only with ``overwrite``. Its model card,
+        ``README.md``, shows the training settings, the ``licence``, and ``figures``, evaluation results by name.
 
-        Parameters
-        ----------
-        path : path
-            Folder to create, atomically. Its model card ``README.md`` shows the training settings of the vectors.
-        licence : str, optional
-            Licence of the vectors, for the model card.
-        figures : mapping, optional
-            Evaluation results by name, for the model card.
-        overwrite : bool
-            Whether to replace an existing encoder.
-
-        Examples
-        --------
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp()) / "encoder"
         >>> Embedding(["film"], [[1.0, 2.0]]).save_pretrained(folder, licence="cc0-1.0", figures={"SimLex-999": 0.31})
@@ -505,8 +473,6 @@ class Embedding:
 def unit_rows(rows: np.ndarray) -> np.ndarray:
     """Normalize each row to unit Euclidean length, at least in float32; zero rows stay zero.
 
-    Examples
-    --------
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
            [0. , 0. ]])
@@ -527,14 +493,9 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
               \qquad \text{mul: } \frac{\cos'(x, b) \cos'(x, c)}{\cos'(x, a) + 0.001},
               \quad \cos' = \frac{1 + \cos}{2}
 
-    ``a``, ``b`` and ``c`` are the cosines of the candidates with each of the three words, of equal shape.
-
-    References
-    ----------
+    ``a``, ``b`` and ``c`` are the cosines of the candidates with each of the three words, of equal shape. The source is
     Levy and Goldberg (2014), Linguistic regularities in sparse and explicit word representations, eq. 1 and 5.
 
-    Examples
-    --------
     >>> analogy_scores(np.array([0.5]), np.array([1.0]), np.array([0.5]))
     array([1.])
     """

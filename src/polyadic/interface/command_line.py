@@ -17,22 +17,10 @@ from polyadic.core.errors import InputError
 from polyadic.core.resources import MAX_THREADS, MIN_MEMORY, memory_limit
 from polyadic.core.settings import Metavar, Repeated, Within, spelled
 from polyadic.interface import output
+from polyadic.interface import task as tasks
 from polyadic.interface.errors import Command, interrupted, say
 from polyadic.interface.run import Interrupted
-from polyadic.interface.task import (
-    NONE,
-    Parameter,
-    descriptions,
-    fields_of,
-    first,
-    item,
-    load_class,
-    parameters,
-    plain,
-    read_text,
-    readable,
-    several,
-)
+from polyadic.interface.task import NONE, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -56,34 +44,14 @@ def in_bytes(text: str) -> int:
     return size
 
 
-CLUSTER = "A Dask cluster"
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or path of a scheduler file.",
-        rich_help_panel=CLUSTER,
-        hidden=True,
-    ),
-]
-Workers = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N", help="Number of processes of a local Dask cluster to start.", rich_help_panel=CLUSTER, hidden=True
-    ),
-]
+ON_CLUSTER: dict[str, Any] = {"rich_help_panel": "A Dask cluster", "hidden": True}
+SCHEDULER = "Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or path of a scheduler file."
+Scheduler = Annotated[str | None, typer.Option(metavar="ADDRESS", help=SCHEDULER, **ON_CLUSTER)]
+LOCAL = "Number of processes of a local Dask cluster to start."
+Workers = Annotated[str | None, typer.Option(metavar="N", help=LOCAL, **ON_CLUSTER)]
 WORKERS = Parameter("workers", Annotated[int, Within(1, MAX_THREADS)], None)
-MemoryOfAll = Annotated[
-    Any,
-    typer.Option(
-        "--memory",
-        parser=in_bytes,
-        metavar="SIZE",
-        help="Memory limit of the command, such as 4G.",
-        show_default="none",
-        hidden=True,
-    ),
-]
+MEMORY: dict[str, Any] = {"help": "Memory limit of the command, such as 4G.", "show_default": "none", "hidden": True}
+MemoryOfAll = Annotated[Any, typer.Option("--memory", parser=in_bytes, metavar="SIZE", **MEMORY)]
 JSON = Parameter("as_json", bool, default=False, help="Print the result as JSON.")
 FORCE = Parameter("force", bool, default=False, help="Overwrite the output file or folder if it exists.")
 
@@ -114,7 +82,7 @@ def add_command(
 
 def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., None], Collection[str]]:
     """Create the typer function of a command; return the function and the settings that ``--set`` accepts."""
-    every = parameters(verb.function)
+    every = tasks.parameters(verb.function)
     own = [each for each in every if each.name != "force" and each.name not in verb.settings]
     loaded = model if own[:1] and own[0].name == "model" else ""
     if loaded:
@@ -149,7 +117,7 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
             if loaded:
                 from polyadic.core.serialization import load
 
-                given["model"] = load(given["model"], load_class(loaded))
+                given["model"] = load(given["model"], tasks.load_class(loaded))
             output.result(verb.function(**given), as_json=values.get("as_json", False), printed=verb.show)
         except Interrupted as error:
             raise interrupted(kept=error.kept) from None
@@ -179,7 +147,7 @@ def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
     A shared setting has the union of all types, the description of the last class, and all defaults that differ.
     """
     classes = targets if isinstance(targets, tuple) else (targets,)
-    every = [each for target in classes for each in fields_of(target) if readable(each.hint)]
+    every = [each for target in classes for each in tasks.fields_of(target) if tasks.readable(each.hint)]
     found: dict[str, Parameter] = {}
     for each in every:
         known = found.get(each.name, each).hint
@@ -193,7 +161,7 @@ def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
 
 def _described_by(verb: Verb, setting: Parameter) -> Parameter:
     """Replace the description of a setting by the description in the docstring of the command, if there is one."""
-    help_, shown = descriptions(verb.function.__doc__).get(setting.name, (setting.help, setting.shown_default))
+    help_, shown = tasks.descriptions(verb.function.__doc__).get(setting.name, (setting.help, setting.shown_default))
     return replace(setting, help=help_, shown_default=shown)
 
 
@@ -201,7 +169,7 @@ def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str
     """Create an instance of a class from the given settings, or return the settings if there are several classes."""
     if "seed" in known and known["seed"].default is None:
         given = {"seed": 0} | given  # a command repeated gives the same result
-    return given if isinstance(targets, tuple) else load_class(targets)(**given)
+    return given if isinstance(targets, tuple) else tasks.load_class(targets)(**given)
 
 
 def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, Any]) -> dict[str, Any]:
@@ -216,22 +184,22 @@ def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, 
             )
         if name in given or name in read:
             raise InputError(f"{name} must be given only once", name)
-        read[name] = read_text(settable[name], value)
+        read[name] = tasks.read_text(settable[name], value)
     return read
 
 
 def _value(parameter: Parameter, value: Any) -> Any:
     """Convert a command-line value to a parameter type that typer does not support."""
-    if not several(parameter.hint) and not _is_number(parameter):
+    if not tasks.several(parameter.hint) and not _is_number(parameter):
         return value
     if isinstance(value, str):
-        return read_text(parameter, value)
-    return [*map(Path, value)] if item(parameter.hint) is Path else value
+        return tasks.read_text(parameter, value)
+    return [*map(Path, value)] if tasks.item(parameter.hint) is Path else value
 
 
 def _is_number(parameter: Parameter) -> bool:
     """Return whether a parameter is a single number, which is parsed without typer for clearer error messages."""
-    return not several(parameter.hint) and plain(parameter.hint) in (int, float)
+    return not tasks.several(parameter.hint) and tasks.plain(parameter.hint) in (int, float)
 
 
 def _short(name: str, taken: set[str]) -> str:
@@ -242,11 +210,11 @@ def _short(name: str, taken: set[str]) -> str:
 
 def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.Parameter:
     """Create the typer argument or option of a parameter."""
-    default, annotation, how = parameter.default, plain(parameter.hint), _described(parameter)
+    default, annotation, how = parameter.default, tasks.plain(parameter.hint), _described(parameter)
     if parameter.name == "memory":
         return _keyword("memory", None, MemoryOfAll)
-    if several(parameter.hint):
-        annotation = list[str] if parameter.positional or first(parameter.hint, Repeated) else str
+    if tasks.several(parameter.hint):
+        annotation = list[str] if parameter.positional or tasks.first(parameter.hint, Repeated) else str
     elif _is_number(parameter):
         annotation = str
     if default is None:
@@ -266,7 +234,7 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
 def _described(parameter: Parameter) -> dict[str, Any]:
     """Return the typer settings of a parameter: help text, bounds, placeholder and shown default."""
     how: dict[str, Any] = {"help": parameter.help.replace("[", "\\[")}
-    bounds, metavar = (first(parameter.hint, kind) for kind in (Within, Metavar))
+    bounds, metavar = (tasks.first(parameter.hint, kind) for kind in (Within, Metavar))
     if bounds is not None and _is_number(parameter):
         how |= {"min": bounds.low, "max": bounds.high}
     if metavar is not None:
@@ -274,9 +242,9 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     elif parameter.positional:
         how["metavar"] = parameter.name.upper()
     elif _is_number(parameter):
-        how["metavar"] = "N" if plain(parameter.hint) is int else "X"
-    elif several(parameter.hint):
-        how["metavar"] = {int: "N[,N...]", float: "X[,X...]"}.get(item(parameter.hint), "NAME,...")
+        how["metavar"] = "N" if tasks.plain(parameter.hint) is int else "X"
+    elif tasks.several(parameter.hint):
+        how["metavar"] = {int: "N[,N...]", float: "X[,X...]"}.get(tasks.item(parameter.hint), "NAME,...")
     if parameter.shown_default or parameter.default is None:
         how["show_default"] = parameter.shown_default or False
     return how
@@ -329,7 +297,7 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
             )
         from polyadic.core.executor.dask import working_on
 
-        with working_on(scheduler, workers=None if workers is None else read_text(WORKERS, workers)) as team:
+        with working_on(scheduler, workers=None if workers is None else tasks.read_text(WORKERS, workers)) as team:
             verb(*arguments, **options)
         if not team.used:
             say("no step ran on the cluster; everything was computed locally", "note")

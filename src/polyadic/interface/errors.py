@@ -47,6 +47,7 @@ SYSTEM = {
 }
 """Messages for system errors; others use the text of the operating system."""
 
+NO_THREAD = "can't start new thread"  # Python's words for a stack that does not fit
 LINE = 2000  # characters of a sentence that are shown; it may quote a long line of input
 WRONG_USAGE: Any = typer.BadParameter.__base__
 """Base class of usage errors, which is typer's or click's, depending on the version."""
@@ -139,17 +140,11 @@ def in_json() -> bool:
     return _JSON.get()
 
 
-class _NoteHandler(logging.Handler):
-    """Handler that prints the messages of the library's logger as notes."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage(), "note")
-
-
 @contextlib.contextmanager
 def _printed_notes() -> Iterator[None]:
-    """Print notes on standard error in the ``with`` block."""
-    handler, level = _NoteHandler(), LOG.level
+    """Print messages of the library's logger as notes on standard error in the ``with`` block."""
+    handler, level = logging.Handler(), LOG.level
+    handler.emit = lambda record: say(record.getMessage(), "note")  # type: ignore[method-assign]
     LOG.addHandler(handler)
     LOG.setLevel(logging.INFO)
     try:
@@ -176,15 +171,9 @@ def in_one_sentence() -> Iterator[None]:
             raise typer.Exit(BAD_USAGE) from None
         except KeyboardInterrupt:
             raise interrupted() from None
-        except MemoryError as error:
-            say(f"out of memory: {error}" if str(error) else "out of memory")
-            raise typer.Exit(BAD_INPUT) from None
-        except RuntimeError as error:
-            if str(error) != "can't start new thread":  # Python's words for a stack that does not fit
+        except (InputError, MissingExtraError, OSError, MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and str(error) != NO_THREAD:
                 raise
-            say("cannot start a thread: there is too little memory, or there are too many threads")
-            raise typer.Exit(BAD_INPUT) from None
-        except (InputError, MissingExtraError, OSError) as error:
             say(_sentence(error))
             raise typer.Exit(BAD_INPUT) from None
 
@@ -246,4 +235,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         what = SYSTEM.get(error.errno, error.strerror or type(error).__name__)
         return what if error.filename is None else f"{error.filename}: {what}"
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}" if str(error) else "out of memory"
+    if str(error) == NO_THREAD:
+        return "cannot start a thread: there is too little memory, or there are too many threads"
     return str(error) or type(error).__name__

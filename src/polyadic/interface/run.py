@@ -22,13 +22,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Saved(dict[str, Any]):
-    """Result of a command that writes a model; ``next`` suggests a command that uses the model.
+    """Result of a command that writes a model."""
 
-    ``kept`` says what was saved if Ctrl-C ended the run; the result is printed, and the exit code says so.
-    """
-
-    next: Sequence[object] = ()
-    kept: Sequence[str] = ()
+    next: Sequence[object] = ()  # command that uses the model
+    kept: Sequence[str] = ()  # what was saved, if Ctrl-C ended the run; the exit code says so
     notes: Sequence[str] = ()
 
 
@@ -61,11 +58,8 @@ def train(
 
 
 def save(model: Model, out: Path, *, force: bool, summary: Callable[[Any], Mapping[str, Any]]) -> Saved:
-    """Save a fitted model and return the result of the command, with the figures that ``summary`` reports about it.
-
-    A model that Ctrl-C stopped is saved if it had completed an iteration, and Interrupted is raised.
-    """
-    stopped = getattr(model, "interrupted_", False)
+    """Save a fitted model and return the result of the command, with the figures that ``summary`` reports about it."""
+    stopped = getattr(model, "interrupted_", False)  # by Ctrl-C
     if stopped and not getattr(model, "n_iter_", True):
         raise Interrupted
     model.save(out, overwrite=force)

@@ -117,21 +117,17 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
     known = vars(typing) | function.__globals__  # names that are imported for types only are objects, not options
     found = []
     for each in inspect.signature(function).parameters.values():
-        hint = _resolved(each.annotation, known)
+        hint = each.annotation
+        if isinstance(hint, str):
+            try:
+                hint = _evaluated(ast.parse(hint, mode="eval").body, known)
+            except NameError:
+                hint = Any
         shared = first(hint, kinds.Help)
         about = described.get(each.name, _sentence(shared.text) if shared else ("", ""))
         positional = each.kind is not inspect.Parameter.KEYWORD_ONLY
         found.append(Parameter(each.name, hint, each.default, *about, positional=positional))
     return found
-
-
-def _resolved(annotation: Any, known: Mapping[str, Any]) -> Any:
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return _evaluated(ast.parse(annotation, mode="eval").body, known)
-    except NameError:
-        return Any
 
 
 @functools.cache

@@ -83,10 +83,7 @@ class SentenceVectors(Transformer, ABC):
     seed: Seed = None
 
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
-        """Fit the model to sentences and return the vectors of the sentences.
-
-        An iterator is first read into memory. Parameters are those of :meth:`fit`.
-        """
+        """Fit the model to sentences and return their vectors; an iterator is first read into memory."""
         del y
         kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)
         return self.fit(kept).transform(kept)
@@ -206,8 +203,9 @@ def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segm
     parts = []
     for number, inside in enumerate(places):
         if pooling in ("mean", "moments"):
-            summed = [*inside, *range(words, w.shape[-1])] if number == 0 else inside
-            kept = _moments(w[..., summed], max(len(inside), 1))[..., : width(pooling, pool)]
+            part, n = w[..., [*inside, *range(words, w.shape[-1])] if number == 0 else inside], max(len(inside), 1)
+            moments = [part.sum(axis=-1) / n, np.sqrt((part**2).sum(axis=-1) / n)]
+            kept = np.stack(moments[: width(pooling, pool)], axis=-1)
         else:
             part = w[..., inside]
             if pooling == "all":
@@ -220,10 +218,6 @@ def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segm
 def width(pooling: Pooling, pool: int) -> int:
     """Return the number of values that a pooling method computes for each signal and segment."""
     return {"mean": 1, "moments": 2, "largest": pool, "extremes": 2 * pool, "all": pool}[pooling]
-
-
-def _moments(w: NDArray[Any], words: int) -> NDArray[np.float64]:
-    return np.stack([w.sum(axis=-1) / words, np.sqrt((w**2).sum(axis=-1) / words)], axis=-1)
 
 
 def _largest(w: NDArray[Any], pool: int, *, both: bool) -> NDArray[np.float64]:

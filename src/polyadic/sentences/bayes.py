@@ -92,10 +92,7 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         return self
 
     def fit_transform(self, sentences: Iterable[Sentence], y: Any = None) -> csr_array:
-        """Fit the model to sentences with labels of two classes and return the feature matrix; see :meth:`fit`.
-
-        An iterator is first read into memory.
-        """
+        """Return the features of sentences to which the model is fitted; an iterator is first read into memory."""
         kept = list(words_of(sentences))
         return self.fit(kept, y).transform(kept)
 

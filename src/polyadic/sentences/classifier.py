@@ -316,17 +316,13 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         if isinstance(documents, str | bytes):
             raise InputError("documents must be a list of documents; got a single string: pass [document]", "documents")
         refuse_named(documents, "documents")
-        index: dict[str, int] = {}
-        ids = [[index.setdefault(word, len(index)) for word in words] for words in self._cut(documents)]
-        starts = np.cumsum([0, *map(len, ids)])
-        return _Numbered(list(index), np.fromiter(chain.from_iterable(ids), np.int64, starts[-1]), starts)
-
-    def _cut(self, documents: Documents) -> Iterator[Iterator[str]]:
-        """Tokenize documents."""
-        cut = replace(TOKENIZER, language=self.language_)
+        index, ids, cut = dict[str, int](), [], replace(TOKENIZER, language=self.language_)
         for number, document in enumerate(documents):
             content = checked(document, f"document {number}")
-            yield chain.from_iterable(cut(content) if isinstance(content, str) else nested(content))
+            words = chain.from_iterable(cut(content) if isinstance(content, str) else nested(content))
+            ids.append([index.setdefault(word, len(index)) for word in words])
+        starts = np.cumsum([0, *map(len, ids)])
+        return _Numbered(list(index), np.fromiter(chain.from_iterable(ids), np.int64, starts[-1]), starts)
 
     def _known(self, words: Sequence[str]) -> NDArray[np.int64]:
         """Return the id of each word in the vocabulary of the model, or -1 for unknown words."""

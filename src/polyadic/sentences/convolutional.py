@@ -2,8 +2,7 @@ r"""Sentence vectors by convolutional tensor decomposition of cumulants, and spa
 
 .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
 
-is solved by coordinate descent: an activation that stays zero costs a comparison, and one that changes the length of a
-signal. (Accelerated proximal gradients, for all filters at once by their spectra, took ten times as long.)
+is solved by coordinate descent, in a tenth of the time of accelerated proximal gradients for all filters by spectra.
 
 References
 ----------
@@ -126,7 +125,7 @@ class ConvolutionalSentences(SentenceVectors):
         embedding = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
         moments, scales = _collect(corpus, embedding, self.length, self.order)
         n = self.length
-        C = np.pad(moments.cumulant(), [(0, 0), *[(0, self._size - n)] * self.order])
+        C = np.pad(moments.cumulant(), [(0, 0), *[(0, self._margin - n)] * self.order])
         support = n if self.padded else None
         self.filters_, self.weights_, self.error_ = find_filters(
             C, self.filters, support=support, starts=self.starts, seed=self.seed
@@ -156,7 +155,7 @@ class ConvolutionalSentences(SentenceVectors):
     def check(self) -> None:
         """Raise InputError if a setting is out of range, or the number of filters is not below the filter size."""
         super().check()
-        check_int("filters", self.filters, low=1, high=self._size - 1)
+        check_int("filters", self.filters, low=1, high=self._margin - 1)
 
     def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.decoding == "sparse":
@@ -164,13 +163,9 @@ class ConvolutionalSentences(SentenceVectors):
         return deconvolve(self.filters_, Y, ridge=self.ridge)
 
     @property
-    def _size(self) -> int:
+    def _margin(self) -> int:
         """The number of values in each filter."""
         return self.length * (2 if self.padded else 1)
-
-    @property
-    def _margin(self) -> int:
-        return self._size
 
     @property
     def _number(self) -> int:

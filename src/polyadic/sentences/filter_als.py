@@ -1,13 +1,10 @@
 r"""CP decomposition with circulant factors, which estimates convolutional filters from third or fourth cumulants.
 
-A sentence is a signal for each coordinate of its word vectors; a patch is ``n`` adjacent values. The third cumulant of
-patches,
+The third cumulant of patches, ``n`` adjacent values of a signal,
 
 .. math:: C_3 = E[x \otimes x \otimes x] - 3\, \mathrm{sym}(E[x] \otimes E[x \otimes x]) + 2\, E[x]^{\otimes 3},
 
-is the mean of the third powers of centred patches. Sums of powers are collected, so parts of a text can be processed
-separately and added, and memory does not grow with the text.
-
+is computed from sums of powers, so parts of a text can be processed separately, and memory does not grow with the text.
 Signals are sums of filters convolved with independent activations, :math:`x = \sum_l f_l * w_l`, so their cumulant is
 
 .. math:: C_{abc} = \sum_{l p} \lambda_{lp}\, (S^p f_l)_a (S^p f_l)_b (S^p f_l)_c
@@ -90,9 +87,8 @@ def gram(f: NDArray[Any]) -> NDArray[Any]:
 def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
     r"""Return the first column of each block of the Gram matrix of a Khatri-Rao product of circulant factors.
 
-    It is :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`. The elementwise product of two
-    circulants is the circulant of the elementwise product of their first columns (Huang and Anandkumar print the
-    product of the spectra, which belongs to the matrix product).
+    It is :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`, whose blocks have the elementwise
+    products of first columns (Huang and Anandkumar print the product of the spectra, that of the matrix product).
     """
     return np.asarray(np.prod([gram(f) for f in factors], axis=0))
 
@@ -248,10 +244,9 @@ def find_filters(
 ) -> Filters:
     """Estimate the filters of symmetric tensors (K, n, n, n) or (K, n, n, n, n), the best of several random starts.
 
-    Tensors of order 4, fourth cumulants, are for activations whose third cumulants are zero. They do not determine the
-    sign of a filter, and their weights can be negative. ``support`` is the number of positions of activations, n by
-    default. Without ``joint``, filters are fitted one after another to the residual of the others, as in the authors'
-    program, which is worse.
+    With order 4, the sign of a filter is not determined, and weights can be negative. ``support`` is the number of
+    positions of activations, n by default. Without ``joint``, filters are fitted one after another to the residual of
+    the others, as in the authors' program, which is worse.
     """
     C = np.asarray(C, float)
     if C.ndim not in (4, 5) or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
@@ -325,11 +320,9 @@ def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
 
 
 def _contracted(C: Batch, factors: Sequence[Batch]) -> Batch:
-    """Multiply each tensor by the same shifted filter in all modes but the first, giving an array (K, n, L n).
-
-    Filters are made contiguous, as BLAS rounding depends on strides, which are ambiguous for a batch of one.
-    """
+    """Multiply each tensor by the same shifted filter in all modes but the first, giving an array (K, n, L n)."""
     (K, L, n), (*others, last) = factors[-1].shape, factors
+    # contiguous, as BLAS rounding depends on strides, which are ambiguous for a batch of one
     moved = np.ascontiguousarray(np.swapaxes(shifts(last).reshape(K, L * n, n), 1, 2))
     result = (C.reshape(K, -1, n) @ moved).reshape(*C.shape[:-1], L * n)
     for f in reversed(others):

@@ -64,7 +64,7 @@ class MeanSentences(SentenceVectors):
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
         """Learn word vectors, word frequencies and common components from sentences, which are read once.
 
-        For the parameters, see :meth:`fit_transform`. At least one word must have a vector.
+        At least one word must have a vector.
         """
         self.check()
         del y

@@ -77,10 +77,8 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model to features and scores.
 
-        InputError is raised if a score is out of range, all scores are the same whole number, or a setting is out of
-        range.
-
         Features are such as those of :func:`~polyadic.sentences.pairs.pair_features`, scores from ``low`` to ``high``.
+        InputError is raised if a score or a setting is out of range, or all scores are the same whole number.
         """
         self.check()
         X, t = validated(self, X, y, y_numeric=True)

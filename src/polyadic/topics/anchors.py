@@ -85,12 +85,9 @@ class AnchorTopics(MixtureTopics):
 
 
 def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
-    """Return the co-occurrence probabilities :math:`P(j | i)` and the marginal probabilities :math:`P(i)` of words.
-
-    A document of :math:`n` words has :math:`n (n - 1)` pairs of positions; documents have equal weight.
-    """
+    """Return the co-occurrence probabilities :math:`P(j | i)` and the marginal probabilities :math:`P(i)` of words."""
     n = counts.sum(axis=1, dtype=float)
-    pairs = n * (n - 1)
+    pairs = n * (n - 1)  # of positions in a document; documents have equal weight
     kept = csr_array(counts[pairs > 0], dtype=float)
     if not kept.shape[0]:
         raise InputError("at least one document must have two or more words")

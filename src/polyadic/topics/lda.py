@@ -7,10 +7,9 @@ With :math:`q(\theta_d) = \mathrm{Dir}(\gamma_d)`, :math:`q(\phi_z) = \mathrm{Di
           \lambda_{zw} = \eta + v_{wz} \sum_d \frac{n_{dw}}{u_d v_w^\top} u_{dz},
 
 which are the multiplicative updates of the Kullback-Leibler divergence plus a prior. Both raise the bound, so document
-mixtures need not converge before topics are updated. Starting each sweep from the previous mixtures, however, fixes
-documents to the topics of their random start: the bound ended 4 % lower. Therefore the mixtures are restarted during
-the first :data:`RESTART_SWEEPS` sweeps, with :data:`RESTART_PASSES` passes each; afterwards one pass per sweep is
-enough.
+mixtures need not converge before topics are updated. But as the previous mixtures fix documents to the topics of their
+random start (the bound ended 4 % lower), mixtures are restarted during the first :data:`RESTART_SWEEPS` sweeps, with
+:data:`RESTART_PASSES` passes each; afterwards one pass per sweep is enough.
 """
 
 from __future__ import annotations
@@ -95,8 +94,7 @@ class LDA(Topics):
         alpha, eta = self._prior(self.document_prior), self._prior(self.word_prior)
         how: dict[str, Any] = {"rng": np.random.default_rng(self.seed), "threads": self._threads}
         sweeps = dirichlet_sweeps(counts, alpha=alpha, eta=eta, n_components=self.n_components, **how)
-        result = run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        (self.weights_,) = self._keep(result)
+        (self.weights_,) = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.components_ = self.weights_ / self.weights_.sum(axis=1, keepdims=True)
         self.row_factors_ = self._mixtures(counts)
         return self

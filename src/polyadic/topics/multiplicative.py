@@ -7,7 +7,7 @@ minimizes over one coordinate after another (HALS), :class:`ActiveSet` over all 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -116,10 +116,7 @@ def entries_of(counts: csr_array) -> kernels.RowEntries:
 
 
 class Squares:
-    r"""Update of one factor by coordinate descent on the penalized squared error.
-
-    The objective is :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac\mu2 \|U\|^2`.
-    """
+    r"""Coordinate descent for a factor, on :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac\mu2 \|U\|^2`."""
 
     def __init__(self, cells: WeightedCells, *, l1: float = 0.0, l2: float = 0.0, threads: int) -> None:
         self.cells, self.l1, self.l2, self.threads = cells, l1, l2, threads
@@ -199,10 +196,8 @@ class ActiveSet(MultiplicativeSquares):
 class Divergence:
     r"""Update of one factor by multiplicative steps, which never increase the penalized beta-divergence.
 
-    The objective is :math:`\sum w \, d_\beta(x, m) + \lambda \sum U`.
-
-    :math:`\beta = 1` is the Kullback-Leibler divergence :math:`x \log(x / m) - x + m`, 0 that of Itakura and Saito, and
-    between them and 2, half the square,
+    The objective is :math:`\sum w \, d_\beta(x, m) + \lambda \sum U`. :math:`\beta = 1` is the Kullback-Leibler
+    divergence :math:`x \log(x / m) - x + m`, 0 that of Itakura and Saito, and between them and 2, half the square,
     :math:`\frac{x^\beta + (\beta - 1) m^\beta - \beta x m^{\beta - 1}} {\beta (\beta - 1)}`. Unobserved cells must have
     weight 0 unless :math:`\beta = 1`.
     """
@@ -213,13 +208,15 @@ class Divergence:
         self.cells, self.beta, self.l1, self.threads = cells, beta, l1, threads
         self.entries, self.constant = cells.entries(), cells.constant(beta)
 
-    def improve(self, U: Array, V: Array, *, passes: int = 1, tol: float = 0.0) -> float:
+    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
         """Update the factor ``U`` in place, and return the divergence before the update, without penalties."""
+        return self.solve(U, V, passes=passes)
+
+    def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
+        """Update each row of the factor ``U`` in place until convergence."""
         base = self.cells.zero_weight * V.sum(axis=0, dtype=float)
         how = {"base": base, "beta": self.beta, "floor": MIN_MODEL, "l1": self.l1, "threads": self.threads}
         return self.constant + kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, **how)
-
-    solve = improve
 
     def penalty(self, U: Array) -> float:
         """Return the L1 penalty of a factor."""
@@ -231,20 +228,9 @@ class Divergence:
         return np.asarray(new * np.minimum(ratio, np.float32(MAX_RATIO)) ** np.float32(step))
 
 
-class FactorUpdate(Protocol):
-    """Update of one factor given the other, as of :class:`Squares`, :class:`Divergence` and pLSA."""
-
-    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
-        """Update ``U`` in place, and return the loss before the update."""
-
-    def penalty(self, U: Array) -> float:
-        """Return the penalty of a factor."""
-
-    def beyond(self, new: Array, old: Array, step: float) -> Array:
-        """Extrapolate from ``old`` through ``new``."""
-
-
-def descend(rows: FactorUpdate, columns: FactorUpdate, start: list[Array], *, inner: int = 1) -> Iterator[Sweep]:
+def descend(
+    rows: Squares | Divergence, columns: Squares | Divergence, start: list[Array], *, inner: int = 1
+) -> Iterator[Sweep]:
     """Iterate over alternating updates of two factors, W and H, with extrapolation; no sweep increases the objective.
 
     Each half-step is extrapolated in the direction of its last change. If the objective rises, half-steps are repeated

@@ -19,7 +19,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Seed, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
-from polyadic.topics.multiplicative import MAX_RATIO, MIN_FACTOR, MIN_MODEL, descend, entries_of
+from polyadic.topics.multiplicative import MIN_FACTOR, MIN_MODEL, Divergence, WeightedCells, descend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,10 +114,7 @@ class PLSA(MixtureTopics):
 def mixtures(
     counts: csr_array, components: NDArray[Any], *, max_iter: int, threads: int, tol: float = 1e-4
 ) -> NDArray[np.float32]:
-    """Return the maximum-likelihood topic mixture of each document; uniform for documents without known words.
-
-    A document has converged when no share changes by more than ``tol`` times the largest.
-    """
+    """Return the maximum-likelihood topic mixture of each document; uniform for documents without known words."""
     half = Mixture(counts, sums="rows", threads=threads)
     W = half.normalized(np.ones((counts.shape[0], len(components)), np.float32))
     W *= counts.sum(axis=1, dtype=np.float32)[:, None]
@@ -125,7 +122,7 @@ def mixtures(
     return half.normalized(W)
 
 
-class Mixture:
+class Mixture(Divergence):
     r"""EM update of one factor of PLSA, whose rows (documents) or columns (topics) sum to 1.
 
     It never increases :math:`-\tfrac1\tau \sum_{dw} n_{dw} \log \sum_z (P(z|d) P(w|z))^\tau`.
@@ -134,9 +131,8 @@ class Mixture:
     def __init__(
         self, counts: csr_array, *, sums: Literal["rows", "columns"], temperature: float = 1.0, threads: int
     ) -> None:
-        self.temperature, self.threads = np.float32(temperature), threads
-        self.axis = 1 if sums == "rows" else 0
-        self.entries = entries_of(counts)
+        super().__init__(WeightedCells(counts), beta=1.0, threads=threads)
+        self.temperature, self.axis = np.float32(temperature), 1 if sums == "rows" else 0
 
     def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
         """Update the factor ``U`` in place, and return the objective before the update."""
@@ -151,15 +147,9 @@ class Mixture:
         how: dict[str, Any] = {"base": base, "l1": 1.0, "beta": 1.0, "floor": MIN_MODEL}
         return kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, threads=self.threads, **how)
 
-    def penalty(self, U: Array) -> float:
-        """Return 0, since probability distributions are not penalized."""
-        del U
-        return 0.0
-
     def beyond(self, new: Array, old: Array, step: float) -> Array:
         """Extrapolate from ``old`` through ``new`` in log space, and normalize the result."""
-        ratio = np.minimum(new / np.maximum(old, np.float32(MIN_FACTOR)), np.float32(MAX_RATIO))
-        return self.normalized(np.asarray(new * ratio ** np.float32(step)))
+        return self.normalized(super().beyond(new, old, step))
 
     def normalized(self, U: Array) -> Array:
         """Normalize a factor to probability distributions; sums of zero become uniform distributions."""

@@ -163,10 +163,7 @@ def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Arra
 def latent_indexing(
     X: csr_array, start: Array, documents: Penalty, words: Penalty, *, passes: int = 1, threads: int
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps that update the document factors and the topics, (words, R), and never raise the objective.
-
-    Beyond the paper, topics are rescaled against their documents to minimize the penalties, where descent is slow.
-    """
+    """Iterate over updates of the document factors and the topics, (words, R), which never raise the objective."""
     turned, squares = csr_array(X.T), float((X.data.astype(float) ** 2).sum())
     H, W = start, np.zeros((X.shape[0], start.shape[1]), np.float32)
     while True:
@@ -176,6 +173,7 @@ def latent_indexing(
         penalty = float(words.columns(H).sum() + documents.columns(W).sum())
         yield Sweep([W, H], squares - explained + penalty)
         H = words.improve(S, R, H, passes=passes, threads=threads)
+        # beyond the paper, topics are rescaled to minimize the penalties, where descent is slow
         scale = _balance(words.columns(H), documents.columns(W), words.degree, documents.degree)
         H, W = H * scale, W / scale
 

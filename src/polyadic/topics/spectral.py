@@ -104,10 +104,7 @@ class SpectralLDA(MixtureTopics):
 
 
 class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """Scaled second moments of words as a linear operator, :math:`D M_2 D`, with a method for third moments.
-
-    :math:`D` is diagonal, the inverse square roots of word frequencies; ``roots`` is :math:`D^{-1}`.
-    """
+    """Second moments of words as a linear operator, :math:`D M_2 D`; :math:`D^{-1}` are ``roots`` of frequencies."""
 
     def __init__(self, counts: csr_array, alpha0: float) -> None:
         n = counts.sum(axis=1)

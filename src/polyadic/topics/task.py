@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, File, Help, Metavar, Out, Picture, Within
+from polyadic.interface import output
+from polyadic.interface.errors import keeping
 from polyadic.interface.run import Interrupted, Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -36,8 +38,6 @@ TopWords = Annotated[Count, Help("Number of words to list for each topic.")]
 
 def _print_topics(result: dict[str, Any]) -> None:
     """Print the words of topics and, if available, their quality scores."""
-    from polyadic.interface import output
-
     output.table(["topic", "words"], [(k, " ".join(words)) for k, words in result["words_of_topics"].items()])
     figures: dict[str, Any] = {name: result[name] for name in ("npmi", "c_v", "diversity") if name in result}
     if figures:
@@ -62,9 +62,6 @@ def train(
     force: bool = False,
 ) -> Saved:
     """Train a topic model, list the words of each topic, and measure topic coherence and diversity."""
-    from polyadic.interface import output
-    from polyadic.interface.errors import keeping
-
     output.check_picture(picture)
     model.stop_words = stop_words
     found: dict[str, Corpus] = {}
@@ -98,8 +95,6 @@ def train(
 @TASK.verb(example="polyadic topics show topics --picture topics.png", question=True, show=_print_topics)
 def show(model: TextTopics, *, top: TopWords = 10, picture: Picture = None) -> dict[str, Any]:
     """List the words of each topic."""
-    from polyadic.interface import output
-
     output.check_picture(picture)
     if picture is not None:
         _draw(model, picture, top)
@@ -125,7 +120,6 @@ def assign(
 
     from polyadic.core.arrays import save_array
     from polyadic.core.files import whole_file
-    from polyadic.interface import output
     from polyadic.text.readers import documents, name_of_document, note_documents
 
     if out is not None and out.suffix != ".npy":
@@ -163,8 +157,6 @@ def assign(
 
 def _print_numbers(result: dict[str, Any]) -> None:
     """Print the measures for each number of topics, and the best number of topics by each measure."""
-    from polyadic.interface import output
-
     headings = ["topics", "perplexity", "standard deviation", "coherence", "stability"]
     output.table(headings, [tuple(each.values()) for each in result["scores"]])
     output.facts({f"best {name}": value for name, value in result.items() if name != "scores"})
@@ -204,10 +196,8 @@ def choose(
     corpus = _corpus(model, docs, reading)
     table, words = document_table(corpus), corpus.vocabulary.words
     scores = cross_validate(model, table, words, n_components=n_components, folds=folds, seed=model.seed or 0)
-    measures: tuple[Measure, ...] = ("perplexity", "coherence", "stability")
-    return {"scores": [each._asdict() for each in scores]} | {
-        f"by_{measure}": best(scores, measure).n_components for measure in measures
-    }
+    chosen = {f"by_{measure}": best(scores, measure).n_components for measure in get_args(Measure)}
+    return {"scores": [each._asdict() for each in scores], **chosen}
 
 
 def _corpus(model: TextTopics, docs: str, reading: Reading) -> Corpus:

@@ -127,9 +127,8 @@ class TextTopics(Transformer):
     def fit(self, documents: Corpus | Iterable[str], y: Any = None) -> Self:
         """Fit the topic model to documents.
 
-        InputError is raised if no words remain, or a parameter is out of range.
-
-        A corpus keeps the vocabulary that it was built with.
+        A corpus keeps the vocabulary that it was built with. InputError is raised if no words remain, or a parameter is
+        out of range.
         """
         del y
         self.check()
@@ -276,10 +275,7 @@ def cross_validate(
     folds: int = 3,
     seed: int = 0,
 ) -> list[FoldScores]:
-    """Evaluate several numbers of topics by cross-validation over documents.
-
-    Fold k is fitted with ``seed + k``, so that methods without a random start can show instability, too.
-    """
+    """Evaluate several numbers of topics by cross-validation over documents, with another seed for each fold."""
     counts = counts_by_row(counts)
     check_int("folds", folds, low=2, high=counts.shape[0])
     if not n_components:

@@ -1,6 +1,4 @@
-r"""Word vectors by CP decomposition of an n-way association tensor with a separate factor for each mode.
-
-Alternating least squares (ALS) for CP models of sparse tensors whose unobserved cells are exact zeros.
+r"""CP decomposition of an association tensor with a separate factor for each mode, by alternating least squares (ALS).
 
 With the other factors fixed, the optimal factor of a mode solves normal equations of the size of the rank,
 
@@ -8,11 +6,6 @@ With the other factors fixed, the optimal factor of a mode solves normal equatio
 
 where :math:`M_d` is the product of the data with the other factors (:func:`polyadic.core.kernels.mttkrp`). The last
 :math:`M_d` of a sweep also gives the objective, so a sweep reads the data only once per mode.
-
-References
-----------
-Kolda, Bader (2009), Tensor decompositions and applications, section 3.4.
-Sharan, Valiant (2017), Orthogonalized ALS, algorithm 1 and section 3 (hybrid). arXiv:1703.01804.
 """
 
 from __future__ import annotations
@@ -28,7 +21,7 @@ from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.forms import CP
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Callback, Count, Natural, Seed, Threads
+from polyadic.core.model import Amount, Count, Natural
 from polyadic.core.objective import Objective, Term, stacked
 from polyadic.core.penalties import L2
 from polyadic.core.resources import check_memory
@@ -77,7 +70,8 @@ class AsymmetricCP(TensorModel):
     References
     ----------
     Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.1 (CP). arXiv:1704.02686. Its "orthonormal
-    columns" are columns of length one. Sharan, Valiant (2017), Orthogonalized ALS. arXiv:1703.01804.
+    columns" are columns of length one. Kolda, Bader (2009), Tensor decompositions and applications, section 3.4.
+    Sharan, Valiant (2017), Orthogonalized ALS, algorithm 1 and section 3 (hybrid). arXiv:1703.01804.
 
     Examples
     --------
@@ -88,31 +82,19 @@ class AsymmetricCP(TensorModel):
     (True, True)
     """
 
-    rank: Count = 300
     _: KW_ONLY
     orthogonal: Natural = 0
     ridge: Amount = 0.0
     max_iter: Count = 50
-    tol: Amount = 1e-3
     vectors: Literal["words", "contexts", "all"] = "words"
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Factorize an association tensor of order two or more, symmetric or not.
+        """Factorize associations of order two or more, Entries or an array or sparse array, symmetric or not.
 
-        Parameters
-        ----------
-        entries : Entries, array or sparse array of order two or more
-            Associations. Cells that are not listed are zeros, or missing if the Entries say so; NaN and masked elements
-            of an array are missing. With missing elements, the sum is over the others, and the solver is
-            :func:`~polyadic.core.solvers.quasi_newton`.
-
-        Raises
-        ------
-        InputError
-            If there are no entries, ``orthogonal`` is set although elements are missing, or a setting is out of range.
+        Cells that are not listed are zeros, or missing if the Entries say so; NaN and masked elements of an array are
+        missing. With missing elements, the sum is over the others, and the solver is
+        :func:`~polyadic.core.solvers.quasi_newton`. InputError is raised if there are no entries, ``orthogonal`` is set
+        although elements are missing, or a setting is out of range.
         """
         self.check()
         entries = listed(entries, missing=True)
@@ -120,11 +102,8 @@ class AsymmetricCP(TensorModel):
         if missing and self.orthogonal:
             raise InputError("orthogonal must be 0 if elements are missing", "orthogonal")
         copies = 4 * entries.order + 2 * self._threads + 6
-        check_memory(
-            4.0 * copies * max(entries.shape) * self.rank,
-            f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
-            SMALLER,
-        )
+        what = f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}"
+        check_memory(4.0 * copies * max(entries.shape) * self.rank, what, SMALLER)
         rng = np.random.default_rng(self.seed)
         # the first factor is solved for first: it starts at zero, so that history begins with nothing explained
         start = [np.zeros((entries.shape[0], self.rank), np.float32)]
@@ -184,11 +163,10 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
     .. math:: \min_{U^{(1)}, \dots, U^{(n)}} \tfrac{\alpha}{2} \sum_{\text{all cells}} (x - m)^2
               + \tfrac{\lambda}{2} \sum_d \|U^{(d)}\|_F^2, \qquad m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}
 
-    The objective has one term of CP form and squared loss, a factor for each mode, unobserved cells of weight 1, and
-    :class:`~polyadic.core.penalties.L2` of one strength :math:`\lambda`. After each sweep the columns of a component
-    are scaled to equal length in all modes, which changes no prediction and minimizes the ridge. In the first
-    ``orthogonal`` sweeps the columns of the other factors are orthonormalized before a factor is solved for, so that no
-    two components follow the same direction (Orth-ALS); such a sweep may increase the objective.
+    After each sweep the columns of a component are scaled to equal length in all modes, which changes no prediction and
+    minimizes the ridge. In the first ``orthogonal`` sweeps the columns of the other factors are orthonormalized before
+    a factor is solved for, so that no two components follow the same direction (Orth-ALS); such a sweep may increase
+    the objective.
     """
     term, strength = _least_squares(objective)
     check_int("orthogonal", orthogonal, low=0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyadic.core.containers import entries_of
 from polyadic.core.errors import InputError
-from polyadic.core.model import Model
+from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.embedding import Embedding
 
 if TYPE_CHECKING:
@@ -33,16 +34,12 @@ class WordModel(Model):
         Dimension of the word vectors.
     """
 
-    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the word vectors as an Embedding with words and counts.
+    rank: Count = 300
+    _: KW_ONLY
+    seed: Seed = None
 
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Return the vectors as an Embedding, with the word of each row and, if given, the frequency of each word."""
         return Embedding(words, self._rows(), counts=counts, components=self._n_components)
 
     def _rows(self) -> NDArray[Any]:
@@ -55,17 +52,23 @@ class WordModel(Model):
         return None
 
 
-class TensorModel(WordModel, ABC):
+class IterativeModel(WordModel):
+    """Base class for models of word vectors that are fitted in sweeps."""
+
+    _: KW_ONLY
+    tol: Amount = 1e-3
+    threads: Threads = None
+    callback: Callback = None
+
+
+class TensorModel(IterativeModel, ABC):
     """Base class for models that predict the association of word tuples."""
 
-    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the predicted association of each word tuple, of shape (n,).
+    _: KW_ONLY
+    max_iter: Count = 100
 
-        Parameters
-        ----------
-        indices : ndarray of shape (n, order)
-            Indices of each tuple.
-        """
+    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
+        """Return the predicted association of each word tuple, of shape (n,), for ``indices`` of shape (n, order)."""
         return self._predicted(np.asarray(indices))
 
     @abstractmethod

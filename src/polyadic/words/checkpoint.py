@@ -6,17 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyadic.core import files
 from polyadic.core.errors import InputError, check_number
-from polyadic.core.files import (
-    check_replaceable,
-    check_whole,
-    damage_as_input_error,
-    plain,
-    read_meta,
-    remove_whole,
-    whole_folder,
-    write_meta,
-)
 from polyadic.core.solvers.run import Result
 from polyadic.core.stage_cache import RefusedError, differences
 
@@ -45,13 +36,13 @@ class Checkpoint:
         overwrite: bool = False,
     ) -> None:
         check_number("every", every)
-        check_replaceable(path, KIND, overwrite=True)
+        files.check_replaceable(path, KIND, overwrite=True)
         self.path = Path(path)
         self.every = every
         self.reached: Result | None = None
-        self._made_of: dict[str, Any] | None = plain(made_of)
+        self._made_of: dict[str, Any] | None = files.plain(made_of)
         if self._made_of is not None and self.path.exists():
-            other = differences(read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
+            other = differences(files.read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
             if other and not overwrite:
                 raise RefusedError(
                     f"{path} is a checkpoint of a fit with other settings ({other}); use the settings of the checkpoint"
@@ -66,18 +57,14 @@ class Checkpoint:
 
     def __call__(self, result: Result) -> None:
         """Save a checkpoint of the current result if the time interval has passed."""
-        if self.due():
+        if time.monotonic() - self._saved >= self.every:
             save_checkpoint(result, self.path, made_of=self._made_of)
             self._saved = time.monotonic()
-
-    def due(self) -> bool:
-        """Return whether it is time to save the next checkpoint."""
-        return time.monotonic() - self._saved >= self.every
 
     def done(self) -> None:
         """Delete the checkpoint after a completed fit."""
         if self.path.exists():
-            remove_whole(self.path)
+            files.remove_whole(self.path)
 
 
 def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Mapping[str, Any] | None = None) -> None:
@@ -89,18 +76,18 @@ def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Ma
     history = {"history": result.history, "seconds": result.seconds, "measured": result.measured, "best": result.best}
     # with a measure the factors are those of the best sweep, so later sweeps are dropped
     history = {name: kept[: result.best + 1] if isinstance(kept, list) else kept for name, kept in history.items()}
-    with whole_folder(path, kind=KIND, overwrite=True) as draft:
+    with files.whole_folder(path, kind=KIND, overwrite=True) as draft:
         (draft / "factors.safetensors").write_bytes(save(factors))
-        write_meta(draft, KIND, VERSION, **history, made_of=made_of)
+        files.write_meta(draft, KIND, VERSION, **history, made_of=made_of)
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Result:
     """Load a checkpoint saved by :class:`Checkpoint`."""
     from safetensors.numpy import load
 
-    meta = read_meta(path, KIND, VERSION)
-    check_whole(path)
-    with damage_as_input_error(Path(path)):
+    meta = files.read_meta(path, KIND, VERSION)
+    files.check_whole(path)
+    with files.damage_as_input_error(Path(path)):
         tensors = load((Path(path) / "factors.safetensors").read_bytes())
         factors = [tensors[f"factor{k}"] for k in range(len(tensors))]
         return Result(factors, meta["history"], meta["seconds"], meta["measured"], int(meta["best"]))

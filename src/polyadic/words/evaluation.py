@@ -261,8 +261,7 @@ def induction(
 ) -> Senses:
     """Cluster the contexts of each word and compare the clusters with the gold senses.
 
-    Without a number, a word has as many clusters as senses among its labels; ``rule`` and ``seed`` are those of
-    :func:`~polyadic.words.senses.induce`.
+    Without a number, a word has as many clusters as senses among its labels.
     """
     contexts: dict[str, list[Instance]] = defaultdict(list)
     for instance in test.instances:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.words.base import SMALLER, WordModel, listed
+from polyadic.words.base import SMALLER, IterativeModel, listed
 from polyadic.words.kernels import GloveCells, glove_arrange, glove_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class GloVe(WordModel):
+class GloVe(IterativeModel):
     r"""Global vectors (GloVe): inner products plus biases that approximate log co-occurrence counts.
 
     .. math:: \min \sum_{ij:\, x_{ij} > 0} f(x_{ij})\, \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2,
@@ -65,29 +65,18 @@ class GloVe(WordModel):
     True
     """
 
-    rank: Count = 300
     _: KW_ONLY
     x_max: Positive = 100.0
     alpha: Amount = 0.75
     learning_rate: Positive = 0.05
     epochs: Count = 25
     tol: Amount = 0.0
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Fit GloVe vectors to symmetric co-occurrence counts.
+        """Fit GloVe vectors to counts of order 2, Entries or a symmetric array or sparse array.
 
-        Parameters
-        ----------
-        entries : Entries, or symmetric array or sparse array
-            Counts of order 2, such as ``count(corpus, order=2).entries``.
-
-        Raises
-        ------
-        InputError
-            If the entries are not counts of pairs, a setting is out of range, or the learning rate is too large.
+        They are such as ``count(corpus, order=2).entries``. InputError is raised if the entries are not counts of
+        pairs, a setting is out of range, or the learning rate is too large.
         """
         self.check()
         entries = listed(entries, symmetric=True, missing=True, remedy="lower min_count")
@@ -102,11 +91,8 @@ class GloVe(WordModel):
                 f"GloVe requires positive counts; the smallest is {entries.values.min()}: remove entries"
                 " that are not positive"
             )
-        check_memory(
-            44.0 * len(entries) + 4.0 * 8 * entries.shape[0] * (self.rank + 1),
-            f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words",
-            SMALLER,
-        )
+        what = f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words"
+        check_memory(44.0 * len(entries) + 32.0 * entries.shape[0] * (self.rank + 1), what, SMALLER)
         rng = np.random.default_rng(self.seed)
         x = entries.values.astype(np.float32)
         f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))

@@ -1,7 +1,6 @@
-"""Test sets generated from held-out text: unseen word tuples, phrases and names.
+"""Test sets generated from held-out documents: unseen word tuples, phrases and names.
 
-They measure what tuples of words add to pairs. Documents are split; models are trained on one part, and these test sets
-are generated from the other.
+They measure what tuples of words add to pairs, for models that are trained on the other documents.
 """
 
 from __future__ import annotations
@@ -68,9 +67,8 @@ def gaps(
     """Generate tuple completion questions from tuples that are frequent in held-out text but absent from training text.
 
     Frequent means at least ``min_count`` times within a span of ``width``, and with positive PMI. The wrong completions
-    form tuples that occur in neither text. Cases are skipped if the answer did not occur with each given word in
-    training, or if no drawn word is valid, so there may be fewer than ``size`` cases. (Order 2 is impossible: a matched
-    word would have to occur with the given word, and not to.)
+    form tuples that occur in neither text. There may be fewer than ``size`` cases: they are skipped if the answer did
+    not occur with each given word in training, or no drawn word is valid.
     """
     check_int("order", order, low=3, high=5)
     check_int("min_count", min_count, low=1)
@@ -210,8 +208,8 @@ def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
     """Return the frequent n-grams of ``order`` words, and whether each n-gram is a document title.
 
-    Words are adjacent in the corpus, which may have dropped words between them. Titles are tokenized by ``Tokenizer()``
-    in lower case; titles with a disambiguation in brackets, *Mercury (planet)*, do not count as names.
+    Words are adjacent in the corpus, which may have dropped words between them. Titles with a disambiguation in
+    brackets, *Mercury (planet)*, do not count as names.
     """
     check_int("order", order, low=2)
     check_int("min_count", min_count, low=1)

@@ -12,21 +12,13 @@ from numpy.typing import NDArray
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
+from polyadic.core.model import Amount, Count, Within
 from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
+from polyadic.words import orders
 from polyadic.words.base import TensorModel, listed
-from polyadic.words.orders import (
-    best_scale,
-    check_fits,
-    given_start,
-    plan,
-    positive_start,
-    symmetric_terms,
-    zero_unobserved,
-)
 from polyadic.words.pairwise import PPMISVD
 
 if TYPE_CHECKING:
@@ -101,30 +93,17 @@ class JointCP(TensorModel):
     order_weights: Sequence[Amount] | None = None
     l1: Amount = 0.0
     start: NDArray[Any] | None = None
-    max_iter: Count = 100
-    tol: Amount = 1e-3
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, lists: Sequence[Any]) -> Self:
-        """Factorize symmetric association tensors of order 2 and of one or more higher orders.
+        """Factorize associations of pairs and of one or more higher orders, one list per order, pairs first.
 
-        Parameters
-        ----------
-        lists : sequence of Entries, or of symmetric arrays or sparse arrays
-            Associations, one list per order, pairs first.
-
-        Raises
-        ------
-        InputError
-            If pairs or larger tuples are missing, entries are not symmetric, empty, all zero or of different sizes, or
-            a setting is out of range.
+        They are Entries or symmetric arrays or sparse arrays. InputError is raised if pairs or larger tuples are
+        missing, entries are not symmetric, empty, all zero or of different sizes, or a setting is out of range.
         """
         self.check()
         lists = [listed(each, symmetric=True) for each in lists]
         size, larger, objective = self._objective(lists)
-        check_fits(size, self.rank, self._threads)
+        orders.check_fits(size, self.rank, self._threads)
         A, C = self._start(lists, larger) if self.start is None else self._given(size)
         sweeps = quasi_newton(objective, [A, C])
         self.factors_ = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
@@ -134,17 +113,17 @@ class JointCP(TensorModel):
     def plan(self, lists: Sequence[Any]) -> dict[str, float]:
         """Return the rank, the number of non-negative components, and the estimated time and memory of a fit."""
         widths = [self.rank - self._n_nonnegative, self._n_nonnegative]
-        about = plan(self._objective(lists)[2], widths, max_iter=self.max_iter)
+        about = orders.plan(self._objective(lists)[2], widths, max_iter=self.max_iter)
         return {"rank": self.rank, "n_nonnegative": self._n_nonnegative, **about}
 
     def _objective(self, lists: Sequence[Any]) -> tuple[int, list[Term], Objective]:
         """Return the vocabulary size, the objective terms of the higher orders, and the complete objective."""
         lists = [listed(each, symmetric=True) for each in lists]
-        orders = [entries.order for entries in lists]
-        if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
+        found = [entries.order for entries in lists]
+        if len(found) < 2 or found[0] != 2 or min(found[1:]) < 3:
             raise InputError(
                 "joint factorization requires entries of order 2, followed by entries of higher orders;"
-                f" got orders {orders}"
+                f" got orders {found}"
             )
         size, n_nonnegative = lists[0].shape[0], self._n_nonnegative
         if self.start is None and self.rank >= size + n_nonnegative:  # before an evaluation, which takes minutes here
@@ -155,19 +134,21 @@ class JointCP(TensorModel):
             )
         scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
-        pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
+        pairs, *larger = orders.symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
         terms = [_explained_by(ALL, pairs), *(_explained_by(1, term) for term in larger)]
         return size, larger, Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads, within=self._within)
 
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Initialize unconstrained columns by PPMI-SVD, and non-negative columns by scaled random numbers."""
         A = PPMISVD(self.rank - self._n_nonnegative, seed=self.seed).fit(lists[0]).vectors_
-        C = NonNegative().prox(positive_start(len(A), self._n_nonnegative, np.random.default_rng(self.seed)), 0.0)
-        return A, best_scale(larger, zero_unobserved(C, lists[1:]), threads=self.threads)
+        C = NonNegative().prox(
+            orders.positive_start(len(A), self._n_nonnegative, np.random.default_rng(self.seed)), 0.0
+        )
+        return A, orders.best_scale(larger, orders.zero_unobserved(C, lists[1:]), threads=self.threads)
 
     def _given(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         given, n_nonnegative = np.asarray(self.start), self._n_nonnegative
-        U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
+        U = orders.given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
         if given.shape != U.shape or (U[:, -n_nonnegative:] < 0).any():
             raise InputError(
                 f"start must have {self.rank} columns, the last {n_nonnegative} with non-negative values only; got"

@@ -1,16 +1,14 @@
 r"""Numba kernels for word vectors: GloVe, Poisson CP and Tucker models.
 
-GloVe: Adagrad over the cells of a co-occurrence matrix. Words are divided into groups, and each cell belongs to the
-pair of groups of its words. In a round of a tournament every group is paired with one other, so the pairs of a round
-share no word and can run in parallel; all rounds cover all pairs. No two threads write to the same row, so the result
-does not depend on the number of threads.
+GloVe: words are divided into groups. In a round of a tournament every group is paired with one other, so the pairs of
+a round share no word, and their cells are updated in parallel; all rounds cover all pairs. No two threads write to the
+same row, so the result does not depend on the number of threads.
 
-Poisson CP: multiplicative factors of one mode. Entries, factors and fibres are laid out as for the other CP kernels.
-All entries of a fibre share the words of its prefix, so the product of their rows is computed once. Each leaf then
-costs one dot product and one vector update, for any mode. No row is stored per entry.
+Poisson CP: all entries of a fibre share the words of its prefix, so the product of their rows is computed once. Each
+leaf then costs one dot product and one vector update, for any mode. No row is stored per entry.
 
-Tucker: core, predictions and gradients. ``factors`` are matrices of any widths; ``slots`` gives the factor of each
-mode. A factor may be shared, so all zeros is a symmetric model. The core has the width of its factor in each mode.
+Tucker: ``factors`` are matrices of any widths; ``slots`` gives the factor of each mode. A factor may be shared, so all
+zeros is a symmetric model. The core has the width of its factor in each mode.
 
 The modes of an entry are a root (the first), a leaf (the last) and the middle between them; a fibre is a run of entries
 that share all but the leaf. With ``k`` the Kronecker product of the middle rows of a fibre and ``s = sum_e x_e
@@ -69,10 +67,7 @@ class GloveCells:
 def glove_arrange(
     indices: NDArray[Any], logs: NDArray[Any], weights: NDArray[Any], *, size: int, rng: np.random.Generator
 ) -> GloveCells:
-    """Shuffle the cells of a co-occurrence matrix and group them into rounds that can be updated in parallel.
-
-    The cells are copied into this order: random access through a permutation would take longer than the arithmetic.
-    """
+    """Copy the cells of a co-occurrence matrix in random order, in rounds that can be updated in parallel."""
     n = len(indices)
     if indices.shape != (n, 2) or not (len(logs) == len(weights) == n):
         raise ValueError(
@@ -87,20 +82,12 @@ def glove_arrange(
     order = order[np.argsort(pair[order], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=groups * groups))]).tolist()
     rounds = [[(starts[p * groups + q], starts[p * groups + q + 1]) for p, q in some] for some in _tournament(groups)]
-    return GloveCells(
-        frozen(indices[:, 0][order], np.int32),
-        frozen(indices[:, 1][order], np.int32),
-        frozen(logs[order], np.float32),
-        frozen(weights[order], np.float32),
-        size,
-        rounds,
-    )
+    rows, columns = (frozen(indices[order, d], np.int32) for d in range(2))
+    return GloveCells(rows, columns, frozen(logs[order], np.float32), frozen(weights[order], np.float32), size, rounds)
 
 
 def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
-    r"""Update GloVe parameters in place with AdaGrad for one epoch; return the sum of losses.
-
-    .. math:: \sum_{ij} f_{ij} \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2
+    """Update GloVe parameters in place with AdaGrad for one epoch; return the sum of losses.
 
     Parameters are vectors of words and contexts, (2, V, R), their biases, (2, V), and the accumulated squares of both.
     """
@@ -111,12 +98,12 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: flo
         )
     if any(p.dtype != np.float32 or not p.flags.c_contiguous or not p.flags.writeable for p in parameters):
         raise ValueError("the parameters must be contiguous, writeable float32 arrays")
-    eta = np.float32(learning_rate)
+    fixed = cells.rows, cells.columns, cells.logs, cells.weights, np.float32(learning_rate), *parameters
     total = 0.0
     for spans in cells.rounds:
 
         def work(k: int, spans: list[tuple[int, int]] = spans) -> float:
-            return _glove_cells(cells.rows, cells.columns, cells.logs, cells.weights, eta, U, b, S, t, *spans[k])
+            return _glove_cells(*fixed, *spans[k])
 
         total += sum(in_threads(work, len(spans), threads))
     return total
@@ -135,11 +122,9 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
-    """Numba kernel: update the GloVe vectors and biases of both words of each cell with AdaGrad.
+    """Numba kernel: update the vectors and biases of cells first..last; return their losses before the updates.
 
-    The loss is ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last. ``U`` is (2, V, R), words and
-    contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared updates. Returns the sum of the
-    losses before the updates.
+    ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t`` accumulate their squared updates.
     """
     rank = U.shape[2]
     one = U.dtype.type(1)
@@ -336,12 +321,9 @@ class _Tree(NamedTuple):
 def tucker_core(
     indices: NDArray[Any], values: NDArray[Any], factors: Factors, *, slots: Sequence[int], threads: int
 ) -> NDArray[np.float64]:
-    r"""Contract a sparse tensor with a factor matrix in each mode; sort the indices for best speed.
-
-    .. math:: G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}
-    """
+    r"""Return the core :math:`G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}`; fastest for sorted indices."""
     tree = _tree(indices, factors, slots)
-    values = _one_per_entry("values", values, tree)
+    values = _one_per_entry("values", values, tree.columns, tree.U)
     shares = tree.shares()
 
     def part(k: int) -> NDArray[np.float64]:
@@ -358,10 +340,7 @@ def tucker_core(
 def tucker_predict(
     indices: NDArray[Any], factors: Factors, core: NDArray[Any], *, slots: Sequence[int], threads: int
 ) -> NDArray[Any]:
-    r"""Return the entries predicted by a Tucker model.
-
-    .. math:: m_e = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}
-    """
+    r"""Return the predicted entries :math:`m_e = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`."""
     tree = _tree(indices, factors, slots)
     G = _unfolded(core, tree)
     predictions = np.empty(tree.columns.shape[1], tree.U.dtype)
@@ -385,13 +364,12 @@ def tucker_pullback(
     slots: Sequence[int],
     threads: int,
 ) -> Factors:
-    r"""Return the gradient of a Tucker model with respect to each factor matrix, given the derivative of each entry.
+    r"""Return the gradient :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}` of each factor matrix.
 
-    The gradient is :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`; that of the core is ``tucker_core`` of the
-    derivatives.
+    The gradient of the core is ``tucker_core`` of the derivatives.
     """
     tree = _tree(indices, factors, slots)
-    derivatives = _one_per_entry("derivatives", derivatives, tree)
+    derivatives = _one_per_entry("derivatives", derivatives, tree.columns, tree.U)
     G = _unfolded(core, tree)
     shares = tree.shares()
 
@@ -415,15 +393,11 @@ def tucker_pullback(
 
 
 def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any], *, threads: int) -> NDArray[Any]:
-    r"""Multiply a matrix by the Gram matrix of the unfolding along the last mode, :math:`X_{(n)} X_{(n)}^\top Q`.
-
-    Entries that share all but the last index must be adjacent.
-    """
+    r"""Return :math:`X_{(n)} X_{(n)}^\top Q`; entries that share all but the last index must be adjacent."""
     columns, Q = frozen(indices.T), frozen(Q)
     _refuse_outside(columns[-1], len(Q), len(columns) - 1)
-    if len(values) != columns.shape[1]:
-        raise ValueError(f"values must have one element for each of {columns.shape[1]} entries; got {len(values)}")
-    starts, leaves, x = _runs(columns[:-1]), frozen(columns[-1]), frozen(values, Q.dtype)
+    x = _one_per_entry("values", values, columns, Q)
+    starts, leaves = _runs(columns[:-1]), frozen(columns[-1])
     bounds = np.linspace(0, len(starts) - 1, PARTS + 1).astype(np.int64)
 
     def part(k: int) -> NDArray[np.float64]:
@@ -484,12 +458,10 @@ def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
         )
 
 
-def _one_per_entry(name: str, numbers: NDArray[Any], tree: _Tree) -> NDArray[Any]:
-    if len(numbers) != tree.columns.shape[1]:
-        raise ValueError(
-            f"{name} must have one element for each of {tree.columns.shape[1]} entries; got {len(numbers)}"
-        )
-    return frozen(numbers, tree.U.dtype)
+def _one_per_entry(name: str, numbers: NDArray[Any], columns: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
+    if len(numbers) != columns.shape[1]:
+        raise ValueError(f"{name} must have one element for each of {columns.shape[1]} entries; got {len(numbers)}")
+    return frozen(numbers, U.dtype)
 
 
 def _unfolded(core: NDArray[Any], tree: _Tree) -> NDArray[Any]:
@@ -536,10 +508,9 @@ def _add_to_middle(indices, at, ranks, U, e, dk, dU):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
-    """Numba kernel: contract the entries of each root with the factor rows of the middle and leaf modes.
+    """Numba kernel: write ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on.
 
-    Writes ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on. ``starts[f]`` is the first
-    entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
+    ``starts[f]`` is the first entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
     """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
@@ -560,10 +531,9 @@ def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C, A, dU):
-    """Numba kernel: add the gradients of the middle and leaf factor rows of a Tucker model to ``dU``.
+    """Numba kernel: add ``sum_e derivatives_e dm_e/dU`` of the middle and leaf modes, and write ``A`` as _core_fibres.
 
-    Adds ``sum_e derivatives_e dm_e/dU``, and writes ``A`` as :func:`_core_fibres`. ``C[b]`` is the core contracted with
-    the row of a root. The gradient of that row is ``sum (core * A[b])``.
+    ``C[b]`` is the core contracted with the row of a root, whose gradient is ``sum (core * A[b])``.
     """
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
@@ -590,10 +560,7 @@ def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions):
-    """Numba kernel: predict the entries of a block of roots with a Tucker model.
-
-    Writes ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on.
-    """
+    """Numba kernel: write ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on."""
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
     K = np.empty((BATCH, C.shape[1]), U.dtype)

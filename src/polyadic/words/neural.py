@@ -80,7 +80,6 @@ class Word2Vec(WordModel):
     (4, 8)
     """
 
-    rank: Count = 300
     _: KW_ONLY
     method: Literal["sgns", "cbow"] = "sgns"
     window: Count = 5

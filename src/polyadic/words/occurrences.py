@@ -1,9 +1,8 @@
 r"""Word sense induction from contexts: the number of senses of each word, their frequencies and substitutes.
 
-Contexts of a word about different topics are not yet different senses: texts on Einstein's life and on his physics
-mean the same man. Senses differ in the words that could be *substituted*. Occurrences are therefore clustered by
-context into many small groups, substitutes are predicted for each group, and groups with the same substitutes are
-merged.
+Contexts about different topics are not yet different senses: texts on Einstein's life and on his physics mean the same
+man. Senses differ in the words that could be *substituted*. Occurrences are therefore clustered by context into many
+small groups, substitutes are predicted for each group, and groups with the same substitutes are merged.
 
 With :math:`\omega_c = a / (a + p_c)` and unit vectors :math:`\hat u`, a context of width :math:`r` is
 :math:`x_r = \sum_c \omega_c \hat u_c` over the :math:`r` words to each side in the document. A linear map from mean
@@ -84,29 +83,20 @@ REPELLED = 0.5  # weight of the similarity to other senses in the penalty of a s
 
 
 class SenseOfWord(NamedTuple):
-    """One sense of a word, with its relative frequency, substitutes, typical occurrences and vector.
+    """One sense of a word."""
 
-    ``share`` is its share of the occurrences, ``substitutes`` are words that could replace it, ``positions`` are its
-    positions in the corpus (among the occurrences that were clustered), most typical first, and ``vector`` is its
-    vector in the space of the word vectors.
-    """
-
-    share: float
-    substitutes: tuple[str, ...]
-    positions: NDArray[np.int64]
-    vector: NDArray[np.float64]
+    share: float  # of the occurrences
+    substitutes: tuple[str, ...]  # words that could replace it
+    positions: NDArray[np.int64]  # in the corpus, among the occurrences that were clustered, most typical first
+    vector: NDArray[np.float64]  # in the space of the word vectors
 
 
 class SensesOfWord(NamedTuple):
-    """All induced senses of a word, most frequent first.
-
-    ``occurrences`` is the frequency of the word in the corpus, ``agreement`` the share of random starts that found the
-    same number of senses.
-    """
+    """All induced senses of a word, most frequent first."""
 
     word: str
-    occurrences: int
-    agreement: float
+    occurrences: int  # in the corpus
+    agreement: float  # share of random starts that found the same number of senses
     senses: tuple[SenseOfWord, ...]
 
     @property
@@ -153,21 +143,9 @@ class WordSenses:
     def learn(cls, embedding: Embedding, corpus: Corpus, *, seed: int = 0, keep: bool = False) -> WordSenses:
         """Learn a linear map from contexts to word vectors on all sufficiently frequent words.
 
-        Parameters
-        ----------
-        embedding : Embedding
-            Word vectors, preferably trained on the same text.
-        corpus : Corpus
-            Text in which the words occur.
-        seed : int
-            Seed of the sample of occurrences.
-        keep : bool
-            Cache the result in the folder of the corpus, and load it from there if it exists.
-
-        Raises
-        ------
-        InputError
-            If the vectors and the corpus share too few words, or the cache is damaged.
+        The vectors are preferably trained on the same text. ``seed`` is that of the sample of occurrences. With
+        ``keep``, the result is cached in the folder of the corpus, and loaded from there if it exists. InputError is
+        raised if the vectors and the corpus share too few words, or the cache is damaged.
         """
         if keep:
             about = f"{__version__} {FORMAT} {seed} {embedding.words}".encode()
@@ -178,8 +156,6 @@ class WordSenses:
             if os.access(corpus.path, os.W_OK):
                 _write(file, learned)
             return learned
-        rng = np.random.default_rng(seed)
-        vocabulary = corpus.vocabulary
         rows = _frequent(embedding, corpus)
         if len(rows) < 2:
             raise InputError(
@@ -187,10 +163,10 @@ class WordSenses:
                 f" {MIN_OCCURRENCES}; at least 2 are required to learn senses"
             )
         space = cls(embedding, corpus, np.zeros((0, 0), np.float32), np.zeros(0, np.float32), 0.0)
-        positions, words = _sampled(np.asarray(corpus.ids), np.asarray(rows), rng)
+        positions, words = _sampled(np.asarray(corpus.ids), np.asarray(rows), np.random.default_rng(seed))
         M, usual = space._mean_contexts(positions, words, len(rows))
-        U = embedding.unit[[embedding.index[vocabulary.words[number]] for number in rows]].astype(np.float64)
-        A, fit = _ridge(M, U, np.log(vocabulary.counts[rows]))
+        U = embedding.unit[[embedding.index[corpus.vocabulary.words[number]] for number in rows]].astype(np.float64)
+        A, fit = _ridge(M, U, np.log(corpus.vocabulary.counts[rows]))
         A /= np.repeat(usual, embedding.rank)[:, None]  # contexts are sums
         mean = unit_rows(unit_rows(M[:, : embedding.rank]).mean(axis=0)[None])[0]
         return cls(embedding, corpus, A.astype(np.float32), mean.astype(np.float32), fit)
@@ -201,21 +177,10 @@ class WordSenses:
         return len(_frequent(embedding, corpus)) >= 2
 
     def senses(self, word: str, *, top: int = 10, known: int = MIN_SUBSTITUTE_COUNT, seed: int = 0) -> SensesOfWord:
-        """Return the induced senses of a word.
+        """Return the induced senses of a word, with ``top`` substitutes each that occur ``known`` times in the corpus.
 
-        Parameters
-        ----------
-        top : int
-            Number of substitutes per sense.
-        known : int
-            Minimum frequency of a substitute in the corpus.
-        seed : int
-            Seed of the sample of occurrences and of the random starts.
-
-        Raises
-        ------
-        InputError
-            If the word is not in the corpus or the vectors, or occurs too rarely.
+        ``seed`` is that of the sample of occurrences and of the random starts. InputError is raised if the word is not
+        in the corpus or the vectors, or occurs too rarely.
         """
         check_int("top", top, low=1)
         self.embedding[word]  # raises InputError if it is unknown
@@ -264,10 +229,9 @@ class WordSenses:
         return [line for line, _ in kept]
 
     def divide(self, positions: NDArray[np.int64], words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
-        """Cluster occurrences into senses, treating the words at these positions of the corpus as one word.
+        """Return the index of the sense of each position in the corpus, treating the words there as one word.
 
-        Returns the index of the sense of each occurrence. This separates two words again that were merged into one, as
-        in pseudo-word evaluation. ``seed`` is that of the random starts.
+        This separates two words again that were merged into one, as in pseudo-word evaluation.
         """
         numbers = [self.corpus.vocabulary[word] for word in words]
         return _agreed(*self._contexts(self._around(np.asarray(positions)), numbers), seed)[0]
@@ -277,15 +241,8 @@ class WordSenses:
     ) -> NDArray[np.int64]:
         """Return the index into ``senses.senses`` for each new context of a word, or -1 if it has no known word.
 
-        Parameters
-        ----------
-        senses : SensesOfWord
-            Result of :meth:`senses` for the word.
-        contexts : iterable of (list of str, list of str)
-            The words to the left and to the right of each occurrence, in text order.
+        ``senses`` are those of :meth:`senses`. A context is the words to the left and those to the right, in order.
 
-        Examples
-        --------
         >>> from polyadic import Corpus, train
         >>> rivers = [f"bank {a} {b} {c}" for a in "abcd" for b in "efgh" for c in "ijkl"]
         >>> money = [f"bank {a} {b} {c}" for a in "mnop" for b in "qrst" for c in "uvwx"]
@@ -409,10 +366,7 @@ def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
 
 
 def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-    """Solve weighted ridge regression, choosing the penalty with the smallest leave-one-out error.
-
-    The leave-one-out residual of row i is :math:`r_i / (1 - h_i)`, with the leverage :math:`h_i`.
-    """
+    """Solve weighted ridge regression with the penalty of the smallest leave-one-out error, of ``r_i / (1 - h_i)``."""
     root = np.sqrt(weights)[:, None]
     eigenvalues, Q = np.linalg.eigh((M * root).T @ (M * root))
     eigenvalues = np.maximum(eigenvalues, 0)

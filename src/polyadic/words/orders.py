@@ -65,12 +65,10 @@ def symmetric_terms(
     for all listed entries, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a
     long one. The weight of the last list is used as it is.
 
-    Zeros are weighted by the degrees of their words: with :math:`\deg_i` the number of entries that list word i,
-    :math:`q_i \propto \deg_i^\kappa` has mean 1, where :math:`\kappa` is ``zero_power``. A zero of words with many
-    entries is stronger evidence than a zero of words with few. With ``zero_weight`` :math:`z`, the mean weight of a
-    zero is :math:`z`. Without it, all zeros of a list together have ``ZERO_MASS`` times the weight of its entries, as
-    if that number of negative samples were drawn per entry with the exponent of word2vec; the mean weight of a zero is
-    at most 1.
+    Zeros are weighted by the degrees of their words, as a zero of words with many entries is stronger evidence: with
+    :math:`\deg_i` the number of entries that list word i, :math:`q_i \propto \deg_i^\kappa` has mean 1, where
+    :math:`\kappa` is ``zero_power``. The mean weight of a zero is ``zero_weight``. Without it, all zeros of a list have
+    ``ZERO_MASS`` times the weight of its entries, but at most a mean weight of 1.
 
     >>> from polyadic.core.entries import Entries
     >>> from polyadic.core.losses import Squared

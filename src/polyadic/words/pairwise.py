@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import symmetric_matrix, truncated_eigh, truncated_svd
 from polyadic.core.linalg.truncated import MAX_BASIS
-from polyadic.core.model import Amount, Count, Seed
+from polyadic.core.model import Amount
 from polyadic.core.resources import check_memory
 from polyadic.words.base import SMALLER, WordModel, listed
 
@@ -52,34 +52,23 @@ class PPMISVD(WordModel):
     [2.562, 1.562]
     """
 
-    rank: Count = 300
     _: KW_ONLY
     power: Amount = 0.5
-    seed: Seed = None
 
     def fit(self, entries: Any) -> Self:
-        """Factorize a matrix of word associations.
+        """Factorize associations of order 2, Entries or an array or sparse array.
 
-        Parameters
-        ----------
-        entries : Entries, array or sparse array
-            Associations of order 2, such as those of :func:`~polyadic.text.weighting.ppmi`.
-
-        Raises
-        ------
-        InputError
-            If the entries are not a matrix, or the rank is too large.
+        They are such as those of :func:`~polyadic.text.weighting.ppmi`. InputError is raised if they are not a matrix,
+        or the rank is too large.
         """
         self.check()
         entries = listed(entries)
         if entries.order != 2:
             raise InputError(f"PPMI-SVD requires a matrix, that is, entries of order 2; got order {entries.order}")
         itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
-        check_memory(
-            48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank,
-            f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
-            SMALLER,
-        )
+        needed = 48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank
+        what = f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words"
+        check_memory(needed, what, SMALLER)
         if entries.symmetric:
             X = symmetric_matrix(entries.indices, entries.values, entries.shape[0])
             w, U = truncated_eigh(X, self.rank, seed=self.seed)

@@ -69,9 +69,7 @@ def planned(
 
 
 def serial_copies(workers: int) -> int:
-    """Return the number of sequential transfers of the factor matrices in one evaluation on a cluster of workers.
-
-    The factors are broadcast along a binary tree; the gradients are reduced along a tree, and sent back.
+    """Return the number of transfers in sequence for one evaluation: factors and gradients go along binary trees.
 
     >>> [serial_copies(workers) for workers in (1, 2, 8, 64)]
     [2, 5, 11, 20]

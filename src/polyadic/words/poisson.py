@@ -8,16 +8,13 @@ where B is positive, and at most 1 where B is zero.
 
 Rows of the products are computed fibre by fibre while the entries are read; the published algorithm stores one row per
 entry.
-
-References
-----------
-Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, algorithms 2 and 3. arXiv:1112.2414.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,13 +23,13 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.forms import CP
 from polyadic.core.losses import Poisson
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads
+from polyadic.core.model import Count
 from polyadic.core.objective import Objective, Term, slot_factors, stacked
 from polyadic.core.penalties import NonNegative
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
-from polyadic.words.base import SMALLER, WordModel, listed
+from polyadic.words.base import SMALLER, IterativeModel, listed
 from polyadic.words.kernels import cp_poisson
 
 if TYPE_CHECKING:
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-class PoissonCP(WordModel):
+class PoissonCP(IterativeModel):
     r"""Non-negative CP decomposition of counts: a mixture of components with a word distribution in every mode.
 
     .. math:: x_e \sim \mathrm{Poisson}(m_e), \qquad m_e = \sum_r \lambda_r \prod_d A^{(d)}_{e_d r}, \qquad
@@ -73,7 +70,8 @@ class PoissonCP(WordModel):
 
     References
     ----------
-    Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, section 3. arXiv:1112.2414.
+    Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, section 3 and algorithms 2 and 3.
+    arXiv:1112.2414.
 
     Examples
     --------
@@ -89,27 +87,14 @@ class PoissonCP(WordModel):
     rank: Count = 100
     _: KW_ONLY
     max_iter: Count = 100
-    tol: Amount = 1e-3
     inner: Count = 2
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Factorize a tensor of counts of any order.
+        """Factorize counts of order two or more, Entries or an array or sparse array.
 
-        A symmetric list stands for all permutations of its tuples. Every mode has a factor of its own; those of counted
-        text come out similar.
-
-        Parameters
-        ----------
-        entries : Entries, array or sparse array of order two or more
-            Counts, such as :attr:`polyadic.text.counts.Counts.entries`.
-
-        Raises
-        ------
-        InputError
-            If there are no counts, a count is negative, or a setting is out of range.
+        They are such as :attr:`polyadic.text.counts.Counts.entries`. A symmetric list stands for all permutations of
+        its tuples. Every mode has a factor of its own; those of counted text come out similar. InputError is raised if
+        there are no counts, a count is negative, or a setting is out of range.
         """
         self.check()
         entries = listed(entries, remedy="lower min_count")
@@ -117,11 +102,9 @@ class PoissonCP(WordModel):
             raise InputError("all counts are zero, so there is nothing to factorize")
         rows, largest = sum(entries.shape), max(entries.shape)
         copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
-        check_memory(
-            4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries),
-            f"a model of {len(entries):,} counts, {' x '.join(f'{n:,}' for n in entries.shape)}, and rank {self.rank}",
-            SMALLER,
-        )
+        needed = 4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries)
+        sizes = " x ".join(f"{n:,}" for n in entries.shape)
+        check_memory(needed, f"a model of {len(entries):,} counts, {sizes}, and rank {self.rank}", SMALLER)
         term = Term(entries, CP(), Poisson(), tuple(range(entries.order)), zero_weight=1.0)
         objective = Objective([term], [NonNegative()] * entries.order, threads=self.threads)
         start = _start(entries, self.rank, np.random.default_rng(self.seed))
@@ -137,16 +120,10 @@ class PoissonCP(WordModel):
     def components(
         self, words: Sequence[str], *, top: int = 10, mode: int | None = None
     ) -> list[list[tuple[str, float]]]:
-        """Return the most probable words of each component with their probabilities, heaviest component first.
+        """Return the ``top`` words of each component with their probabilities, heaviest component first.
 
-        Parameters
-        ----------
-        words : sequence of str
-            The vocabulary of the mode.
-        top : int
-            Number of words per component.
-        mode : int, optional
-            Index of the mode. By default the mean of all modes, which must then have the same vocabulary.
+        ``words`` is the vocabulary of the mode with the index ``mode``. By default probabilities are the means of all
+        modes, which must then have the same vocabulary.
         """
         A = self._factor(words, mode)
         check_int("top", top, low=1)
@@ -181,10 +158,7 @@ class PoissonCP(WordModel):
 
 
 def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
-    """Initialize the factors with random components around the word frequencies, scaled to the total count.
-
-    A wrong scale would dominate the first change of the objective, by which ``tol`` is measured.
-    """
+    """Return random factors around the word frequencies, scaled to the total count, since ``tol`` is relative."""
     total = float(entries.values.sum(dtype=float)) * (math.factorial(entries.order) if entries.symmetric else 1)
     frequencies = [np.zeros(n) for n in entries.shape]
     for block in entries.blocks():
@@ -200,12 +174,7 @@ GONE = 1e-16  # share of its column below which an element is set to zero, to av
 
 
 def apr(
-    objective: Objective,
-    start: Factors,
-    *,
-    inner: int = 10,
-    kappa: float = 1e-10,
-    inner_tol: float = 1e-4,
+    objective: Objective, start: Factors, *, inner: int = 10, kappa: float = 1e-10, inner_tol: float = 1e-4
 ) -> Iterator[Sweep]:
     r"""Fit a non-negative CP model to counts by alternating Poisson regression (CP-APR).
 
@@ -225,12 +194,19 @@ def apr(
     while True:
         moved = False
         for n in range(len(model.modes)):
+            B = model.modes[n]
             if n:  # the first mode was evaluated to measure the last sweep
-                model.modes[n] *= model.weights.astype(model.U.dtype)
-                _, phi = model.explain(n)
-            B, floor = model.modes[n], (kappa * model.weights).astype(model.U.dtype)
+                B *= model.weights.astype(B.dtype)
+                _, phi = model.explain(mode=n)
+            floor = (kappa * model.weights).astype(B.dtype)
             np.copyto(B, floor, where=(floor > B) & (phi > 1))  # raises what is stuck at zero
-            moved |= model.multiply(n, phi, inner, inner_tol)
+            for step in range(inner):
+                if float(np.abs(np.minimum(B, 1 - phi)).max(initial=0)) <= inner_tol:
+                    break
+                moved = True
+                B *= phi
+                if step + 1 < inner:
+                    _, phi = model.explain(mode=n)
             model.weights = model.normalized(n)
         if not moved:
             return
@@ -242,15 +218,18 @@ class _Model:
     """State of CP-APR: normalized factor matrices, component weights, and the counts."""
 
     def __init__(self, term: Term, start: Factors, threads: int) -> None:
-        self.term, self.threads = term, threads
-        U, self.offsets = stacked(slot_factors([term], start), term.slots)
+        self.term = term
+        U, offsets = stacked(slot_factors([term], start), term.slots)
         if not (U >= 0).all():
             raise InputError(f"the initial factors for CP-APR must be non-negative; the smallest element is {U.min()}")
-        self.U = np.array(U, order="C")
-        self.modes = np.split(self.U, self.offsets[1:])  # views: what is written there is written to U
-        self.indices, self.values = _in_fibres(term.entries, self.U.dtype)
+        U = np.array(U, order="C")
+        self.modes = np.split(U, offsets[1:])  # views: what is written there is written to U
+        indices, values = _in_fibres(term.entries, U.dtype)
+        floor = term.loss.floor  # type: ignore[attr-defined]
+        how: dict[str, Any] = {"offsets": offsets, "permuted": term.entries.symmetric, "threads": threads}
+        self.explain = partial(cp_poisson, indices, values, U, floor=floor, **how)
         self.constant = _of_counts_alone(term.entries)
-        self.weights = np.ones(self.U.shape[1])
+        self.weights = np.ones(U.shape[1])
         for n in range(len(self.modes)):
             self.weights = self.weights * self.normalized(n)
 
@@ -262,39 +241,14 @@ class _Model:
         u /= np.where(sums > 0, sums, 1).astype(u.dtype)
         return sums
 
-    def explain(self, n: int, *, measured: bool = False) -> tuple[float, NDArray[Any]]:
-        r"""Return the log-likelihood (if ``measured``) and the multiplicative update :math:`\Phi` of one mode."""
-        return cp_poisson(
-            self.indices,
-            self.values,
-            self.U,
-            offsets=self.offsets,
-            mode=n,
-            floor=self.term.loss.floor,  # type: ignore[attr-defined]
-            permuted=self.term.entries.symmetric,
-            measured=measured,
-            threads=self.threads,
-        )
-
     def measured(self) -> tuple[Sweep, NDArray[Any]]:
         r"""Return the factors with their objective, and :math:`\Phi` of the first mode, which contains the weights."""
-        share = (self.weights ** (1 / len(self.modes))).astype(self.U.dtype)
-        factors = [u * share for u in self.modes]
-        self.modes[0] *= self.weights.astype(self.U.dtype)
-        log_likelihood, phi = self.explain(0, measured=True)
+        dtype = self.modes[0].dtype
+        factors = [u * (self.weights ** (1 / len(self.modes))).astype(dtype) for u in self.modes]
+        self.modes[0] *= self.weights.astype(dtype)
+        log_likelihood, phi = self.explain(mode=0, measured=True)
         value = self.term.weight * (float(self.weights.sum()) - log_likelihood + self.constant)
         return Sweep([factors[self.term.slots.index(s)] for s in range(len(factors))], value), phi
-
-    def multiply(self, n: int, phi: NDArray[Any], inner: int, tol: float) -> bool:
-        """Update one factor matrix multiplicatively up to ``inner`` times; return whether the matrix has changed."""
-        B = self.modes[n]
-        for step in range(inner):
-            if float(np.abs(np.minimum(B, 1 - phi)).max(initial=0)) <= tol:
-                return step > 0
-            B *= phi
-            if step + 1 < inner:
-                _, phi = self.explain(n)
-        return True
 
 
 def _checked(objective: Objective) -> Term:

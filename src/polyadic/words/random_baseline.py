@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from polyadic.core.containers import entries_of
-from polyadic.core.model import Count, Seed
 from polyadic.core.resources import check_memory
 from polyadic.words.base import WordModel
 
@@ -40,20 +39,11 @@ class RandomVectors(WordModel):
     (3, 4)
     """
 
-    rank: Count = 300
     _: KW_ONLY
     distribution: Literal["normal", "uniform"] = "normal"
-    seed: Seed = None
 
     def fit(self, entries: Any) -> Self:
-        """Generate a random vector for each word of the vocabulary.
-
-        Parameters
-        ----------
-        entries : Entries, array, sparse array or Corpus
-            Data whose vocabulary is used: the indices of the first mode, or the words of a corpus. The counts are
-            ignored.
-        """
+        """Generate a random vector for each index of the first mode of Entries or arrays, or each word of a Corpus."""
         self.check()
         words = len(entries.vocabulary) if hasattr(entries, "vocabulary") else entries_of(entries).shape[0]
         shape = words, self.rank

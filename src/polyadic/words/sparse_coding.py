@@ -9,11 +9,11 @@ import numpy as np
 
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads
+from polyadic.core.model import Amount, Count
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import unit_rows
-from polyadic.words.base import WordModel, listed
+from polyadic.words.base import IterativeModel, listed
 from polyadic.words.pairwise import PPMISVD
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class NNSE(WordModel):
+class NNSE(IterativeModel):
     r"""Non-negative sparse embedding (NNSE): each word vector is a sparse combination of dictionary atoms.
 
     .. math:: \min_{A \ge 0,\; \|D_k\|_2 \le 1} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
@@ -68,16 +68,11 @@ class NNSE(WordModel):
     ([1, 1, 1, 1, 1, 1], True, False)
     """
 
-    rank: Count = 300
     _: KW_ONLY
     svd_rank: Count | None = None
     power: Amount = 0.5
     l1: Amount = 0.05
     max_iter: Count = 50
-    tol: Amount = 1e-3
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
         """Decompose a symmetric association matrix by SVD, and compute sparse codes of the word vectors.
@@ -94,11 +89,8 @@ class NNSE(WordModel):
         check_int("rank", self.rank, low=1, high=size)
         kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank
         check_int("svd_rank", kept, low=1, high=size - 1)
-        check_memory(
-            4.0 * 4 * size * (self.rank + kept),
-            f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}",
-            "lower a rank or the size of the vocabulary",
-        )
+        what = f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}"
+        check_memory(16.0 * size * (self.rank + kept), what, "lower a rank or the size of the vocabulary")
         X = unit_rows(PPMISVD(kept, power=self.power, seed=self.seed).fit(entries).vectors_)
         solver = _sweeps(X, self.rank, self.l1, self._threads, np.random.default_rng(self.seed))
         sweeps = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)

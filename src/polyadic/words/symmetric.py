@@ -13,21 +13,13 @@ from polyadic.core import kernels
 from polyadic.core.containers import entries_of
 from polyadic.core.forms import Factors
 from polyadic.core.losses import Loss, Squared
-from polyadic.core.model import Amount, Callback, Count, Seed, Share, Threads
+from polyadic.core.model import Amount, Share
 from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, Penalty, PositiveL1
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import Sweep, run
+from polyadic.words import orders
 from polyadic.words.base import TensorModel
-from polyadic.words.orders import (
-    best_scale,
-    check_fits,
-    given_start,
-    plan,
-    positive_start,
-    symmetric_terms,
-    zero_unobserved,
-)
 
 if TYPE_CHECKING:
     from polyadic.core.entries import Entries
@@ -90,7 +82,6 @@ class SymmetricCP(TensorModel):
     (True, True)
     """
 
-    rank: Count = 300
     _: KW_ONLY
     loss: Loss = Squared()
     zero_weight: Amount | None = None
@@ -100,24 +91,12 @@ class SymmetricCP(TensorModel):
     start: NDArray[Any] | None = None
     solver: Callable[[Objective, Factors], Iterator[Sweep]] = quasi_newton
     validation: Share = 0.0
-    max_iter: Count = 100
-    tol: Amount = 1e-3
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Factorize symmetric association tensors of one or several orders.
+        """Factorize associations or counts of one order, or a sequence of one list per order.
 
-        Parameters
-        ----------
-        entries : Entries, symmetric array or sparse array, or sequence of them
-            Associations or counts, one list per order.
-
-        Raises
-        ------
-        InputError
-            If entries are not symmetric, empty, all zero or of different sizes, or a setting is out of range.
+        They are Entries or symmetric arrays or sparse arrays. InputError is raised if entries are not symmetric, empty,
+        all zero or of different sizes, or a setting is out of range.
         """
         self.check()
         rng = np.random.default_rng(self.seed)
@@ -125,13 +104,15 @@ class SymmetricCP(TensorModel):
         known, held_out = zip(*(x.hold_out(self.validation, rng) for x in lists), strict=True)
         terms = self._terms(known)
         size = lists[0].shape[0]
-        check_fits(size, self.rank, self._threads)
+        orders.check_fits(size, self.rank, self._threads)
         if self.start is None:
-            start = positive_start(size, self.rank, rng)
+            start = orders.positive_start(size, self.rank, rng)
         else:
-            start = given_start(self.start, size, rank=self.rank, rng=rng)
-        start = zero_unobserved(self.penalty.prox(start, 0.0), lists)
-        return self._run(terms, best_scale(terms, start, threads=self.threads), held_out if self.validation else ())
+            start = orders.given_start(self.start, size, rank=self.rank, rng=rng)
+        start = orders.zero_unobserved(self.penalty.prox(start, 0.0), lists)
+        return self._run(
+            terms, orders.best_scale(terms, start, threads=self.threads), held_out if self.validation else ()
+        )
 
     def partial_fit(self, entries: Any) -> Self:
         """Update the vectors with one sweep over the entries of new text with the same vocabulary.
@@ -150,7 +131,7 @@ class SymmetricCP(TensorModel):
         if self.solver is not quasi_newton:
             return {"rank": self.rank}
         objective = Objective(self._terms(self._lists(entries)), [self.penalty], threads=self.threads)
-        return {"rank": self.rank, **plan(objective, [self.rank], max_iter=self.max_iter)}
+        return {"rank": self.rank, **orders.plan(objective, [self.rank], max_iter=self.max_iter)}
 
     def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:
         return kernels.cp_predict(tuples, self.factors_[0], threads=self._threads)
@@ -167,7 +148,7 @@ class SymmetricCP(TensorModel):
 
     def _terms(self, lists: Sequence[Entries], **how: Any) -> list[Term]:
         mine = {name: getattr(self, name) for name in ("zero_weight", "zero_power", "order_weights")}
-        return symmetric_terms(lists, self.loss, **mine | how)
+        return orders.symmetric_terms(lists, self.loss, **mine | how)
 
     def _run(self, terms: list[Term], start: NDArray[Any], held_out: Sequence[Entries] = (), **how: Any) -> Self:
         objective = Objective(terms, [self.penalty], threads=self.threads, within=self._within)

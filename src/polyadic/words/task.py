@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -512,7 +513,7 @@ def phrase(
 
     embedding = read_vectors(vectors)
     asked = {" ".join(each): each for each in phrases(words)}
-    by_vectors = _by_vectors(embedding, asked, top)
+    by_vectors = partial(_by_vectors, embedding, asked, top)
     kept = _triples_of(embedding) if counts == "auto" else None
     if counts not in {"auto", "none"}:
         counted = Counts.open(Path(counts))
@@ -534,21 +535,14 @@ def phrase(
     return {"phrases": output.pairs(nearest), **nearest.in_json}
 
 
-def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> Nearest:
-    """Return a function that finds the neighbours of a phrase from the vectors of its words."""
-
-    def nearest(phrase: str) -> list[tuple[str, float]]:
-        words = asked[phrase]
-        answers = embedding.neighbours(*words, top=top)
-        if embedding.has_nonnegative_components and not embedding.product(*words).any():
-            errors.say(
-                f"{' and '.join(words)} have no component in common, so words nearest to the sum of the vectors are"
-                " shown",
-                "warning",
-            )
-        return answers
-
-    return nearest
+def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int, phrase: str) -> list[tuple[str, float]]:
+    """Return the neighbours of a phrase from the vectors of its words."""
+    words = asked[phrase]
+    answers = embedding.neighbours(*words, top=top)
+    if embedding.has_nonnegative_components and not embedding.product(*words).any():
+        shared = f"{' and '.join(words)} have no component in common"
+        errors.say(f"{shared}, so words nearest to the sum of the vectors are shown", "warning")
+    return answers
 
 
 def _by_triples(

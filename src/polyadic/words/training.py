@@ -1,6 +1,4 @@
-"""Train word vectors: the Python function behind ``polyadic train``.
-
-text, to a corpus, to counts of tuples, to associations, to vectors
+"""Train word vectors, from text to a corpus, to counts of tuples, to associations, to vectors.
 
 The methods and their settings are in :mod:`polyadic.words.methods`.
 """
@@ -60,6 +58,9 @@ def train(
 ) -> Embedding:
     """Train word vectors on text: tokenize the text, count word tuples, weight the counts, and factorize.
 
+    ``meta["trained"]`` of the vectors contains all settings, and whether the fit was interrupted. InputError is raised
+    if a setting does not exist, has no effect on this source or method, or is out of range, or the text cannot be read.
+
     Parameters
     ----------
     source : path, glob, "-", iterable of texts, Corpus or Counts
@@ -74,17 +75,6 @@ def train(
     **settings
         Settings of :class:`~polyadic.words.methods.Training` and of the model of the method, such as ``method="jcp",
         rank=100, n_nonnegative=50``. By default the rank is chosen by :func:`supported_rank`.
-
-    Returns
-    -------
-    Embedding
-        The word vectors. ``meta["trained"]`` contains all settings, and whether the fit was interrupted.
-
-    Raises
-    ------
-    InputError
-        If a setting does not exist, has no effect on this source or method, or is out of range, or the text cannot be
-        read.
 
     Examples
     --------
@@ -153,9 +143,8 @@ class TrainingPlan:
         training = Training(**{name: settings[name] for name in settings if name in Training.__dataclass_fields__})
         check_settings(training)
         method = check_choice("method", training.method or ("cp-sn" if isinstance(source, Counts) else "jcp"), METHODS)
-        _refuse_idle(source, method, settings, training)
         chosen = METHODS[method]
-        _refuse_idle_keep(source, training, keep, chosen)
+        _refuse_idle(source, method, settings, training, keep=keep)
         orders = _orders(source, method, training.order)
         by_order = {name: _each(name, getattr(training, name), chosen, orders) for name in BY_ORDER}
         if settings.get("order_weights") is not None:
@@ -364,8 +353,8 @@ def _one_sided(training: Training) -> bool:
     return training.contexts != "both" or training.positional
 
 
-def _refuse_idle(source: Any, method: str, settings: Options, training: Training) -> None:
-    """Raise InputError if a setting is unknown, or would be ignored by the method or the source."""
+def _refuse_idle(source: Any, method: str, settings: Options, training: Training, *, keep: Any) -> None:
+    """Raise InputError if a setting is unknown, or it or ``keep`` would be ignored by the method or the source."""
     chosen = METHODS[method]
     late = (*TEXT, *COUNTED) if isinstance(source, Counts) else TEXT if isinstance(source, Corpus) else ()
     unused = {"associations": (), "corpus": (*COUNTED, *WEIGHED)}.get(chosen.fitted_to, WEIGHED)
@@ -392,10 +381,6 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
             "side 'columns' cannot be combined with positional, because each column then represents a word at one"
             " position"
         )
-
-
-def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: WordMethod) -> None:
-    """Raise InputError if ``keep`` would have no effect."""
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
         raise InputError("keep has no effect if the source is counts, because this method cannot be resumed", "keep")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):

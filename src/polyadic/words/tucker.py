@@ -20,8 +20,6 @@ is a small step of projected gradient ascent.
 
 References
 ----------
-De Lathauwer, De Moor, Vandewalle (2000), On the best rank-1 and rank-(R1, R2, ..., RN) approximation of higher-order
-tensors, algorithm 4.2.
 Kolda, Sun (2008), Scalable tensor decompositions for multi-aspect data mining, on what must not be formed.
 Regalia (2013), Monotonically convergent algorithms for symmetric tensor approximation, on shifts of shared factors.
 Jin, Kileel, Kolda, Ward (2024), Scalable symmetric Tucker tensor decomposition, on projected gradients.
@@ -38,12 +36,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads
+from polyadic.core.model import Amount, Count
 from polyadic.core.resources import check_memory, thread_count
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.unfolding import mode_dot, unfold
 from polyadic.embedding import Embedding
-from polyadic.words.base import TensorModel, listed
+from polyadic.words.base import SMALLER, TensorModel, listed
 from polyadic.words.kernels import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 
 if TYPE_CHECKING:
@@ -100,7 +98,8 @@ class Tucker(TensorModel):
     References
     ----------
     De Lathauwer, De Moor, Vandewalle (2000), A multilinear singular value decomposition, theorem 2.
-    The same authors (2000), On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order tensors, section 4.
+    The same authors (2000), On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order tensors, section 4
+    and algorithm 4.2.
 
     Examples
     --------
@@ -113,29 +112,17 @@ class Tucker(TensorModel):
     [3.0, 0.0]
     """
 
-    rank: Count | Sequence[Count] = 50
+    rank: Count | Sequence[Count] = 50  # type: ignore[assignment] # of several modes
     _: KW_ONLY
     start: Literal["random", "hosvd"] = "random"
     power: Amount = 0.5
     max_iter: Count = 50
-    tol: Amount = 1e-3
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, entries: Any) -> Self:
-        """Factorize an association tensor of order two or more.
+        """Factorize associations of order two or more, Entries or an array or sparse array with zeros elsewhere.
 
-        Parameters
-        ----------
-        entries : Entries, array or sparse array of order two or more
-            Associations; unobserved cells are zeros.
-
-        Raises
-        ------
-        InputError
-            If there are no entries, unobserved cells are missing values, a setting is out of range, or memory is
-            insufficient.
+        InputError is raised if there are no entries, unobserved cells are missing values, a setting is out of range, or
+        memory is insufficient.
         """
         self.check()
         entries = listed(entries)
@@ -151,11 +138,9 @@ class Tucker(TensorModel):
         numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
         size = math.prod(ranks[s] for s in slots)
         fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
-        check_memory(
-            (40 + 12 * self._threads) * numbers + (32 + 8 * self._threads) * size + 8.0 * len(entries) + fibres,
-            f"a Tucker model of {max(entries.shape):,} rows and ranks {', '.join(str(ranks[s]) for s in slots)}",
-            'lower the rank or the size of the vocabulary, or use start="random"',
-        )
+        needed = (40 + 12 * self._threads) * numbers + (32 + 8 * self._threads) * size + 8.0 * len(entries) + fibres
+        what = f"a Tucker model of {max(entries.shape):,} rows and ranks {', '.join(str(ranks[s]) for s in slots)}"
+        check_memory(needed, what, f'{SMALLER}, or use start="random"')
         rng = np.random.default_rng(self.seed)
         if self.start == "hosvd":
             start = hosvd(entries, ranks, rng=rng, threads=self.threads)
@@ -214,9 +199,8 @@ def hooi(
 ) -> Iterator[Sweep]:
     """Fit a Tucker decomposition by higher-order orthogonal iteration, updating each factor matrix once per sweep.
 
-    The norm of the core is maximized over orthonormal factors. Weights of entries are not used. ``slots`` names the
-    factor of each mode; by default one per mode, or one for all modes of symmetric entries. A sweep has the core as its
-    last factor, and half the squared error over all cells, which never increases; sweeps end when no step decreases it.
+    ``slots`` names the factor of each mode; by default one per mode, or one for all modes of symmetric entries. A sweep
+    has the core as its last factor, and half the squared error, which never increases, over all cells.
     """
     tensor = _Tensor(entries, slots, threads)
     if set(tensor.slots) != set(range(len(start))):
@@ -240,8 +224,7 @@ def hooi(
 def hosvd(entries: Entries, ranks: Sequence[int], *, rng: np.random.Generator, threads: int | None = None) -> Factors:
     r"""Return approximate leading left singular vectors of each mode's unfolding, shape (size, rank).
 
-    A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
-    the mode, ``x x'Q`` is added. The factor of symmetric entries is computed from the first mode.
+    A few passes of orthogonal iteration are made with :math:`X_{(d)} X_{(d)}^\top`, which is never formed.
     """
     tensor = _Tensor(entries, None, threads)
     factors = []
