@@ -22,9 +22,8 @@ from polyadic.core.model import Count, Natural, Seed, Threads, learned
 from polyadic.core.objective import Term
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from polyadic.completion.cells import ObservedEntries
+    from polyadic.core.annotations import Array, Ints
 
 
 class BayesianMatrixFactorization(DistributionModel):
@@ -164,7 +163,7 @@ class BayesianMatrixFactorization(DistributionModel):
             extended.append(Draw([np.concatenate([*factors, stack[-1:]]), offsets], draw.alphas))
         return extended
 
-    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def augmented(self) -> tuple[Array, Array]:
         """Return the joined factors of all stored samples, whose products are the posterior mean predictions."""
         check_is_fitted(self)
         draws, rows = self.memory_.draws, self.known_.shape[0]
@@ -178,7 +177,7 @@ class BayesianMatrixFactorization(DistributionModel):
     def _shape(self) -> tuple[int, int]:
         return self.known_.shape
 
-    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction:
+    def _distribution(self, i: Ints, j: Ints) -> Prediction:
         average = Average()
         for draw in self.memory_.draws:
             stack, offsets = draw.state

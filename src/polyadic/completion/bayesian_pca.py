@@ -22,11 +22,8 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.nuts import nuts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from polyadic.completion.cells import ObservedEntries
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array, Ints
 
 INTERCEPT = 5.0  # standard deviation of the prior of the intercept
 
@@ -140,7 +137,7 @@ class BayesianGeneralizedPCA(DistributionModel):
     def _shape(self) -> tuple[int, int]:
         return self.row_factors_.shape[1], self.column_factors_.shape[1]
 
-    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction:
+    def _distribution(self, i: Ints, j: Ints) -> Prediction:
         means, products = Average(), Average()
         for E, F in zip(self.row_factors_, self.column_factors_, strict=True):
             m = self.mean_ + self.scale_ * np.einsum("nr,nr->n", E[i], F[j], dtype=float)

@@ -25,8 +25,7 @@ from polyadic.core.solvers.sgd import descend_labels
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
     from polyadic.core.selection import SearchSpace
     from polyadic.core.solvers.run import Sweep
@@ -137,12 +136,12 @@ class LogisticFactorization(Recommender):
         if self.n_negatives:
             return super()._search(cells, seed)  # sampled cells are unknown
 
-        def losses(model: LogisticFactorization, out: ObservedEntries) -> NDArray[np.float64]:
+        def losses(model: LogisticFactorization, out: ObservedEntries) -> Array:
             return Logistic().value(out.values, model._products(out.rows, out.columns))
 
         return self._searched(cells, seed, losses, measure="log loss")
 
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+    def _predict(self, i: Ints, j: Ints) -> AnyArray:
         return np.asarray(expit(self._products(i, j)))
 
 

@@ -22,11 +22,10 @@ from polyadic.core.solvers.run import Sweep, run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.completion.cells import ObservedEntries
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array, Ints
 
 MAX_LEVELS = 50  # maximum number of levels of ordinal values
 NODES = 32  # number of nodes of the Gauss-Hermite quadrature over the latent value
@@ -143,7 +142,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         )
         return self
 
-    def _passes(self, cells: ObservedEntries, level: NDArray[np.int64], features: list[csr_array]) -> Iterator[Sweep]:
+    def _passes(self, cells: ObservedEntries, level: Ints, features: list[csr_array]) -> Iterator[Sweep]:
         """Iterate over passes of expectation propagation; yield the beliefs of weights and thresholds."""
         rng = np.random.default_rng(self.seed)
         L, R = len(self.levels_), self.rank
@@ -181,7 +180,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         (s, a), (t, b) = (np.split(part[0], [self.rank], axis=1) for part in (self.row_traits_, self.column_traits_))
         return np.hstack([s, a, np.ones_like(a)]), np.hstack([t, np.ones_like(b), b])
 
-    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction:
+    def _distribution(self, i: Ints, j: Ints) -> Prediction:
         p = self.predict_levels(i, j)
         mean = p @ self.levels_
         return Prediction(mean, np.sqrt(np.maximum(p @ self.levels_**2 - mean**2, 0)))
@@ -193,7 +192,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         blocks = [slice(at, at + BLOCK) for at in range(0, len(i), BLOCK)]
         return np.concatenate([np.zeros((0, len(self.levels_))), *(self._levels(i[at], j[at]) for at in blocks)])
 
-    def _levels(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
+    def _levels(self, i: Ints, j: Ints) -> Array:
         (s, sv), (t, tv) = self.row_traits_[:, i], self.column_traits_[:, j]
         (s, a), (sv, av), (t, b), (tv, bv) = (np.split(part, [self.rank], axis=1) for part in (s, sv, t, tv))
         mean = (s * t).sum(axis=1) + (a + b)[:, 0]

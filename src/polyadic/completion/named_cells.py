@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array
     from polyadic.text.tables import Table
 
 
@@ -43,7 +42,7 @@ class NamedCells(NamedTuple):
     rows: list[Any]
     columns: list[Any]
     valued: bool  # whether lines had values; if not, each is 1
-    times: NDArray[np.float64] | None = None  # of the first line of each cell, if the table has times
+    times: Array | None = None  # of the first line of each cell, if the table has times
 
 
 @dataclass(frozen=True)

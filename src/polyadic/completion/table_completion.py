@@ -39,8 +39,7 @@ from polyadic.metrics.recommendation import catalogue, recommendation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 METHODS = {
     "als": Method(MatrixFactorization),
@@ -263,7 +262,7 @@ class TableCompletion(Model):
         self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
         return self
 
-    def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
+    def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> Array:
         """Return the predicted values of observed or unobserved cells.
 
         Rows and columns are sequences of names of the same length, or single names for all cells given with them. Or
@@ -296,7 +295,7 @@ class TableCompletion(Model):
 
     def predict_interval(
         self, rows: Any, columns: Sequence[Any] | None = None, *, level: float = 0.9
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Array, Array]:
         r"""Return the lower and upper bounds of split-conformal prediction intervals for the given cells.
 
         The width is :func:`~polyadic.metrics.figures.conformal_radius` of the errors of held-out cells, each divided by
@@ -395,9 +394,7 @@ class TableCompletion(Model):
         kept[_numbers("column", [*blocked], self.columns_)] = False
         return self._recommended(at, np.flatnonzero(kept), n, seen=seen)
 
-    def _recommended(
-        self, at: NDArray[np.int64], kept: NDArray[np.int64], n: int, *, seen: bool
-    ) -> Iterator[tuple[Any, list[Recommendation]]]:
+    def _recommended(self, at: Ints, kept: Ints, n: int, *, seen: bool) -> Iterator[tuple[Any, list[Recommendation]]]:
         U, V = self.model_.augmented()
         names = [self.columns_[j] for j in kept.tolist()]
         place = np.full(len(V), -1)
@@ -620,7 +617,7 @@ class TableCompletion(Model):
             std = _spread(model, train, test.rows, test.columns)
         self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
 
-    def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[Ints, Ints]:
         """Return the row and column indices of named cells, with -1 for unknown names if allowed."""
         check_is_fitted(self)
         if columns is None:
@@ -660,9 +657,7 @@ def _ranking(model: ImplicitFactorization, train: ObservedEntries, test: Observe
     return _measures(best_columns(*model.augmented(), TOP_K, without=train).columns, train, test)
 
 
-def _measures(
-    recommended: NDArray[np.int64], train: ObservedEntries, test: ObservedEntries, suffix: str = ""
-) -> dict[str, float]:
+def _measures(recommended: Ints, train: ObservedEntries, test: ObservedEntries, suffix: str = "") -> dict[str, float]:
     test = test.at(test.values > 0)
     ranked = recommendation(recommended, test.rows, test.columns)
     spread = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
@@ -671,7 +666,7 @@ def _measures(
     return {f"{name}_at_{TOP_K}{suffix}": value for name, value in measures.items()}
 
 
-def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
+def _covariance(F: AnyArray) -> Array:
     apart = F - F.mean(axis=0, dtype=float)
     return np.asarray(apart.T @ apart / len(F))
 
@@ -700,7 +695,7 @@ def _listed(names: Any, known: list[Any]) -> tuple[list[Any], bool]:
     return ([names], False) if one else ([*names], True)
 
 
-def _spread(model: Any, known: ObservedEntries, *indices: NDArray[np.int64]) -> NDArray[np.float64]:
+def _spread(model: Any, known: ObservedEntries, *indices: Ints) -> Array:
     """Return the relative size of the errors of cells, from the residuals of the known cells of row and column."""
     squares, spread = (known.values - model.predict(known.rows, known.columns)) ** 2, np.ones(len(indices[0]))
     squares /= squares.mean() or 1.0
@@ -710,7 +705,7 @@ def _spread(model: Any, known: ObservedEntries, *indices: NDArray[np.int64]) -> 
     return spread
 
 
-def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:
+def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> Ints:
     """Return the index of each name, or -1 for unknown names if ``absent`` is true."""
     number = {name: at for at, name in enumerate(all_names)}
     if not absent and (missing := [name for name in names if name not in number]):

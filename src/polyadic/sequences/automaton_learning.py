@@ -47,12 +47,10 @@ from polyadic.sequences.substrings import AT_START, WHOLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.hankel import Hankel
     from polyadic.sequences.substrings import Substrings
 
-    Array = NDArray[np.float64]
     Weights = tuple[Array, Array, Array]
     Expected = tuple[float, Array, Array, Array]
 
@@ -121,7 +119,7 @@ def hull_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> Weighte
     return WeightedAutomaton(mixture(points[0], 1.0), A / sums[:, None], stop / sums)
 
 
-def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
+def _extremes(points: Array, rank: int) -> Ints:
     """Return the indices of extreme points, selected by successive projection."""
     left = np.column_stack([points, np.full(len(points), np.abs(points).max())])
     chosen: list[int] = []

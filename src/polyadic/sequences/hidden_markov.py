@@ -24,11 +24,9 @@ from polyadic.sequences.symbols import Coded, check_fitted, coded, held_out, kno
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints, Ints32
     from polyadic.sequences.symbols import Sequences
 
-    Array = NDArray[np.float64]
     Lengths = Sequence[int] | None
 
 MIXED = 0.3  # weight of uniform distributions (for symbols: frequencies) in the start, as EM never changes zeros
@@ -252,7 +250,7 @@ class HiddenMarkov(Model):
         """Return the log-probability of each token of encoded sequences given its predecessors."""
         return hidden_states(*data, self._chain(), smoothed=False)[1]
 
-    def predict(self, sequences: Sequences, lengths: Lengths = None) -> list[NDArray[np.int32]]:
+    def predict(self, sequences: Sequences, lengths: Lengths = None) -> list[Ints32]:
         """Return the most likely state path of each sequence (Viterbi), computed in single precision."""
         data, chain, _, logs = self._read(sequences, lengths)
         with np.errstate(divide="ignore"):
@@ -424,7 +422,7 @@ def _densities(gaussians: Sequence[Array], X: Array) -> tuple[Array, Array, Arra
     return np.exp(logs), tops, logs
 
 
-def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Generator) -> Ints:
     """Sample ``n`` sequences of equal length from a hidden Markov model."""
     start, moves, emit = (np.cumsum(part, axis=-1)[..., :-1] for part in (chain.start, chain.move, chain.emit.T))
     drawn = np.empty((n, length), np.int64)

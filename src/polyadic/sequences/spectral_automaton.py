@@ -31,12 +31,10 @@ from polyadic.sequences.symbols import Coded, check_fitted, coded, known_symbols
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array
     from polyadic.core.forms import Factors
     from polyadic.core.solvers.run import Sweep
 
-    Array = NDArray[np.float64]
     Strings = Iterable[Sequence[Hashable]]
 
 MIN_GAIN = 1e-4  # minimum gain of an EM pass in log-likelihood per string; below it EM stops
@@ -182,7 +180,7 @@ class SpectralAutomaton(Model):
             if not 0 < len(set(self.alphabet)) == len(self.alphabet):
                 raise InputError("alphabet must be a non-empty list of distinct symbols", "alphabet")
 
-    def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
+    def log_likelihoods(self, X: Strings) -> Array:
         """Return the log-probability of each sequence; unknown symbols raise an error, or are read as ``unknown``."""
         return self._model.logs(self._coded(X))
 
@@ -195,13 +193,13 @@ class SpectralAutomaton(Model):
         data, logs = self._scored(X)
         return math.exp(-float(logs.sum()) / (len(logs) + len(data.symbols)))
 
-    def _scored(self, X: Strings) -> tuple[Coded, NDArray[np.float64]]:
+    def _scored(self, X: Strings) -> tuple[Coded, Array]:
         model, data = self._model, self._coded(X)
         if len(data.edges) < 2:
             raise InputError("at least one sequence is required to compute a score")
         return data, model.logs(data)
 
-    def predict_proba(self, X: Strings) -> NDArray[np.float64]:
+    def predict_proba(self, X: Strings) -> Array:
         """Return the next-symbol probabilities after each sequence, in the order of ``symbols_``, with the end last."""
         return self._model.after(self._coded(X))
 

@@ -21,7 +21,9 @@ from polyadic.supervised.kernels import FeatureTable, anova_scores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 Rank = Natural | tuple[Natural, ...]
 
@@ -106,7 +108,7 @@ class FactorizationMachineBase(Model):
         parts = parts_of_products(x, V, some, orders=np.tile(self._orders, len(machines)))
         return Explanation.of(float(score), ((name, unit * part) for name, part in parts))
 
-    def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
+    def _sum(self, X: Any) -> tuple[float, Sequence[AnyArray], float]:
         """Return a row's score, and parameters and scale of the machines that add up to it without a constant."""
         del X  # unused
         raise InputError(
@@ -115,7 +117,7 @@ class FactorizationMachineBase(Model):
         )
 
     @property
-    def _orders(self) -> NDArray[np.int64]:
+    def _orders(self) -> Ints:
         """Interaction order of each parameter column."""
         return orders_of(self.rank if isinstance(self.rank, tuple) else (self.rank,) * (self.order - 1))
 
@@ -162,13 +164,13 @@ class PointMachine(FactorizationMachineBase):
     """0 unless it is fitted."""
 
     @property
-    def weights_(self) -> NDArray[np.float64]:
+    def weights_(self) -> Array:
         """Linear weight of each feature."""
         check_is_fitted(self)
         return self.V_[:, 0]
 
     @property
-    def factors_(self) -> list[NDArray[np.float64]]:
+    def factors_(self) -> list[Array]:
         """Factor matrix of each interaction order above 1, of shape (features, rank of the order)."""
         check_is_fitted(self)
         orders = self._orders
@@ -179,18 +181,18 @@ class PointMachine(FactorizationMachineBase):
         columns = np.where(self._orders == 1, self.linear_ridge, self.ridge).astype(float)
         return Ridge(columns, float(self.count_power))
 
-    def _started(self, table: FeatureTable, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _started(self, table: FeatureTable, rng: np.random.Generator) -> Array:
         """Initialize factors with small random values, or zeros for features that occur in no row."""
         V = started(table, self._orders, self.scale, rng)
         V[table.counts == 0] = 0
         return V
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Any) -> Array:
         """Return the score of each row, before any link function."""
         check_is_fitted(self)
         return self.bias_ + anova_scores(self._table(X), self.V_, orders=self._orders, threads=self._threads)
 
-    def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
+    def _sum(self, X: Any) -> tuple[float, Sequence[AnyArray], float]:
         return self._scores(X)[0], [self.V_], 1.0
 
 
@@ -203,12 +205,12 @@ class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
         tags.classifier_tags.multi_class = False
         return tags
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Predict the class of each row."""
         second = self.decision_function(X) > 0
         return np.asarray(self.classes_[second.astype(int)])
 
-    def _learned(self, y: NDArray[Any]) -> NDArray[np.float64]:
+    def _learned(self, y: AnyArray) -> Array:
         """Store the two classes, and return the targets encoded as 0 and 1."""
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
@@ -223,7 +225,7 @@ class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
         self.classes_ = classes
         return self._truth(y)
 
-    def _truth(self, y: NDArray[Any]) -> NDArray[np.float64]:
+    def _truth(self, y: AnyArray) -> Array:
         if (strange := ~np.isin(y, self.classes_)).any():
             raise InputError(f"labels must be among the classes {self.classes_.tolist()}; got {str(y[strange][0])!r}")
         return (y == self.classes_[1]).astype(float)

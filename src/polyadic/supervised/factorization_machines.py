@@ -22,8 +22,9 @@ from polyadic.supervised.fm_solvers import Machine, Observed, Stepper, descend_f
 from polyadic.supervised.kernels import anova_scores
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from polyadic.core.annotations import Array, Ints
     from polyadic.core.losses import Convex
 
     Part = tuple[Any, ArrayLike]
@@ -38,10 +39,10 @@ BATCH, STEPS = 256, 64
 class Progress(NamedTuple):
     """State kept between calls of ``partial_fit``: feature counts, epochs and Adagrad accumulators."""
 
-    counts: NDArray[np.float64]
-    rows: NDArray[np.int64]
+    counts: Array
+    rows: Ints
     epochs: int
-    squares: tuple[float, NDArray[np.float64]] | None
+    squares: tuple[float, Array] | None
 
 
 class PenalizedMachine(PointMachine, ABC):
@@ -259,7 +260,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         self.check()
         return self._partial(self._observed(X, y, sample_weight, reset=not hasattr(self, "V_")))
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Array:
         """Return the predicted target of each row."""
         m = self._scores(X)
         return np.exp(m) if self.loss == "poisson" else m
@@ -312,11 +313,11 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
         self.check()
         return self._partial(self._observed(X, y, sample_weight, reset=not hasattr(self, "V_"), classes=classes))
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Array:
         """Return the log-odds of the second class for each row."""
         return self._scores(X)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of both classes, shape (rows, 2)."""
         m = self.decision_function(X)
         return np.column_stack([expit(-m), expit(m)])
@@ -334,7 +335,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
         return Logistic()
 
 
-def checked_weights(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float64] | None:
+def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array | None:
     """Validate sample weights, or return None if there are none."""
     from sklearn.utils.validation import _check_sample_weight
 

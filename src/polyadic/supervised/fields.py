@@ -18,7 +18,7 @@ from polyadic.core.model import Model
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Ints
 
     Columns = Mapping[str, Sequence[Any]] | Any
 
@@ -115,7 +115,7 @@ class FieldEncoder(Model):
         ]
 
     @property
-    def groups_(self) -> NDArray[np.int64]:
+    def groups_(self) -> Ints:
         """Index of the field of each feature."""
         widths = [1 if known is None else len(known) for known in self.values_.values()]
         return np.repeat(np.arange(len(widths)), widths)
@@ -172,7 +172,7 @@ def _is_float(column: Any) -> bool:
     return any(isinstance(value, float | np.floating) and not is_missing(value) for value in column)
 
 
-def _numbers(name: str, column: Any) -> NDArray[Any]:
+def _numbers(name: str, column: Any) -> AnyArray:
     try:
         numbers = np.array([np.nan if is_missing(value) else value for value in column], float)
     except (TypeError, ValueError) as error:
@@ -186,7 +186,7 @@ def _numbers(name: str, column: Any) -> NDArray[Any]:
     return numbers
 
 
-def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+def _written(column: Sequence[Any]) -> tuple[list[str], Ints, Ints]:
     """Return the distinct values as strings, the indices of all values in the column, and the number per row."""
     if all(issubclass(kind, str | int | np.integer) for kind in set(map(type, column))):
         values, at = np.unique(np.asarray(column), return_inverse=True)

@@ -20,7 +20,9 @@ from polyadic.supervised.kernels import FeatureTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from polyadic.core.annotations import Array
 
 
 class FactorizationMachineRanker(PointMachine):
@@ -136,7 +138,7 @@ class FactorizationMachineRanker(PointMachine):
         self.n_features_in_ = A.shape[1] + B.shape[1]
         return self._fit(drawn, FeatureTable(canonical(block_diag([A[np.unique(rows[free])], B], format="csr"))))
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Array:
         """Return the score of each row; scores are comparable within a group."""
         return self._scores(X)
 

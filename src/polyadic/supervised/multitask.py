@@ -33,12 +33,11 @@ from polyadic.core.solvers.run import run
 from polyadic.core.solvers.smooth import WithOffsets
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from polyadic.core.losses import Convex
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array
     from polyadic.core.forms import Factors
+    from polyadic.core.losses import Convex
 
 LossName = Literal["squared", "logistic", "huber"]
 LOSSES: dict[str, Convex] = {"squared": Squared(), "logistic": Logistic(), "huber": Huber()}
@@ -141,7 +140,7 @@ class LowRankTasks(Model):
         """Return the predicted targets, or the log-odds for the logistic loss, of shape (n, tasks)."""
         return np.asarray(self._directions(X) @ self.V_.T + self.intercept_)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Predict the targets, or boolean labels for the logistic loss."""
         m = self.decision_function(X)
         return m > 0 if self.loss == "logistic" else m

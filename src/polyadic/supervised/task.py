@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from polyadic.core.annotations import Array, Ints
     from polyadic.core.methods import Method
     from polyadic.supervised.base import FactorizationMachineBase
     from polyadic.supervised.table_labels import TableLabels
@@ -190,7 +189,7 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
     return methods[solver].make(given)
 
 
-def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], int]:
+def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, Array, Ints, int]:
     """Read feature vectors, labels and query groups, and count the values of unknown features."""
     from polyadic.text.feature_lines import read_feature_lines
 
@@ -207,7 +206,7 @@ def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[n
     return X[:, :features], y, groups, beyond
 
 
-def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
+def _groups(file: Path | None, features: int) -> Ints | None:
     """Read the group of each feature from a file."""
     import numpy as np
 

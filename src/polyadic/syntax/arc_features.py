@@ -16,8 +16,7 @@ from polyadic.syntax.trees import check_heads
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Floats, Ints32
     from polyadic.embedding import Embedding
     from polyadic.syntax.trees import Tree
 
@@ -48,7 +47,7 @@ class TokenCoder:
             self._numbers.setdefault(kind, {})[value] = at
         self._morphology: dict[str, list[int]] = {"": []}
 
-    def __call__(self, tree: Tree) -> NDArray[np.int32]:
+    def __call__(self, tree: Tree) -> Ints32:
         """Return the feature ids of the root and of each word, with -1 for unknown or missing features."""
         more = [[], *map(self._numbers_of, _present(tree.features, len(tree)))]
         table = np.full((len(tree) + 1, FIXED + max(map(len, more))), -1, np.int32)
@@ -150,9 +149,9 @@ AROUND = 3  # number of concatenated vectors per word: its own and those of the 
 class CodedSentence(NamedTuple):
     """Encoded training sentence: the feature ids of each token, the heads, and optional real-valued features."""
 
-    table: NDArray[np.int32]
-    heads: NDArray[np.int32]
-    dense: NDArray[np.float32] | None = None
+    table: Ints32
+    heads: Ints32
+    dense: Floats | None = None
 
 
 def check_trees(trees: Sequence[Tree]) -> None:
@@ -197,14 +196,14 @@ def numbered(counts: Counter[str], *, min_count: int) -> dict[str, int]:
     return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= min_count)}
 
 
-def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:
+def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> Ints32:
     """Encode feature names as ids, with -1 for unknown features and padding."""
     width = max(map(len, rows))
     padded = chain.from_iterable([*row, *[""] * (width - len(row))] for row in rows)
     return np.fromiter(map(known.get, padded, repeat(-1)), np.int32, len(rows) * width).reshape(-1, width)
 
 
-def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.float32] | None:
+def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> Floats | None:
     """Return the vectors of each word and its neighbours, shape (n + 1, 3 * rank), or None without vectors.
 
     Vectors have unit length. A word without a vector is looked up in lower case, else it is zero.
@@ -220,7 +219,7 @@ def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.f
     return rows
 
 
-def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray[np.int32]:
+def with_children(table: Ints32, heads: Ints32) -> Ints32:
     """Replace the morphological features of each word by the word and tag of its first and last dependent."""
     words = np.arange(1, len(table))
     below = np.zeros((4, len(table)), np.int64)

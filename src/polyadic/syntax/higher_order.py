@@ -44,8 +44,7 @@ from polyadic.syntax.low_rank_parser import LowRankParser
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints32
     from polyadic.core.forms import Factors
     from polyadic.syntax.arc_learning import Decoder, Updates
     from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs
@@ -135,7 +134,7 @@ class HigherOrderParser(LowRankParser):
     order: Annotated[int, Within(2, 3)] = 3
     restarts: Natural = 20
 
-    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def candidates(self, tree: Tree, *, k: int) -> tuple[Ints32, Array]:
         """Return the heads, of shape (trees, n), and scores of up to ``k`` good trees, in decreasing order of score.
 
         They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
@@ -167,10 +166,10 @@ class HigherOrderParser(LowRankParser):
     def _tree_parts(self) -> TreeParts:
         return TreeParts(self.order, TEMPLATES, self.tree_weights_, self.gamma)
 
-    def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _best(self, forms: Sequence[str], table: Ints32) -> Ints32:
         return self._reached(forms, table).trees[0]
 
-    def _reached(self, forms: Sequence[str], table: NDArray[np.int32]) -> Climbed:
+    def _reached(self, forms: Sequence[str], table: Ints32) -> Climbed:
         _check_length(forms)
         rng = np.random.default_rng(self.seed)
         return self._search(self.restarts)(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)
@@ -200,8 +199,8 @@ CELLS = 1 << 16  # perturbed scores drawn at a time, unless one table has more; 
 class Climbed(NamedTuple):
     """Dependency trees found by hill climbing and their scores, in decreasing order of score."""
 
-    trees: NDArray[np.int32]
-    values: NDArray[np.float64]
+    trees: Ints32
+    values: Array
 
 
 @dataclass(frozen=True)
@@ -217,12 +216,12 @@ class TreeSearch:
 
     def __call__(
         self,
-        table: NDArray[np.int32],
-        scores: NDArray[np.float64],
+        table: Ints32,
+        scores: Array,
         *,
         parts: TreeParts,
         rng: np.random.Generator,
-        wanted: NDArray[Any] | None = None,
+        wanted: AnyArray | None = None,
     ) -> Climbed:
         """Return the trees found from all starts, best first; arcs of ``wanted`` are never pruned."""
         size = len(table)
@@ -262,16 +261,14 @@ class TreeLearner(ArcLearner):
         self._tree_sums = np.zeros(len(tree_parts.weights))
         self._delta = np.zeros(len(tree_parts.weights), np.float32)
 
-    def _best(self, table: NDArray[np.int32], scores: NDArray[np.float64], heads: NDArray[Any]) -> NDArray[np.int32]:
+    def _best(self, table: Ints32, scores: Array, heads: AnyArray) -> Ints32:
         return self.search(table, scores, parts=self.tree_parts, rng=self.rng, wanted=heads).trees[0]
 
-    def _excess(
-        self, table: NDArray[np.int32], S: NDArray[np.float64], heads: NDArray[Any], predicted: NDArray[Any]
-    ) -> float:
+    def _excess(self, table: Ints32, S: Array, heads: AnyArray, predicted: AnyArray) -> float:
         of_predicted, of_heads = score_trees(table, S, np.stack([predicted, heads]), self.tree_parts)
         return float(of_predicted - of_heads)
 
-    def _step(self, table: NDArray[np.int32], how: dict[str, Any]) -> float:
+    def _step(self, table: Ints32, how: dict[str, Any]) -> float:
         trees = {"heads": how["heads"], "predicted": how["predicted"]}
         difference = climbing.difference_of_trees(table, self.tree_parts, delta=self._delta, **trees)
         alpha = super()._step(table, {**how, "more": self.gamma**2 * difference.squares})
@@ -279,7 +276,7 @@ class TreeLearner(ArcLearner):
         climbing.move_weights(self.tree_parts, difference, **how)
         return alpha
 
-    def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:
+    def reached(self, *, averaged: bool) -> list[Floats]:
         """Return copies of the current or averaged parameters, with the higher-order weights last."""
         weights = self.tree_parts.weights
         kept = mean_weights(weights, self._tree_sums, self.clock) if averaged else weights.copy()

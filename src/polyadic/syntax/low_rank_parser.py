@@ -34,8 +34,7 @@ from polyadic.syntax.trees import untagged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Floats, Ints, Ints32
     from polyadic.core.forms import Factors
     from polyadic.syntax.arc_learning import Decoder
     from polyadic.syntax.trees import Tree
@@ -58,7 +57,7 @@ class UnknownTagsWarning(UserWarning):
 class DependencyParse(NamedTuple):
     """Dependency tree of a sentence: heads counted from 1 (0 is the root), and relations (``"_"`` if not learned)."""
 
-    heads: NDArray[np.int32]
+    heads: Ints32
     relations: tuple[str, ...]
 
 
@@ -215,7 +214,7 @@ class LowRankParser(Model):
         pos: Sequence[str] | None = None,
         lemmas: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns."""
         return self._scores(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
@@ -235,7 +234,7 @@ class LowRankParser(Model):
             about = f"{unknown:,} of {words:,} words have parts of speech that are unknown to the parser"
             warnings.warn(f"{about}; use the tag set of the training data", UnknownTagsWarning, stacklevel=2)
 
-    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def candidates(self, tree: Tree, *, k: int) -> tuple[Ints32, Array]:
         """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order.
 
         The heads of ``tree`` are ignored.
@@ -248,7 +247,7 @@ class LowRankParser(Model):
         arc_features.check_tagged(trees)
 
     def _epochs(
-        self, sentences: list[CodedSentence], labels: list[NDArray[np.int64]], *, features: int, relations: int
+        self, sentences: list[CodedSentence], labels: list[Ints], *, features: int, relations: int
     ) -> Iterator[Sweep]:
         """Yield the parameters and the mean loss after each pass over the sentences."""
         rng = np.random.default_rng(self.seed)
@@ -272,20 +271,20 @@ class LowRankParser(Model):
         """Return a learner that starts from the given parameters."""
         return ArcLearner(parts, PAIRS, gamma=self.gamma, C=self.C, decode=self._decode, updates=self.updates)
 
-    def _decode(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
+    def _decode(self, scores: Array) -> Ints32:
         """Return the heads of the highest-scoring tree for each matrix of arc scores."""
         best = best_spanning_trees if self.decoding == "any" else best_projective_trees
         return best(scores, single_root=self.one_root)[0]
 
-    def _scores(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _scores(self, forms: Sequence[str], table: Ints32) -> Array:
         dense = vector_rows(forms, self.vectors)
         return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
 
-    def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _best(self, forms: Sequence[str], table: Ints32) -> Ints32:
         """Return the heads of the highest-scoring tree of a sentence."""
         return self._decode(self._scores(forms, table)[None])[0]
 
-    def _parsed(self, forms: Sequence[str], table: NDArray[np.int32]) -> DependencyParse:
+    def _parsed(self, forms: Sequence[str], table: Ints32) -> DependencyParse:
         heads = self._best(forms, table)
         if not self.relations_:
             return DependencyParse(heads, ("_",) * len(heads))
@@ -332,9 +331,7 @@ def place_surrogate(
         part[:] = factor
 
 
-def _weighted_pairs(
-    arcs: Iterable[tuple[NDArray[np.int32], NDArray[np.int32]]], theta: NDArray[np.float32], F: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _weighted_pairs(arcs: Iterable[tuple[Ints32, Ints32]], theta: Floats, F: int) -> tuple[Ints32, Floats]:
     """Return the distinct feature pairs of the arcs of trees as tensor indices, with their nonzero weights."""
     keys, waiting, count = np.empty(0, np.int64), np.empty(BUFFER_SIZE, np.int64), 0
     for table, heads in arcs:

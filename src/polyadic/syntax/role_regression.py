@@ -17,8 +17,7 @@ from polyadic.syntax.role_features import framed, known_features
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.role_features import Frame, Known
 
@@ -82,7 +81,7 @@ class RoleRegression(RoleLabels):
         self.columns_, self.weights_ = columns[kept], weights
         return known
 
-    def _scores(self, frame: Frame) -> NDArray[np.float64]:
+    def _scores(self, frame: Frame) -> Array:
         at = np.searchsorted(self.columns_, frame.cells).clip(max=len(self.columns_) - 1)
         at[self.columns_[at] != frame.cells] = -1
         logits = np.where(at[:, :, None] >= 0, self.weights_[at], 0).sum(axis=1) + self.weights_[-1]

@@ -19,11 +19,9 @@ from polyadic.core.progress import tracked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Database, Relation
-
+    from polyadic.core.annotations import AnyArray
 
 FOLD_IN_DRAWS = 5  # draws of new rows per stored sample; the last one is stored
 
@@ -157,7 +155,7 @@ class BayesianFactorization(DatabaseModel):
             mu, precision = expected_prior(coupled.factor(state[0], s).astype(float), self._priors())
             yield Given(state, alphas.tolist(), precision, precision @ mu)
 
-    def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
+    def _distribution(self, relation: str, indices: AnyArray) -> Prediction:
         if not self.draws_:
             raise InputError(
                 "the model has no stored samples; fit the model with n_samples above 0, or use averages()", "n_samples"
@@ -180,7 +178,7 @@ class BayesianFactorization(DatabaseModel):
         for name, indices in self._cells_.items():
             self._add(name, indices, draw, self._averages_[name])
 
-    def _add(self, relation: str, indices: NDArray[Any], draw: Draw, averages: tuple[Average, Average]) -> None:
+    def _add(self, relation: str, indices: AnyArray, draw: Draw, averages: tuple[Average, Average]) -> None:
         t = list(self.database_.relations).index(relation)
         m = self._at(relation, indices, self._rows(draw.state[0]), draw.state[1 + t])
         averages[0].add(self._in_units(relation, m))
@@ -196,7 +194,7 @@ class BayesianFactorization(DatabaseModel):
         """Stored posterior samples."""
         return self.memory_.draws
 
-    def _stacks(self) -> list[NDArray[Any]]:
+    def _stacks(self) -> list[AnyArray]:
         return [draw.state[0] for draw in self.draws_] or super()._stacks()
 
     @property

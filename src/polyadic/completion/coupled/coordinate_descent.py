@@ -14,7 +14,7 @@ Singh, Gordon (2008), Relational learning via collective matrix factorization, s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,17 +26,14 @@ from polyadic.core.solvers.run import Sweep
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
+    from polyadic.core.annotations import AnyArray
     from polyadic.core.losses import Loss
-
-    Array = NDArray[Any]
 
 BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)  # losses with a known parabolic bound
 
 
-def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> tuple[Array, Array]:
+def parabola(loss: Loss, x: AnyArray, mean: AnyArray, square: AnyArray | None = None) -> tuple[AnyArray, AnyArray]:
     r"""Return the coefficients :math:`\kappa` and :math:`y` of a quadratic upper bound on the loss of each entry.
 
     .. math:: \ell(x, m) \le \tfrac{\kappa}{2} m^2 - y\, m + \mathrm{const}
@@ -62,7 +59,7 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
     raise InputError(f"loss must be one of {allowed}; got {type(loss).__name__}", "loss")
 
 
-def logistic_curvature(xi: Array) -> Array:
+def logistic_curvature(xi: AnyArray) -> AnyArray:
     r"""Return the mean of a Polya-Gamma variable, :math:`\tanh(\xi / 2) / (2 \xi)`, with the limit 1/4 at zero.
 
     >>> logistic_curvature(np.array([0.0, 2.0])).round(4).tolist()
@@ -111,8 +108,8 @@ def collective(
 
 
 def curves(
-    coupled: CoupledTables, m: Sequence[Array], squares: Sequence[Array | None] | None = None
-) -> tuple[list[Array], list[Array]]:
+    coupled: CoupledTables, m: Sequence[AnyArray], squares: Sequence[AnyArray | None] | None = None
+) -> tuple[list[AnyArray], list[AnyArray]]:
     """Return the weighted coefficients of quadratic upper bounds on the losses of all tables."""
     c, y = [], []
     for t, term in enumerate(coupled.terms):
@@ -123,7 +120,14 @@ def curves(
 
 
 def _solve_biases(
-    coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, ridge: float, powers: list[Array]
+    coupled: CoupledTables,
+    state: State,
+    t: int,
+    c: AnyArray,
+    y: AnyArray,
+    m: AnyArray,
+    ridge: float,
+    powers: list[AnyArray],
 ) -> None:
     """Solve for the intercept of a table, then for the biases of each mode in turn."""
     if coupled.zeros[t]:
@@ -145,10 +149,10 @@ def _solve_biases(
 def objective_of(
     coupled: CoupledTables,
     state: State,
-    m: list[Array],
+    m: list[AnyArray],
     ridges: Sequence[float],
     bias_ridge: float,
-    powers: list[Array],
+    powers: list[AnyArray],
 ) -> float:
     """Return the objective, given the predictions of the observed entries and the penalty weights of the rows."""
     total, stack = 0.0, state[0]

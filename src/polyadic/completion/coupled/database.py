@@ -27,9 +27,7 @@ from polyadic.relations.facts import as_names, numbers_of
 from polyadic.text.tables import is_empty, number_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 
 LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "poisson": SoftplusPoisson(), "huber": Huber()}
 
@@ -109,10 +107,10 @@ class Units(NamedTuple):
 class RelationCells(NamedTuple):
     """Cells of a relation: the entities of each mode, the values and the weights."""
 
-    columns: list[Array]  # entity of each cell by mode, as name or number
+    columns: list[AnyArray]  # entity of each cell by mode, as name or number
     sizes: list[int | None]  # number of entities of each mode; None where they are named
-    values: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    values: Array
+    weights: Array
 
 
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
@@ -161,7 +159,7 @@ def _check_columns(name: str, frame: Any, wanted: Sequence[Any]) -> None:
         raise InputError(f"{name}: column {absent[0]!r} is missing; {advice}")
 
 
-def _names(name: str, column: Any, values: Any) -> Array:
+def _names(name: str, column: Any, values: Any) -> AnyArray:
     names = as_names(values)
     if names is None:
         values = [*values]
@@ -172,7 +170,7 @@ def _names(name: str, column: Any, values: Any) -> Array:
     return names
 
 
-def _numbers(name: str, column: Any, array: Array) -> NDArray[np.float64]:
+def _numbers(name: str, column: Any, array: AnyArray) -> Array:
     try:
         return array.astype(float)
     except (TypeError, ValueError):
@@ -203,7 +201,7 @@ def _check_values(name: str, relation: Relation, cells: RelationCells, *, added:
         raise InputError(f"{name}: at least one cell must be non-zero")
 
 
-def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
+def ordered(name: str, entities: Sequence[str], indices: AnyArray) -> AnyArray:
     """Sort entities of the same type within each cell, so that (a, b) and (b, a) become the same cell."""
     indices = indices.copy()
     for entity in {e for e in entities if entities.count(e) > 1}:
@@ -233,7 +231,7 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
     return [*zip(*rows, strict=True)] or [()] * len(relation.entities)
 
 
-def units_of(relation: Relation, values: Array) -> Units:
+def units_of(relation: Relation, values: AnyArray) -> Units:
     """Return the centre and scale that standardize the values of a relation to mean 0 and variance 1.
 
     With weighted zeros the mean square becomes 1 instead; truth values and counts are not changed.
@@ -284,7 +282,7 @@ class Database:
             raise InputError("relations must be a non-empty mapping of names to Relation objects", "relations")
         cells = {name: cells_in(name, relation) for name, relation in relations.items()}
         self.relations = {name: replace(relation, data=None) for name, relation in relations.items()}
-        self.names: dict[str, Array | None] = {}
+        self.names: dict[str, AnyArray | None] = {}
         self.sizes: dict[str, int] = {}
         types = dict.fromkeys(entity for relation in self.relations.values() for entity in relation.entities)
         named = {} if entities is None else dict(entities)
@@ -342,7 +340,7 @@ class Database:
             part.replace(name, part_of(entries, chosen[end : (end := end + len(entries))]))
         return part
 
-    def values(self, name: str) -> Array:
+    def values(self, name: str) -> AnyArray:
         """Return the values of the cells of a relation."""
         centre, scale = self.units[name]
         return np.asarray(centre + scale * np.asarray(self._cells[name].values))
@@ -361,7 +359,7 @@ class Database:
         """Replace the cells of a relation by new cells with standardized values."""
         self._cells = {**self._cells, name: cells}
 
-    def mentioned(self) -> dict[str, NDArray[np.bool_]]:
+    def mentioned(self) -> dict[str, Mask]:
         """Return a mask of the entities of each type that occur in a table; one with weighted zeros covers them all."""
         seen = {entity: np.zeros(size, bool) for entity, size in self.sizes.items()}
         for name, relation in self.relations.items():
@@ -431,7 +429,7 @@ class Database:
         names = self.names[entity]
         return number if names is None else names[number].item()
 
-    def locate(self, name: str, cells: Any) -> Array:
+    def locate(self, name: str, cells: Any) -> AnyArray:
         """Return the entity indices of the given cells of a relation, shape (n, order).
 
         Cells are tuples or an array of names, or of numbers if entities are numbered, or a frame with the columns of
@@ -441,7 +439,7 @@ class Database:
         columns = columns_of(name, relation, cells)
         return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
 
-    def located(self, name: str, other: Database) -> Array:
+    def located(self, name: str, other: Database) -> AnyArray:
         """Return the indices that the entities of the cells of another database have in this one, shape (n, order)."""
         columns = [
             self.number(entity, index if (names := other.names[entity]) is None else names[index])
@@ -449,7 +447,7 @@ class Database:
         ]
         return ordered(name, self.relation(name).entities, np.column_stack(columns))
 
-    def number(self, entity: str, names: Any) -> NDArray[np.int64]:
+    def number(self, entity: str, names: Any) -> Ints:
         """Return the indices of entities of a type, given by their names, or by numbers if they are numbered.
 
         InputError is raised if the type or an entity does not exist.
@@ -484,7 +482,7 @@ def in_units(entries: Entries, units: Units) -> Entries:
     return replace(entries, values=(entries.values - units.centre) / units.scale)
 
 
-def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -> NDArray[np.bool_]:
+def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -> Mask:
     """Return a mask of the entries that involve the entity with the given type and index."""
     found = np.zeros(len(entries), bool)
     for other, column in zip(relation.entities, entries.indices.T, strict=True):
@@ -503,7 +501,7 @@ def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
     return replace(known, indices=indices, values=values[first], weights=weights[first] if some else None), changed
 
 
-def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
+def part_of(entries: Entries, which: AnyArray) -> Entries:
     """Return the entries selected by a mask or by indices."""
     weights = None if entries.weights is None else entries.weights[which]
     return replace(entries, indices=entries.indices[which], values=entries.values[which], weights=weights)
@@ -511,7 +509,7 @@ def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
 
 def collect(
     entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
-) -> tuple[Array | None, int]:
+) -> tuple[AnyArray | None, int]:
     """Return the names of all entities of a type (None if entities are given by index) and the number of entities."""
     if given is not None and (given := as_names(given)) is None:
         raise InputError(f"names of entities of type {entity} must be text or whole numbers, without missing values")
@@ -540,8 +538,8 @@ def collect(
 
 
 def enlarged(
-    entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
-) -> tuple[Array | None, int]:
+    entity: str, names: AnyArray | None, size: int, columns: Sequence[tuple[AnyArray, int | None]]
+) -> tuple[AnyArray | None, int]:
     """Add new entities of a type that occur in new cells, and return all names and the number of entities."""
     if names is not None and any(n not in (None, size) for _, n in columns):
         about = f"entities of type {entity} must have names,"

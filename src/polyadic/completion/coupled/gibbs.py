@@ -32,11 +32,10 @@ from polyadic.core.resources import check_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array
 
 
 @dataclass(frozen=True)
@@ -192,8 +191,8 @@ class Average:
 
     def __init__(self) -> None:
         self.count = 0
-        self.mean: NDArray[np.float64] = np.zeros(0)
-        self._squares: NDArray[np.float64] = np.zeros(0)
+        self.mean: Array = np.zeros(0)
+        self._squares: Array = np.zeros(0)
 
     def add(self, values: ArrayLike) -> None:
         """Update the running mean and variance with a sample (Welford, 1962)."""
@@ -206,7 +205,7 @@ class Average:
         self._squares = self._squares + away * (x - self.mean)
 
     @property
-    def variance(self) -> NDArray[np.float64]:
+    def variance(self) -> Array:
         """Variance of the samples added so far."""
         return np.asarray(self._squares / max(self.count, 1))
 

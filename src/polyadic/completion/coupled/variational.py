@@ -14,7 +14,7 @@ Intercepts are point estimates.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln, xlogy
@@ -32,11 +32,8 @@ from polyadic.core.solvers.run import Sweep, run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array
 
 
 class VariationalFactorization(IterativeDatabaseModel):
@@ -120,12 +117,12 @@ class VariationalFactorization(IterativeDatabaseModel):
         self.beliefs_, self.state_ = position, position.means
 
     @property
-    def relevance_(self) -> dict[str, NDArray[np.float64]]:
+    def relevance_(self) -> dict[str, Array]:
         """Share of each component in the sum of squared posterior means, by entity type."""
         squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
         return {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
 
-    def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
+    def _distribution(self, relation: str, indices: AnyArray) -> Prediction:
         q = self.beliefs_
         t, types = list(self.database_.relations).index(relation), list(self.database_.sizes)
         table = self.database_.relations[relation]

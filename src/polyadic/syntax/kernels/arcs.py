@@ -6,7 +6,7 @@ scores use pairs of features of both ends, with passive-aggressive updates.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
@@ -14,10 +14,10 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 
 
-def score_arcs(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[np.float32]) -> NDArray[np.float64]:
+def score_arcs(words: AnyArray, tags: AnyArray, weights: Floats) -> Array:
     """Return the (n + 1, n + 1) matrix of arc scores, where a score is the sum of hashed feature weights.
 
     ``words`` and ``tags``, of shape (n + 2,), are ids after one for the root and before an end mark; the number of
@@ -30,14 +30,7 @@ def score_arcs(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[np.floa
 
 
 def step_arcs(
-    words: NDArray[Any],
-    tags: NDArray[Any],
-    heads: NDArray[Any],
-    *,
-    step: float,
-    time: int,
-    weights: NDArray[np.float32],
-    sums: NDArray[np.float64],
+    words: AnyArray, tags: AnyArray, heads: AnyArray, *, step: float, time: int, weights: Floats, sums: Array
 ) -> None:
     """Add ``step`` to the weight of each feature of a tree in place, and update the running sums for averaging."""
     _check_sentence(words, tags, weights)
@@ -49,7 +42,7 @@ def step_arcs(
     _arc_step(*(frozen(part, np.int64) for part in (words, tags, heads)), float(step), int(time), weights, sums)
 
 
-def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[Any]) -> None:
+def _check_sentence(words: AnyArray, tags: AnyArray, weights: AnyArray) -> None:
     if words.shape != tags.shape or words.ndim != 1 or len(words) < 3:
         about = "words and tags must be arrays of the same length, at least 3, including the root and the end"
         raise ValueError(f"{about}; got shapes {words.shape} and {tags.shape}")
@@ -57,9 +50,7 @@ def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[An
         raise ValueError(f"weights must be an array whose length is a power of two; got shape {weights.shape}")
 
 
-def score_arc_labels(
-    table: NDArray[np.int32], heads: NDArray[Any], weights: NDArray[np.float32], *, pairs: NDArray[np.int64]
-) -> NDArray[np.float32]:
+def score_arc_labels(table: Ints32, heads: AnyArray, weights: Floats, *, pairs: Ints) -> Floats:
     """Return the scores of all dependency relations for the arc between each word and its head, shape (n, relations).
 
     ``table`` of shape (n + 1, columns) holds the feature ids of the root and of each word, -1 for a missing feature;
@@ -72,15 +63,15 @@ def score_arc_labels(
 
 
 def step_arc_labels(
-    table: NDArray[np.int32],
-    heads: NDArray[Any],
-    labels: NDArray[Any],
+    table: Ints32,
+    heads: AnyArray,
+    labels: AnyArray,
     *,
-    pairs: NDArray[np.int64],
+    pairs: Ints,
     C: float,
     clock: int,
-    weights: NDArray[np.float32],
-    sums: NDArray[Any],
+    weights: Floats,
+    sums: AnyArray,
 ) -> int:
     """Update the relation weights in place by passive-aggressive steps and return the number of wrong relations.
 
@@ -96,7 +87,7 @@ def step_arc_labels(
     return int(_arc_label_steps(table, pairs, *trees, float(C), float(clock), weights, sums))
 
 
-def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any], pairs: NDArray[Any]) -> None:
+def _check_table(table: AnyArray, heads: AnyArray, weights: AnyArray, pairs: AnyArray) -> None:
     if len(heads) != len(table) - 1 or not len(heads) or not 0 <= heads.min() <= heads.max() < len(table):
         raise ValueError(f"each word must have a head from 0 to {len(table) - 1}; got {heads}")
     if weights.ndim != 2 or len(weights) < 8 or len(weights) & (len(weights) - 1):

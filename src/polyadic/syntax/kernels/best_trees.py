@@ -21,18 +21,18 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array, Ints32
 
 
-def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
+def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[Ints32, float]:
     """Return heads and score of the best projective tree, or -1 and minus infinity; faster than :func:`best_arcs`."""
     heads, values = best_projective_trees(np.asarray(scores)[None], single_root=single_root)
     return heads[0], float(values[0])
 
 
-def best_projective_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
+def best_projective_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[Ints32, Array]:
     """Return the heads and score of the highest-scoring projective tree for each score matrix of a batch."""
     tables = _checked(scores)
     heads, values = np.full((len(tables), tables.shape[1] - 1), -1, np.int32), np.empty(len(tables))
@@ -40,7 +40,7 @@ def best_projective_trees(scores: ArrayLike, *, single_root: bool = True) -> tup
     return heads, values
 
 
-def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
+def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[Ints32, float]:
     r"""Return the heads and score of the maximum spanning tree, or -1 and minus infinity if there is none.
 
     The score of a tree is :math:`\sum_m S_{h_m m}`, where ``scores[h, m]`` is that of the arc from h to m; row 0 is the
@@ -75,7 +75,7 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     return heads, value
 
 
-def best_spanning_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
+def best_spanning_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[Ints32, Array]:
     """Return the heads and score of the maximum spanning tree for each score matrix of a batch."""
     found = [best_spanning_tree(table, single_root=single_root) for table in np.asarray(scores)]
     return np.stack([heads for heads, _ in found]), np.array([value for _, value in found])
@@ -94,7 +94,7 @@ def _checked(scores: ArrayLike) -> Array:
     return tables
 
 
-def best_arcs(scores: ArrayLike, k: int = 1, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
+def best_arcs(scores: ArrayLike, k: int = 1, *, single_root: bool = True) -> tuple[Ints32, Array]:
     r"""Return the heads of the k projective trees with the highest scores :math:`\sum_m S_{h_m m}`, and the scores.
 
     Scores are those of :func:`best_spanning_tree`. Eisner (1996), Three new probabilistic models for dependency

@@ -24,9 +24,7 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32, Mask
 
 # Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (inner neighbour of s, h, s, m). They
 # and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
@@ -431,20 +429,20 @@ class TreeParts(NamedTuple):
     """Parameters of the higher-order parts of dependency trees."""
 
     order: int  # maximum number of arcs in a part: 1, 2 or 3
-    templates: NDArray[np.int64]  # kind of the part, ascending, and joined columns of x, h, s, m, or -1; (n, 5)
-    weights: NDArray[np.float32]  # hashed; their number is a power of two
+    templates: Ints  # kind of the part, ascending, and joined columns of x, h, s, m, or -1; (n, 5)
+    weights: Floats  # hashed; their number is a power of two
     gamma: float  # factor of the sums of weights
 
 
 class TreeDifference(NamedTuple):
     """Difference between the hashed feature counts of two trees, with its squared norm."""
 
-    cells: NDArray[np.int64]
-    counts: NDArray[np.float32]
+    cells: Ints
+    counts: Floats
     squares: float
 
 
-def score_trees(table: NDArray[np.int32], scores: Array, trees: NDArray[Any], parts: TreeParts) -> Array:
+def score_trees(table: Ints32, scores: Array, trees: AnyArray, parts: TreeParts) -> Array:
     r"""Return the scores of dependency trees with heads of shape (trees, n), summed over arcs and higher-order parts.
 
     .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
@@ -456,15 +454,15 @@ def score_trees(table: NDArray[np.int32], scores: Array, trees: NDArray[Any], pa
 
 
 def climb_trees(
-    table: NDArray[np.int32],
+    table: Ints32,
     scores: Array,
-    trees: NDArray[Any],
+    trees: AnyArray,
     *,
     parts: TreeParts,
-    allowed: NDArray[np.bool_],
+    allowed: Mask,
     projective: bool,
     single_root: bool = True,
-) -> tuple[NDArray[np.int32], Array]:
+) -> tuple[Ints32, Array]:
     """Improve trees by hill climbing, one head at a time, and return the locally optimal trees and their scores.
 
     Each pass visits the words from the leaves up and gives each its best head, all else fixed, until a pass changes
@@ -488,12 +486,7 @@ def climb_trees(
 
 
 def difference_of_trees(
-    table: NDArray[np.int32],
-    parts: TreeParts,
-    *,
-    heads: NDArray[Any],
-    predicted: NDArray[Any],
-    delta: NDArray[np.float32],
+    table: Ints32, parts: TreeParts, *, heads: AnyArray, predicted: AnyArray, delta: Floats
 ) -> TreeDifference:
     """Return the feature counts of ``heads`` minus those of ``predicted``; ``delta`` is zero before and after."""
     pair = np.stack([heads, predicted])
@@ -514,9 +507,7 @@ def move_weights(parts: TreeParts, difference: TreeDifference, *, step: float, c
     _move_cells(difference.cells, difference.counts, float(step), float(clock), parts.weights, sums)
 
 
-def _checked(
-    table: NDArray[Any], scores: NDArray[Any], trees: NDArray[Any], parts: TreeParts
-) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+def _checked(table: AnyArray, scores: AnyArray, trees: AnyArray, parts: TreeParts) -> tuple[tuple[Any, ...], Ints]:
     """Validate the inputs and return the model parameters for the kernels and a copy of the trees."""
     size, trees = len(table), trees.astype(np.int64)
     if table.ndim != 2 or not 2 <= size <= MAX_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
