@@ -152,14 +152,10 @@ class BayesianMatrixFactorization(DistributionModel):
             for side, at, cells in parts:
                 mu, precision = priors[side]
                 c = np.full(len(cells.values), alpha)
-                factors[side][at] = posterior_rows(
-                    RowEntries(cells.starts, cells.columns, c, c * (cells.values - offset)),
-                    factors[1 - side].astype(float),
-                    precision=precision,
-                    linear=precision @ mu,
-                    noise=rng.standard_normal((len(at), len(mu))),
-                    threads=self._threads,
-                )
+                entries = RowEntries(cells.starts, cells.columns, c, c * (cells.values - offset))
+                how: dict[str, Any] = {"precision": precision, "linear": precision @ mu, "threads": self._threads}
+                how["noise"] = rng.standard_normal((len(at), len(mu)))
+                factors[side][at] = posterior_rows(entries, factors[1 - side].astype(float), **how)
             extended.append(Draw([np.concatenate([*factors, stack[-1:]]), offsets], draw.alphas))
         return extended
 

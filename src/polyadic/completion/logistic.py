@@ -100,11 +100,8 @@ class LogisticFactorization(Recommender):
         cells = cells.turned() if turned else cells
         start = [rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in cells.shape]
         if self.n_negatives:
-            how: dict[str, Any] = {
-                "negatives": self.n_negatives,
-                "beside": self.sampling_axis != "all",
-                "threads": self._threads,
-            }
+            how: dict[str, Any] = {"negatives": self.n_negatives, "threads": self._threads}
+            how["beside"] = self.sampling_axis != "all"
             listed = cells.rows, cells.columns, cells.starts
             solver = descend_labels(listed, cells.values, start, ridge=self.ridge, rng=rng, **how)
         else:
@@ -118,19 +115,11 @@ class LogisticFactorization(Recommender):
         return self
 
     def _saga(self, objective: Objective, start: Factors, rng: np.random.Generator) -> Iterator[Sweep]:
-        term = objective.terms[0]
-        return saga_factors(
-            (*term.entries.indices.T, term.entries.values),
-            start,
-            loss=term.loss,
-            objective=lambda U, V: objective.value([U, V]),
-            penalties=(np.full(self.rank, self.ridge), np.zeros(self.rank)),
-            count_power=0,
-            biased=False,
-            sag=self.solver == "sag",
-            rng=rng,
-            threads=self._threads,
-        )
+        (term,), sag = objective.terms, self.solver == "sag"
+        how: dict[str, Any] = {"objective": lambda U, V: objective.value([U, V]), "rng": rng, "threads": self._threads}
+        how |= {"loss": term.loss, "penalties": (np.full(self.rank, self.ridge), np.zeros(self.rank))}
+        listed = *term.entries.indices.T, term.entries.values
+        return saga_factors(listed, start, count_power=0, biased=False, sag=sag, **how)
 
     def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
         if self.n_negatives:

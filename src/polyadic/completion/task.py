@@ -76,15 +76,12 @@ def train(
         )
     if time is not None:
         model.hold_out_by = "time"
-    saved = run(
-        model,
-        lambda: read_cells(table, reading, columns=columns, time=time),
-        out,
-        force=force,
-        summary=lambda fitted: fitted.facts(),
-    )
-    saved.next = "complete", "recommend", out, model.rows_[0]
-    return saved
+
+    def read() -> Any:
+        return read_cells(table, reading, columns=columns, time=time)
+
+    saved = run(model, read, out, force=force, summary=lambda fitted: fitted.facts())
+    return saved.then("complete", "recommend", out, model.rows_[0])
 
 
 @TASK.verb(
@@ -344,5 +341,4 @@ def add(
     news = read_cells(table, reading, columns=columns)
     model.update(news, sweeps=sweeps, sums=sums, refit=refit)
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
-    saved.next = "complete", "recommend", out, news.rows[0]
-    return saved
+    return saved.then("complete", "recommend", out, news.rows[0])

@@ -96,9 +96,7 @@ def train(
     def fit(data: tuple[Any, Any]) -> Any:
         return model.fit(data[0], validation=data[1])
 
-    saved = run(model, read, out, force=force, summary=summary, fit=fit)
-    saved.next = "rerank", "evaluate", out, "LISTS"
-    return saved
+    return run(model, read, out, force=force, summary=summary, fit=fit).then("rerank", "evaluate", out, "LISTS")
 
 
 @TASK.verb(example="polyadic rerank apply reranker test.jsonl --out chosen.jsonl", json=False)

@@ -146,21 +146,10 @@ def hankel(
     def at(nodes: Ints, column: int) -> Array:
         return np.where(nodes >= 0, tree.counts[nodes, column], 0) / tree.strings
 
-    return Hankel(
-        us,
-        vs,
-        every[: len(rows)],
-        every[len(rows) :],
-        begins[0],
-        begins[1:],
-        at(rows, kind.ends),
-        at(rows, kind.row),
-        at(after, kind.row).T.copy(),
-        at(columns, kind.column),
-        np.append(at(first, AT_START), tree.counts[0, WHOLE] / tree.strings),
-        statistic,
-        tree.strings,
-    )
+    blocks = every[: len(rows)], every[len(rows) :], begins[0], begins[1:], at(rows, kind.ends)
+    sums = at(rows, kind.row), at(after, kind.row).T.copy(), at(columns, kind.column)
+    starts = np.append(at(first, AT_START), tree.counts[0, WHOLE] / tree.strings)
+    return Hankel(us, vs, *blocks, *sums, starts, statistic, tree.strings)
 
 
 def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int) -> list[tuple[int, ...]]:

@@ -163,15 +163,9 @@ class PenalizedMachine(PointMachine, ABC):
     def _stepper(self, start: Machine, rows: int, *, squares: tuple[float, Any] | None = None) -> Stepper:
         adagrad = self.solver == "adagrad"
         step = (0.3 if adagrad else 0.02) if self.learning_rate is None else self.learning_rate
-        return Stepper(
-            start,
-            orders=self._orders,
-            ridge=self._ridge,
-            steps=LearningRate(step, self.decay),
-            batch=self.batch or max(1, min(BATCH, rows // STEPS)),
-            adagrad=adagrad,
-            squares=squares,
-        )
+        how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge, "adagrad": adagrad, "squares": squares}
+        how["batch"] = self.batch or max(1, min(BATCH, rows // STEPS))
+        return Stepper(start, steps=LearningRate(step, self.decay), **how)
 
     def _start(self, data: Observed, rng: np.random.Generator) -> Machine:
         """Initialize the bias with the best constant prediction, and the factors with small random values."""

@@ -147,15 +147,9 @@ def descend_linear(
     starts, columns, x = data.table.rows
     (n, features), counts = data.table.shape, data.counts
     share = np.append(ridge.features(counts) * (counts > 0), 0)
-    examples = LinearExamples(
-        np.array([0, n]),
-        starts + np.arange(n + 1),
-        np.insert(columns, starts[1:], features),
-        np.insert(x, starts[1:], 1.0),
-        data.y,
-        np.zeros(n),
-        np.ones(n) if data.weights is None else data.weights,
-    )
+    weights = np.ones(n) if data.weights is None else data.weights
+    rows = starts + np.arange(n + 1), np.insert(columns, starts[1:], features), np.insert(x, starts[1:], 1.0)
+    examples = LinearExamples(np.array([0, n]), *rows, data.y, np.zeros(n), weights)
 
     def objective(w: Array) -> float:
         V = w[:-1, None]

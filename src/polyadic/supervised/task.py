@@ -160,9 +160,7 @@ def train(
         best = {} if solver == "mcmc" else {"best_epoch": fitted.result_.best}
         return facts | measures | {"validation_skipped": skipped} | best
 
-    saved = run(model, read, out, force=force, summary=summary, fit=fit)
-    saved.next = "machine", "predict", out, "FILE"
-    return saved
+    return run(model, read, out, force=force, summary=summary, fit=fit).then("machine", "predict", out, "FILE")
 
 
 def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, validation: Path | None) -> Any:
@@ -401,11 +399,11 @@ def train_labels(
         sizes["rank"] = model.model_.U_.shape[1]
         return sizes | {what: ", ".join(names) for what, names in kinds.items() if names}
 
-    saved = run(
-        model, lambda: _columns(table, reading), out, force=force, fit=lambda X: model.fit(X, labels), summary=summary
-    )
-    saved.next = "labels", "predict", out, table
-    return saved
+    def fit(X: dict[str, list[Any]]) -> TableLabels:
+        return model.fit(X, labels)
+
+    saved = run(model, lambda: _columns(table, reading), out, force=force, fit=fit, summary=summary)
+    return saved.then("labels", "predict", out, table)
 
 
 @LABELS.verb(word="predict", example="polyadic labels predict labels marks-test.csv", settings={"reading": READING})

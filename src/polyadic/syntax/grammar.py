@@ -62,14 +62,9 @@ class Grammar(NamedTuple):
                 for child, q in unary.get(chain[-1], ())
                 if child not in chain and p * q >= floor
             ]
-        return cls(
-            symbols,
-            coarse,
-            np.array([rule for rule, _ in binary], np.int32).reshape(-1, 3),
-            tuple(chain for chain, _ in chains),
-            np.array([p for _, p in binary]),
-            np.array([p for _, p in chains]),
-        )
+        rules = np.array([rule for rule, _ in binary], np.int32).reshape(-1, 3)
+        values = np.array([p for _, p in binary]), np.array([p for _, p in chains])
+        return cls(symbols, coarse, rules, tuple(chain for chain, _ in chains), *values)
 
     @property
     def block(self) -> Ints32:

@@ -53,42 +53,16 @@ if TYPE_CHECKING:
 NOISE, BEAM = 0.3, 1.5  # noise and beam of TreeSearch, in units of the cost of a wrong head
 LEARNING_RESTARTS = 1  # restarts per training sentence; with 1,000 sentences, 5 and 10 are slower and no better
 
-_ = -1
-_THIRD_ORDER = (  # x is the grandparent, or the dependent before s
-    (POS, POS, POS, POS),
-    (TAG, TAG, TAG, TAG),
-    (LEMMA, POS, POS, POS),
-    (POS, LEMMA, POS, POS),
-    (POS, POS, LEMMA, POS),
-    (POS, POS, POS, LEMMA),
-    (POS, _, POS, POS),
-)
-_TEMPLATES = (
-    # x is the grandparent, and s is not used
-    (GRAND, POS, POS, _, POS),
-    (GRAND, TAG, TAG, _, TAG),
-    *((GRAND, word, TAG, _, TAG) for word in (WORD, LEMMA)),
-    *((GRAND, TAG, word, _, TAG) for word in (WORD, LEMMA)),
-    *((GRAND, TAG, TAG, _, word) for word in (WORD, LEMMA)),
-    *((GRAND, word, _, _, word) for word in (WORD, LEMMA)),
-    (GRAND, TAG, _, _, TAG),
-    (GRAND, LEMMA, LEMMA, _, TAG),
-    (GRAND, LEMMA, TAG, _, LEMMA),
-    (GRAND, TAG, LEMMA, _, LEMMA),
-    # x is not used
-    (SIBLING, _, POS, POS, POS),
-    (SIBLING, _, TAG, TAG, TAG),
-    *((SIBLING, _, word, TAG, TAG) for word in (WORD, LEMMA)),
-    *((SIBLING, _, TAG, word, TAG) for word in (WORD, LEMMA)),
-    *((SIBLING, _, TAG, TAG, word) for word in (WORD, LEMMA)),
-    *((SIBLING, _, _, word, word) for word in (WORD, LEMMA)),
-    (SIBLING, _, _, TAG, TAG),
-    (SIBLING, _, LEMMA, LEMMA, TAG),
-    (SIBLING, _, LEMMA, TAG, LEMMA),
-    (SIBLING, _, TAG, LEMMA, LEMMA),
-    *((kind, *columns) for kind in (GRAND_SIBLING, THREE) for columns in _THIRD_ORDER),
-)
-TEMPLATES = np.array(_TEMPLATES)  # kind of part, and the columns of the features of x, h, s and m that are joined
+COLUMNS = {"W": WORD, "L": LEMMA, "P": POS, "T": TAG, "-": -1}
+_THIRD_ORDER = "PPPP TTTT LPPP PLPP PPLP PPPL P-PP"  # x is the grandparent, or the dependent before s
+_TEMPLATES = {
+    GRAND: "PP-P TT-T WT-T LT-T TW-T TL-T TT-W TT-L W--W L--L T--T LL-T LT-L TL-L",  # x is the grandparent
+    SIBLING: "-PPP -TTT -WTT -LTT -TWT -TLT -TTW -TTL --WW --LL --TT -LLT -LTL -TLL",
+    GRAND_SIBLING: _THIRD_ORDER,
+    THREE: _THIRD_ORDER,
+}
+TEMPLATES = np.array([(k, *map(COLUMNS.get, name)) for k, names in _TEMPLATES.items() for name in names.split()])
+"""Kind of part, and the columns of the features of x, h, s and m that are joined."""
 
 
 class HigherOrderParser(LowRankParser):

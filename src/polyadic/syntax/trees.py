@@ -73,14 +73,9 @@ class Tree:
         """Return a copy with new heads and relations, without columns and empty nodes that depend on the old tree."""
         none = ("_",) * len(self)
         projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are not
-        return replace(
-            self,
-            heads=heads,
-            relations=tuple(relations),
-            enhanced=none,
-            misc=none if projective else self.misc,
-            skipped=tuple(line for line in self.skipped if "." not in line[1].partition("\t")[0]),
-        )
+        kept = tuple(line for line in self.skipped if "." not in line[1].partition("\t")[0])
+        misc = none if projective else self.misc
+        return replace(self, heads=heads, relations=tuple(relations), enhanced=none, misc=misc, skipped=kept)
 
     def conllu(self) -> str:
         """Format the sentence in CoNLL-U, followed by an empty line."""

@@ -459,13 +459,9 @@ class Database:
     def _located(self, name: str, cells: RelationCells) -> Entries:
         """Convert cells to Entries with entity indices; raise InputError if a cell has contradictory values."""
         relation = self.relations[name]
-        indices = np.column_stack(
-            [
-                column if size is not None else self.number(entity, column)
-                for entity, column, size in zip(relation.entities, cells.columns, cells.sizes, strict=True)
-            ]
-        )
-        indices = ordered(name, relation.entities, indices)
+        given = zip(relation.entities, cells.columns, cells.sizes, strict=True)
+        columns = [self.number(entity, column) if size is None else column for entity, column, size in given]
+        indices = ordered(name, relation.entities, np.column_stack(columns))
         indices, first, inverse = np.unique(indices, axis=0, return_index=True, return_inverse=True)
         values, weights = cells.values[first], cells.weights[first]
         for kept, what in ((values, "values"), (weights, "weights")):
@@ -576,10 +572,6 @@ def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generato
     _, first = np.unique(both, axis=0, return_index=True)
     new = drawn[first[first >= len(entries)] - len(entries)]
     weights = None if entries.weights is None else np.concatenate([entries.weights, np.ones(len(new))])
-    return Entries(
-        np.concatenate([np.asarray(entries.indices, np.int64), new]),
-        np.concatenate([entries.values, np.zeros(len(new))]),
-        entries.shape,
-        weights,
-        unobserved="missing",
-    )
+    indices = np.concatenate([np.asarray(entries.indices, np.int64), new])
+    values = np.concatenate([entries.values, np.zeros(len(new))])
+    return Entries(indices, values, entries.shape, weights, unobserved="missing")

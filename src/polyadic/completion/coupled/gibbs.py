@@ -241,26 +241,17 @@ class MarkovChain:
 
     @classmethod
     def of(
-        cls,
-        coupled: CoupledTables,
-        start: Draw,
-        rng: np.random.Generator,
-        *,
-        priors: Priors,
-        n_samples: int,
-        threads: int,
+        cls, coupled: CoupledTables, start: Draw, rng: np.random.Generator, *, n_samples: int, **how: Any
     ) -> MarkovChain:
-        """Start a Markov chain over the factors of coupled tables."""
-        return cls(partial(gibbs, coupled, priors=priors, rng=rng, threads=threads), start, rng, n_samples=n_samples)
+        """Start a Markov chain over the factors of coupled tables, with the priors and threads of :func:`gibbs`."""
+        return cls(partial(gibbs, coupled, rng=rng, **how), start, rng, n_samples=n_samples)
 
     @classmethod
-    def resumed(
-        cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int
-    ) -> MarkovChain:
+    def resumed(cls, coupled: CoupledTables, memory: Memory, **how: Any) -> MarkovChain:
         """Resume a chain for the same tables from :meth:`memory`, as if it had not been interrupted."""
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
-        chain = cls.of(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
+        chain = cls.of(coupled, memory.last, rng, **how)
         chain.draws, chain._every, chain.made, chain.sweeps = list(memory.draws), *memory[2:5]  # noqa: SLF001 its own
         return chain
 

@@ -111,8 +111,7 @@ def train(
         for entity, number in saved["unobserved"].items()
         if number
     ]
-    saved.next = "database", "similar", out, next(iter(saved["entities"])), "NAME"
-    return saved
+    return saved.then("database", "similar", out, next(iter(saved["entities"])), "NAME")
 
 
 def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
@@ -256,8 +255,7 @@ def add(
     news = {name: _columns(model, name, table, reading, values=True) for name, table in tables.items()}
     model.update(news, sweeps=sweeps, refit=refit)
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
-    saved.next = "database", "predict", out, *next(iter(tables.items())), "--why", 3
-    return saved
+    return saved.then("database", "predict", out, *next(iter(tables.items())), "--why", 3)
 
 
 @TASK.verb(example="polyadic database similar library novel Dracula", question=True)

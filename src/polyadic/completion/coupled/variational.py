@@ -183,15 +183,10 @@ def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prio
     size = coupled.offsets[-1] + 1
     covariances = np.broadcast_to(SPREAD * np.eye(rank) / rank, (size, rank, rank)).copy()
     covariances[-1] = 0
-    tables = range(len(coupled.terms))
-    return Beliefs(
-        means,
-        covariances,
-        [np.where(np.arange(len(means[1 + t])), SPREAD, 0.0) for t in tables],
-        [np.full(rank, prior.shape / prior.rate) for _ in coupled.sizes],
-        [np.full(len(coupled.parts(t)), prior.shape / prior.rate) for t in tables],
-        np.ones(len(coupled.terms)),
-    )
+    variances, first = [np.where(np.arange(len(part)), SPREAD, 0.0) for part in means[1:]], prior.shape / prior.rate
+    relevance = [np.full(rank, first) for _ in coupled.sizes]
+    precisions = [np.full(len(coupled.parts(t)), first) for t in range(len(coupled.terms))]
+    return Beliefs(means, covariances, variances, relevance, precisions, np.ones(len(coupled.terms)))
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:

@@ -115,8 +115,7 @@ def train(
         return result | {"seconds": round(time.perf_counter() - began, 2)}
 
     saved = run(grammar, read, out, force=force, summary=summary, fit=fit)
-    saved.next = "parse", "constituents", "apply", out, "TEXT"
-    return saved
+    return saved.then("parse", "constituents", "apply", out, "TEXT")
 
 
 @TASK.verb(example="polyadic parse constituents apply grammar phrases.txt", json=False)

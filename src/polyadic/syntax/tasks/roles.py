@@ -69,9 +69,7 @@ def train(
         spent = {"epochs": model.n_iter_, "loss": loss, "seconds": round(model.result_.seconds[-1], 2)}
         return {**sizes, "roles": len(model.roles_), **spent}
 
-    saved = run(model, read, out, force=force, summary=summary)
-    saved.next = "roles", "apply", out, "SENTENCES"
-    return saved
+    return run(model, read, out, force=force, summary=summary).then("roles", "apply", out, "SENTENCES")
 
 
 @TASK.verb(example="polyadic roles apply roles parsed.conllu --find --out labelled.conllu", json=False)
