@@ -97,9 +97,8 @@ class BayesianGeneralizedPCA(DistributionModel):
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         cells, family = cells_of(X, empty=empty), FAMILIES[self.family]
         if ((cells.values < family.low) | (cells.values > family.high)).any():
-            raise InputError(
-                f"X must contain values between {family.low:g} and {family.high:g} for family={self.family!r}", "family"
-            )
+            about = f"X must contain values between {family.low:g} and {family.high:g}"
+            raise InputError(f"{about} for family={self.family!r}", "family")
         return cells
 
     def _fit(self, known: ObservedEntries) -> Self:

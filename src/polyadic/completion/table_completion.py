@@ -162,9 +162,8 @@ class TableCompletion(Model):
         if self.budget != BUDGET and self.method in ("bayesian", "trace-norm"):
             raise InputError(f"budget is not supported by method {self.method}; leave out budget", "budget")
         if self.unknown == "mean" and self.method == "ordinal":
-            raise InputError(
-                "unknown must be 'refuse' for method ordinal, which has no mean over known names", "unknown", "method"
-            )
+            about = "unknown must be 'refuse' for method ordinal,"
+            raise InputError(f"{about} which has no mean over known names", "unknown", "method")
         self._new().check()
 
     def fit(
@@ -246,9 +245,8 @@ class TableCompletion(Model):
         if self.method == "ordinal":
             raise InputError("method ordinal does not support updates; fit a new model to all cells", "method")
         if self.method == "trace-norm" and sweeps is not None:
-            raise InputError(
-                "sweeps is not supported by trace-norm, which iterates until convergence; leave out sweeps", "sweeps"
-            )
+            about = "sweeps is not supported by trace-norm, which iterates until convergence"
+            raise InputError(f"{about}; leave out sweeps", "sweeps")
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
         facts = self._news(known)

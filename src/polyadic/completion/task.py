@@ -71,9 +71,8 @@ def train(
     from polyadic.completion.named_cells import read_cells
 
     if time is not None and not model.hold_out:
-        raise InputError(
-            "time can be used only together with hold_out; set both, or leave out time", "time", "hold_out"
-        )
+        about = "time can be used only together with hold_out"
+        raise InputError(f"{about}; set both, or leave out time", "time", "hold_out")
     if time is not None:
         model.hold_out_by = "time"
 

@@ -63,9 +63,8 @@ def places(
     if mapping == "hashed":
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
     if room < V:
-        raise InputError(
-            f"the product of sizes must be at least {V:,}, the number of features; got {tuple(sizes)}", "sizes"
-        )
+        about = f"the product of sizes must be at least {V:,}, the number of features"
+        raise InputError(f"{about}; got {tuple(sizes)}", "sizes")
     if mapping == "random":
         return np.random.default_rng(seed).permutation(room)[:V]
     order = np.arange(V)

@@ -52,9 +52,8 @@ class FactorizationMachineBase(Model):
         """Raise InputError if a setting is out of range or ``rank`` does not match ``order``."""
         super().check()
         if isinstance(self.rank, tuple) and len(self.rank) != self.order - 1:
-            raise InputError(
-                f"rank must be one number, or one for each order from 2 to {self.order}; got {self.rank}", "rank"
-            )
+            about = f"rank must be one number, or one for each order from 2 to {self.order}"
+            raise InputError(f"{about}; got {self.rank}", "rank")
 
     def __sklearn_tags__(self) -> Any:
         """Declare support for sparse features."""
@@ -98,9 +97,8 @@ class FactorizationMachineBase(Model):
             raise InputError(f"X must have exactly one row; got {table.shape[0]:,}")
         called = getattr(self, "feature_names_in_", range(table.shape[1])) if names is None else names
         if len(called) != table.shape[1]:
-            raise InputError(
-                f"names must have one name for each of the {table.shape[1]:,} features; got {len(called):,}", "names"
-            )
+            about = f"names must have one name for each of the {table.shape[1]:,} features"
+            raise InputError(f"{about}; got {len(called):,}", "names")
         score, machines, unit = self._sum(X)
         _, columns, x = table.rows
         V = np.hstack([V[columns] for V in machines]).astype(float)  # a sum of machines is a machine
@@ -111,10 +109,8 @@ class FactorizationMachineBase(Model):
     def _sum(self, X: Any) -> tuple[float, Sequence[AnyArray], float]:
         """Return a row's score, and parameters and scale of the machines that add up to it without a constant."""
         del X  # unused
-        raise InputError(
-            f"explanations are not supported by {type(self).__name__}, because averages of probabilities cannot be"
-            " decomposed; use FactorizationMachineClassifier (solver als, adagrad or sgd)"
-        )
+        about = f"explanations are not supported by {type(self).__name__}, because averages of probabilities cannot"
+        raise InputError(f"{about} be decomposed; use FactorizationMachineClassifier (solver als, adagrad or sgd)")
 
     @property
     def _orders(self) -> Ints:
@@ -215,10 +211,8 @@ class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
-            raise InputError(
-                f"Only binary classification is supported. The type of the target is {kind}; for more classes wrap the"
-                " model in sklearn.multiclass.OneVsRestClassifier"
-            )
+            about = f"Only binary classification is supported. The type of the target is {kind}"
+            raise InputError(f"{about}; for more classes wrap the model in sklearn.multiclass.OneVsRestClassifier")
         classes = np.unique(y)
         if len(classes) < 2:
             raise InputError(f"y must have two classes; got 1 class, {str(classes[0])!r}", "y")

@@ -78,9 +78,8 @@ class PenalizedMachine(PointMachine, ABC):
         """Raise InputError if a setting is out of range or the solver does not support another setting."""
         super().check()
         if self.solver in AVERAGING and self.order > 1:
-            raise InputError(
-                f"solver={self.solver!r} fits linear models only; set order=1 or use another solver", "solver", "order"
-            )
+            about = f"solver={self.solver!r} fits linear models only"
+            raise InputError(f"{about}; set order=1 or use another solver", "solver", "order")
         if self.l1 and self.solver != "saga":
             raise InputError(f"l1 requires solver='saga'; got solver={self.solver!r}", "l1", "solver")
 
@@ -152,9 +151,8 @@ class PenalizedMachine(PointMachine, ABC):
         stepper.counts, stepper.rows, stepper.epochs = before.counts + data.counts, before.rows + n, before.epochs
         stepper.epoch(data, self._loss, np.arange(data.table.shape[0]))
         if not (np.isfinite(stepper.bias) and np.isfinite(stepper.V).all()):
-            raise InputError(
-                "the update was discarded, because the parameters diverged; lower learning_rate", "learning_rate"
-            )
+            about = "the update was discarded, because the parameters diverged"
+            raise InputError(f"{about}; lower learning_rate", "learning_rate")
         self.bias_, self.V_ = stepper.bias, stepper.V
         squares = stepper.squares if self.solver == "adagrad" else None
         self._progress_ = Progress(stepper.counts, stepper.rows, stepper.epochs, squares)
@@ -186,10 +184,8 @@ class PenalizedMachine(PointMachine, ABC):
 def supports_partial_fit(model: PenalizedMachine) -> bool:
     """Return whether a model has ``partial_fit``; raise AttributeError if its solver requires all rows at once."""
     if model.solver not in ("adagrad", "sgd"):
-        raise AttributeError(
-            f"partial_fit is not supported by solver={model.solver!r}, which requires all rows at once; use 'adagrad'"
-            " or 'sgd'"
-        )
+        about = f"partial_fit is not supported by solver={model.solver!r}, which requires all rows at once"
+        raise AttributeError(f"{about}; use 'adagrad' or 'sgd'")
     return True
 
 
@@ -240,9 +236,8 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         """Raise InputError if a setting is out of range or the solver does not support the loss."""
         super().check()
         if self.solver not in ("adagrad", "sgd") and self.loss == "poisson":
-            raise InputError(
-                f"loss='poisson' is not supported by solver={self.solver!r}; use 'adagrad' or 'sgd'", "loss", "solver"
-            )
+            about = f"loss='poisson' is not supported by solver={self.solver!r}"
+            raise InputError(f"{about}; use 'adagrad' or 'sgd'", "loss", "solver")
 
     @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -93,10 +93,8 @@ class FieldEncoder(Model):
         check_is_fitted(self)
         columns = columns_of(columns, self.values_)
         if set(columns) != set(self.values_):
-            raise InputError(
-                f"columns must have the fields {', '.join(self.values_)}, as in fit; got {', '.join(columns)}",
-                "columns",
-            )
+            about = f"columns must have the fields {', '.join(self.values_)}, as in fit"
+            raise InputError(f"{about}; got {', '.join(columns)}", "columns")
         n = _rows(columns)
         self.skipped_: dict[str, int] = {}
         return csr_array(hstack([self._block(name, columns[name], n) for name in self.values_], format="csr"))
@@ -131,11 +129,8 @@ class FieldEncoder(Model):
         self.skipped_[name] = int((~seen).sum())
         if self.unknown == "error" and self.skipped_[name]:
             first = int(np.argmin(seen))
-            raise InputError(
-                f"row {rows[first]}: value {words[at[first]]!r:.60} of field {name} was not seen in fit; set"
-                " unknown='skip' to skip unseen values",
-                "unknown",
-            )
+            about = f"row {rows[first]}: value {words[at[first]]!r:.60} of field {name} was not seen in fit"
+            raise InputError(f"{about}; set unknown='skip' to skip unseen values", "unknown")
         shares = 1 / np.maximum(lengths, 1)
         return csr_array((shares[rows[seen]], (rows[seen], which[seen])), shape=(n, len(known)))
 
@@ -148,10 +143,8 @@ def columns_of(table: Any, fields: Iterable[str] = ()) -> Columns:
         names, columns, _ = indexed(table)
         return dict(zip(names, columns, strict=True))
     if not isinstance(table, LISTS) or not all(isinstance(row, Mapping) for row in table):
-        raise InputError(
-            f"columns must be a mapping of fields, a data frame or a list of dicts; got {type(table).__name__}",
-            "columns",
-        )
+        about = "columns must be a mapping of fields, a data frame or a list of dicts"
+        raise InputError(f"{about}; got {type(table).__name__}", "columns")
     names = [*dict.fromkeys([*fields, *(name for row in table for name in row)])]
     return {name: [row.get(name) for row in table] for name in names}
 
@@ -159,9 +152,8 @@ def columns_of(table: Any, fields: Iterable[str] = ()) -> Columns:
 def _rows(columns: Columns) -> int:
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) != 1:
-        raise InputError(
-            f"columns must contain at least one field, and all fields must have the same length; got {sizes}", "columns"
-        )
+        about = "columns must contain at least one field, and all fields must have the same length"
+        raise InputError(f"{about}; got {sizes}", "columns")
     return next(iter(sizes.values()))
 
 
@@ -179,10 +171,8 @@ def _numbers(name: str, column: Any) -> AnyArray:
         raise InputError(f"field {name} must contain only numbers: {error}") from None
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
-        raise InputError(
-            f"field {name} must contain only finite numbers; row {row} does not. Replace missing numbers, or convert"
-            " the field to text to get one feature for each value"
-        )
+        about = f"field {name} must contain only finite numbers; row {row} does not. Replace missing numbers,"
+        raise InputError(f"{about} or convert the field to text to get one feature for each value")
     return numbers
 
 

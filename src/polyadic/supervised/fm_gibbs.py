@@ -213,9 +213,8 @@ def checked_groups(groups: ArrayLike | None, features: int) -> Ints:
         return np.zeros(features, np.int64)
     group = np.asarray(groups)
     if group.shape != (features,) or not np.issubdtype(group.dtype, np.integer) or (features and group.min() < 0):
-        raise InputError(
-            f"groups must have a non-negative integer for each of the {features} features; got {group!r:.80}", "groups"
-        )
+        about = f"groups must have a non-negative integer for each of the {features} features"
+        raise InputError(f"{about}; got {group!r:.80}", "groups")
     return np.asarray(np.unique(group, return_inverse=True)[1], np.int64)
 
 

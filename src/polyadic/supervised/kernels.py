@@ -135,9 +135,8 @@ class GradientBuffer:
         first = _checked(table, V, orders)
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
-            raise ValueError(
-                f"slopes must have one element per row, and V shape {self._G.shape}; got {slopes.shape}, {V.shape}"
-            )
+            about = f"slopes must have one element per row, and V shape {self._G.shape}"
+            raise ValueError(f"{about}; got {slopes.shape}, {V.shape}")
         slopes = frozen(slopes, np.float64)
         work = *table.rows, wanted, slopes, first, frozen(V, np.float64), self._G, self._seen, self._touched
         self._found = _anova_pull(*work)
@@ -163,9 +162,8 @@ class GradientBuffer:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:
             raise ValueError(f"V must be contiguous float64 of shape {self._G.shape}; got {V.dtype} of shape {V.shape}")
         if shares.shape != V.shape[:1] or ridges.shape != V.shape[1:]:
-            raise ValueError(
-                f"shares must have an element per feature, ridges per column; got {shares.shape}, {ridges.shape}"
-            )
+            about = "shares must have an element per feature, ridges per column"
+            raise ValueError(f"{about}; got {shares.shape}, {ridges.shape}")
         return self._touched[: self._found], self._seen, frozen(shares, np.float64), frozen(ridges, np.float64)
 
 

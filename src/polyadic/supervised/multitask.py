@@ -116,9 +116,8 @@ class LowRankTasks(Model):
         known = ~np.isnan(Y)
         judged = out & known.any(axis=1)
         if not judged.any() or not known[~out].any():
-            raise InputError(
-                f"y has too few rows with known targets to hold out some of the {len(Y):,} rows for validation", "y"
-            )
+            about = "y has too few rows with known targets to hold out some of"
+            raise InputError(f"{about} the {len(Y):,} rows for validation", "y")
         known, right, Z = known[judged], Y[judged], X[judged]
         mean = known.sum() / len(known)
 
@@ -159,9 +158,8 @@ class LowRankTasks(Model):
         at, Z = np.asarray(tasks), self._directions(X)
         inside = at.dtype.kind in "iu" and (not at.size or 0 <= at.min() <= at.max() < len(self.V_))
         if at.shape != (len(Z),) or not inside:
-            raise InputError(
-                f"tasks must contain an index from 0 to {len(self.V_) - 1:,} for each of the {len(Z):,} rows", "tasks"
-            )
+            about = f"tasks must contain an index from 0 to {len(self.V_) - 1:,}"
+            raise InputError(f"{about} for each of the {len(Z):,} rows", "tasks")
         return np.asarray(np.einsum("nr,nr->n", Z, self.V_[at]) + self.intercept_[at])
 
     def _directions(self, X: Any) -> Array:
@@ -198,9 +196,8 @@ class Tasks:
     def __init__(self, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> None:
         Y = dense_of(targets, "targets", "array")
         if Y.ndim != 2 or len(Y) != X.shape[0]:
-            raise InputError(
-                f"targets must have {X.shape[0]:,} rows and a column for each task; got shape {Y.shape}", "targets"
-            )
+            about = f"targets must have {X.shape[0]:,} rows and a column for each task"
+            raise InputError(f"{about}; got shape {Y.shape}", "targets")
         known = ~np.isnan(Y)
         if not known.any():
             raise InputError("at least one target must be known; all are NaN", "targets")

@@ -147,10 +147,8 @@ class TableLabels(Model):
         for name in labels:
             values = [MARKS.get(str(value).strip().lower(), value) for value in _column(table, name)]
             if (numbers := _numbers(values)) is None:
-                raise InputError(
-                    f"label {name} must contain numbers, or yes and no; {_first(values)}. Of categories, make one"
-                    " column of 0 and 1 each"
-                )
+                about = f"label {name} must contain numbers, or yes and no"
+                raise InputError(f"{about}; {_first(values)}. Of categories, make one column of 0 and 1 each")
             found.append(numbers)
         return np.column_stack(found)
 

@@ -171,19 +171,15 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
     if solver not in methods:
         raise InputError(f"task {task} requires solver {' or '.join(methods)}; got {solver}", "task", "solver")
     if task == "ranking" and validation is not None:
-        raise InputError(
-            "validation is not supported for task ranking; leave it out, and evaluate the model after training",
-            "validation",
-            "task",
-        )
+        about = "validation is not supported for task ranking"
+        raise InputError(f"{about}; leave it out, and evaluate the model after training", "validation", "task")
     for name in given:
         if not any(name in each.settings for each in methods.values()):
             raise InputError(f"{name} is not used for task {task}; leave it out", name, "task")
     refuse_unused(methods, solver, given, by="solver")
     if groups is not None and solver != "mcmc":
-        raise InputError(
-            f"groups can be used only with solver mcmc; leave out groups for solver {solver}", "groups", "solver"
-        )
+        about = "groups can be used only with solver mcmc"
+        raise InputError(f"{about}; leave out groups for solver {solver}", "groups", "solver")
     return methods[solver].make(given)
 
 
@@ -196,11 +192,8 @@ def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, Array, In
     if beyond and unknown == "error":
         first = (X.indices >= features).argmax()
         row = int(X.indptr.searchsorted(first, side="right"))
-        raise InputError(
-            f"{file}, row {row}: feature {X.indices[first]} was not in the training data, which had features 0 to"
-            f" {features - 1}; set unknown='skip' to skip unknown features",
-            "unknown",
-        )
+        about = f"{file}, row {row}: feature {X.indices[first]} was not in the training data, which had features"
+        raise InputError(f"{about} 0 to {features - 1}; set unknown='skip' to skip unknown features", "unknown")
     return X[:, :features], y, groups, beyond
 
 
@@ -217,10 +210,8 @@ def _groups(file: Path | None, features: int) -> Ints | None:
     except ValueError as error:
         raise InputError(f"{file} must contain a whole number on each line: {error}") from None
     if len(groups) != features or min(groups, default=0) < 0:
-        raise InputError(
-            f"{file} must contain a group number (0 or higher) for each of the {features:,} features; it contains"
-            f" {len(groups):,} numbers"
-        )
+        about = f"{file} must contain a group number (0 or higher) for each of the {features:,} features"
+        raise InputError(f"{about}; it contains {len(groups):,} numbers")
     return np.array(groups, np.int64)
 
 

@@ -157,9 +157,8 @@ class BayesianFactorization(DatabaseModel):
 
     def _distribution(self, relation: str, indices: AnyArray) -> Prediction:
         if not self.draws_:
-            raise InputError(
-                "the model has no stored samples; fit the model with n_samples above 0, or use averages()", "n_samples"
-            )
+            about = "the model has no stored samples"
+            raise InputError(f"{about}; fit the model with n_samples above 0, or use averages()", "n_samples")
         averages = Average(), Average()
         for draw in self.draws_:
             self._add(relation, indices, draw, averages)

@@ -122,9 +122,8 @@ class CollectiveFactorization(IterativeDatabaseModel):
         if not isinstance(self.ridge, Mapping):
             return [float(self.ridge)] * len(types)
         if unknown := [entity for entity in self.ridge if entity not in types]:
-            raise InputError(
-                f"ridge contains an unknown entity type {unknown[0]!r}; types are {', '.join(types)}", "ridge"
-            )
+            about = f"ridge contains an unknown entity type {unknown[0]!r}"
+            raise InputError(f"{about}; types are {', '.join(types)}", "ridge")
         if lacking := [entity for entity in types if entity not in self.ridge]:
             raise InputError(f"ridge must have a value for each entity type; {lacking[0]!r} is missing", "ridge")
         return [float(self.ridge[entity]) for entity in types]

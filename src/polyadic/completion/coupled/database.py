@@ -82,9 +82,8 @@ class Relation:
         if len(self.entities) < 2:
             raise InputError(f"entities must contain at least two entity types; got {self.entities!r}", "entities")
         if self.columns is not None and len(self.columns) != len(self.entities):
-            raise InputError(
-                f"columns must contain {len(self.entities)} names, one per entity; got {self.columns!r}", "columns"
-            )
+            about = f"columns must contain {len(self.entities)} names, one per entity"
+            raise InputError(f"{about}; got {self.columns!r}", "columns")
 
     @property
     def weighs_zeros(self) -> bool:
