@@ -187,14 +187,8 @@ class SearchedModel(CompletionModel):
     ) -> SearchSpace:
         """Return a search space that is evaluated by the losses of a model on held-out cells."""
         kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
-        return SearchSpace(
-            values=self._grid,
-            fit=lambda model: model.fit(kept),
-            last=lambda model: model.fit(cells),
-            losses=lambda model: losses(model, out),
-            units="cells",
-            **how,
-        )
+        how |= {"fit": lambda model: model.fit(kept), "last": lambda model: model.fit(cells), "units": "cells"}
+        return SearchSpace(values=self._grid, losses=lambda model: losses(model, out), **how)
 
 
 class AlternatingModel(Transformer, SearchedModel):

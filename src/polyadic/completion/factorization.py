@@ -110,17 +110,13 @@ class MatrixFactorization(AlternatingModel):
         """Return row and column factors whose products are the predictions, including the mean and the biases."""
         check_is_fitted(self)
         U, V = self._factors()
-        return (
-            np.column_stack([U[:, :-1], self.mean_ + U[:, -1], np.ones(len(U))]),
-            np.column_stack([V[:, :-1], np.ones(len(V)), V[:, -1]]),
-        )
+        left = np.column_stack([U[:, :-1], self.mean_ + U[:, -1], np.ones(len(U))])
+        return left, np.column_stack([V[:, :-1], np.ones(len(V)), V[:, -1]])
 
     def _factors(self) -> tuple[Array, Array]:
         """Return the row and column factors, with the biases as the last column."""
-        return (
-            np.column_stack([self.row_factors_, self.row_biases_]),
-            np.column_stack([self.column_factors_, self.column_biases_]),
-        )
+        U = np.column_stack([self.row_factors_, self.row_biases_])
+        return U, np.column_stack([self.column_factors_, self.column_biases_])
 
     def _predict(self, i: Ints, j: Ints) -> Array:
         products = np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])

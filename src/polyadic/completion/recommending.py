@@ -102,15 +102,9 @@ class Recommender(SearchedModel):
         if len(rows) > MAX_ROWS:
             rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
         out = out.at(np.isin(out.rows, rows))
-        return SearchSpace(
-            values=self._grid,
-            fit=lambda model: model.fit(kept),
-            last=lambda model: model.fit(cells),
-            losses=lambda model: 1 - _ndcg(model, out, kept),
-            units="rows",
-            measure=f"NDCG@{TOP_K}",
-            figure=lambda loss: 1 - loss,
-        )
+        how: dict[str, Any] = {"fit": lambda model: model.fit(kept), "last": lambda model: model.fit(cells)}
+        how |= {"losses": lambda model: 1 - _ndcg(model, out, kept), "figure": lambda loss: 1 - loss}
+        return SearchSpace(values=self._grid, units="rows", measure=f"NDCG@{TOP_K}", **how)
 
 
 def _ndcg(model: Recommender, out: ObservedEntries, known: ObservedEntries | None) -> Array:

@@ -716,9 +716,7 @@ def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: b
 def _warn_of_parts(parts: list[tuple[int, int]]) -> None:
     if len(parts) > 1:
         rows, columns = (sum(part[side] for part in parts[1:]) for side in (0, 1))
-        warnings.warn(
-            f"the table has {len(parts):,} parts without common rows or columns (largest part: {parts[0][0]:,} rows,"
-            f" {parts[0][1]:,} columns; all others: {rows:,} rows, {columns:,} columns); predictions across parts use"
-            " no more than biases",
-            stacklevel=3,
-        )
+        largest = f"largest part: {parts[0][0]:,} rows, {parts[0][1]:,} columns"
+        sizes = f"{largest}; all others: {rows:,} rows, {columns:,} columns"
+        about = f"the table has {len(parts):,} parts without common rows or columns ({sizes})"
+        warnings.warn(f"{about}; predictions across parts use no more than biases", stacklevel=3)

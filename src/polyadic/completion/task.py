@@ -214,11 +214,8 @@ def recommend(
     _check_why(why, by)
     if out is not None and why:
         raise InputError("why requires a row name and cannot be combined with out", "why", "out")
-    which: dict[str, Any] = {
-        "allowed": None if allowed is None else read_names(allowed),
-        "blocked": () if blocked is None else read_names(blocked),
-        "seen": seen,
-    }
+    which: dict[str, Any] = {"allowed": None if allowed is None else read_names(allowed), "seen": seen}
+    which["blocked"] = () if blocked is None else read_names(blocked)
     if out is not None:
         output.check_file(out, force=force)
         return _recommend_all(model, top, out, which)
@@ -286,12 +283,8 @@ def components(model: TableCompletion, *, top: Count = 10, number: Count | None 
         return [{"column": name, "loading": round(loading, 6)} for name, loading in side]
 
     found = model.components(number, top=top)
-    return {
-        "components": [
-            {"share": round(each.share, 6), "columns": named(each.columns), "against": named(each.against)}
-            for each in found
-        ]
-    }
+    rows = [{"share": round(c.share, 6), "columns": named(c.columns), "against": named(c.against)} for c in found]
+    return {"components": rows}
 
 
 @TASK.verb(

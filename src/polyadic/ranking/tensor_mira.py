@@ -26,7 +26,7 @@ from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Update
 from polyadic.ranking.reranking import Reranker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -108,11 +108,7 @@ def initial_factors(init: Start, sizes: Sequence[int], H: int, rng: np.random.Ge
 
     Equal entries make all components alike until the updates reach them one after another. Zeros would stay zero.
     """
-    draw: dict[Start, Callable[[tuple[int, int]], Any]] = {
-        "signs": partial(rng.choice, [-1.0, 1.0]),
-        "uniform": rng.random,
-        "equal": np.ones,
-    }
+    draw: dict[str, Any] = {"signs": partial(rng.choice, [-1.0, 1.0]), "uniform": rng.random, "equal": np.ones}
     return _unit([draw[init]((n, H)) for n in sizes])
 
 

@@ -176,11 +176,9 @@ def _shares(now: Weights, taken: Array, stopped: Array, began: Array) -> Weights
     sums = counts.sum(axis=(0, 2)) + stopped
     used = sums > 0
     sums = np.where(used, sums, 1)
-    return (
-        began / began.sum() if began.sum() > 0 else start,
-        np.where(used[:, None], counts / sums[:, None], A),  # a state without strings is unchanged
-        np.where(used, stopped / sums, stop),
-    )
+    start = began / began.sum() if began.sum() > 0 else start
+    A = np.where(used[:, None], counts / sums[:, None], A)  # a state without strings is unchanged
+    return start, A, np.where(used, stopped / sums, stop)
 
 
 def _stretched(before: Weights, after: Weights, stretch: float) -> Weights:
@@ -206,8 +204,5 @@ def blurred(automaton: WeightedAutomaton, share: float, *, seed: int | None = 0)
 
 def mixed(automaton: WeightedAutomaton, A: Array, stop: Any, share: float) -> WeightedAutomaton:
     """Mix transitions and final weights whose sums are ``share``, and a uniform start, into an automaton."""
-    return WeightedAutomaton(
-        (1 - share) * automaton.alpha0 + share / automaton.rank,
-        (1 - share) * automaton.A + A,
-        (1 - share) * automaton.alpha_inf + stop,
-    )
+    start, moves, end = ((1 - share) * part for part in (automaton.alpha0, automaton.A, automaton.alpha_inf))
+    return WeightedAutomaton(start + share / automaton.rank, moves + A, end + stop)

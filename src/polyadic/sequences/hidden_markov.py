@@ -203,16 +203,13 @@ class HiddenMarkov(Model):
             finally:
                 model.unknown = asked
 
-        return SearchSpace(
-            values=({} if numbers else {"smoothing": SMOOTHINGS}) | {"states": [k for k in STATES if k <= most]},
-            fit=fit,
-            last=lambda model: model.fit(strings),
-            losses=losses,
-            units="sequences",
-            measure="negative log-density" if numbers else "perplexity",
-            figure=lambda loss: loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf,
-            size="states",
-        )
+        def figure(loss: float) -> float:
+            return loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf
+
+        values = ({} if numbers else {"smoothing": SMOOTHINGS}) | {"states": [k for k in STATES if k <= most]}
+        how: dict[str, Any] = {"fit": fit, "last": lambda model: model.fit(strings), "losses": losses, "figure": figure}
+        how["measure"] = "negative log-density" if numbers else "perplexity"
+        return SearchSpace(values=values, units="sequences", size="states", **how)
 
     def score(self, sequences: Sequences, lengths: Lengths = None) -> float:
         """Return the total log-probability (or log-density) of the sequences; minus infinity if one is impossible."""

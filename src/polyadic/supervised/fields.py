@@ -106,11 +106,10 @@ class FieldEncoder(Model):
     @property
     def names_(self) -> list[str]:
         """Name of each feature."""
-        return [
-            word
-            for name, known in self.values_.items()
-            for word in ([name] if known is None else [f"{name}={value}" for value in known])
+        pairs = [
+            (name, value) for name, known in self.values_.items() for value in ([None] if known is None else known)
         ]
+        return [name if value is None else f"{name}={value}" for name, value in pairs]
 
     @property
     def groups_(self) -> Ints:

@@ -126,14 +126,9 @@ class LowRankTasks(Model):
             return np.asarray(np.where(known, each, 0.0).sum(axis=1) / mean)
 
         most = min(X.shape[1], Y.shape[1])
-        return SearchSpace(
-            values={"ridge": RIDGES, "rank": (*(rank for rank in RANKS if rank < most), most)},
-            fit=lambda model: model.fit(X[~out], Y[~out]),
-            last=lambda model: model.fit(X, Y),
-            losses=losses,
-            units="rows",
-            measure=f"{self.loss} loss",
-        )
+        values = {"ridge": RIDGES, "rank": (*(rank for rank in RANKS if rank < most), most)}
+        how: dict[str, Any] = {"fit": lambda model: model.fit(X[~out], Y[~out]), "last": lambda model: model.fit(X, Y)}
+        return SearchSpace(values=values, losses=losses, units="rows", measure=f"{self.loss} loss", **how)
 
     def decision_function(self, X: Any) -> Array:
         """Return the predicted targets, or the log-odds for the logistic loss, of shape (n, tasks)."""

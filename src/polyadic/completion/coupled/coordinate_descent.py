@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-    from polyadic.core.annotations import AnyArray
+    from polyadic.core.annotations import Array
     from polyadic.core.losses import Loss
 
 BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)  # losses with a known parabolic bound
 
 
-def parabola(loss: Loss, x: AnyArray, mean: AnyArray, square: AnyArray | None = None) -> tuple[AnyArray, AnyArray]:
+def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> tuple[Array, Array]:
     r"""Return the coefficients :math:`\kappa` and :math:`y` of a quadratic upper bound on the loss of each entry.
 
     .. math:: \ell(x, m) \le \tfrac{\kappa}{2} m^2 - y\, m + \mathrm{const}
@@ -59,7 +59,7 @@ def parabola(loss: Loss, x: AnyArray, mean: AnyArray, square: AnyArray | None = 
     raise InputError(f"loss must be one of {allowed}; got {type(loss).__name__}", "loss")
 
 
-def logistic_curvature(xi: AnyArray) -> AnyArray:
+def logistic_curvature(xi: Array) -> Array:
     r"""Return the mean of a Polya-Gamma variable, :math:`\tanh(\xi / 2) / (2 \xi)`, with the limit 1/4 at zero.
 
     >>> logistic_curvature(np.array([0.0, 2.0])).round(4).tolist()
@@ -95,21 +95,17 @@ def collective(
             precision = ridge * np.eye(stack.shape[1])
             if any(coupled.zeros):
                 precision = precision + coupled.zero_precision(s, coupled.grams(stack), ones)
-            posterior_rows(
-                entries._replace(c=scale * entries.c, y=scale * entries.y),
-                stack,
-                precision=precision,
-                out=coupled.free_rows(stack, s),
-                threads=1 if coupled.factor_entries[s].sequential else threads,
-            )
+            entries = entries._replace(c=scale * entries.c, y=scale * entries.y)
+            one_by_one, out = coupled.factor_entries[s].sequential, coupled.free_rows(stack, s)
+            posterior_rows(entries, stack, precision=precision, out=out, threads=1 if one_by_one else threads)
         for t in tables:
             m[t] = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
             _solve_biases(coupled, state, t, c[t], y[t], m[t], bias_ridge, powers)
 
 
 def curves(
-    coupled: CoupledTables, m: Sequence[AnyArray], squares: Sequence[AnyArray | None] | None = None
-) -> tuple[list[AnyArray], list[AnyArray]]:
+    coupled: CoupledTables, m: Sequence[Array], squares: Sequence[Array | None] | None = None
+) -> tuple[list[Array], list[Array]]:
     """Return the weighted coefficients of quadratic upper bounds on the losses of all tables."""
     c, y = [], []
     for t, term in enumerate(coupled.terms):
@@ -120,14 +116,7 @@ def curves(
 
 
 def _solve_biases(
-    coupled: CoupledTables,
-    state: State,
-    t: int,
-    c: AnyArray,
-    y: AnyArray,
-    m: AnyArray,
-    ridge: float,
-    powers: list[AnyArray],
+    coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, ridge: float, powers: list[Array]
 ) -> None:
     """Solve for the intercept of a table, then for the biases of each mode in turn."""
     if coupled.zeros[t]:
@@ -149,10 +138,10 @@ def _solve_biases(
 def objective_of(
     coupled: CoupledTables,
     state: State,
-    m: list[AnyArray],
+    m: list[Array],
     ridges: Sequence[float],
     bias_ridge: float,
-    powers: list[AnyArray],
+    powers: list[Array],
 ) -> float:
     """Return the objective, given the predictions of the observed entries and the penalty weights of the rows."""
     total, stack = 0.0, state[0]

@@ -111,12 +111,7 @@ class CoupledTables:
         return total
 
     def equations(
-        self,
-        number: int,
-        c: Sequence[AnyArray],
-        y: Sequence[AnyArray],
-        offsets: Sequence[AnyArray],
-        scales: Sequence[float],
+        self, number: int, c: Sequence[Array], y: Sequence[Array], offsets: Sequence[Array], scales: Sequence[float]
     ) -> RowEntries:
         """Return the least-squares equations for the rows of a factor, given the weights and targets of each table.
 

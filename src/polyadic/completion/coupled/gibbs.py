@@ -119,15 +119,10 @@ def gibbs(
             total = precision
             if any(coupled.zeros):
                 total = precision + coupled.zero_precision(s, coupled.grams(stack), alphas.tolist())
-            posterior_rows(
-                coupled.equations(s, c, y, state[1:], alphas.tolist()),
-                stack,
-                precision=total,
-                linear=precision @ mu,
-                noise=rng.standard_normal(out.shape),
-                out=out,
-                threads=1 if coupled.factor_entries[s].sequential else threads,
-            )
+            how: dict[str, Any] = {"linear": precision @ mu, "noise": rng.standard_normal(out.shape), "out": out}
+            how["threads"] = 1 if coupled.factor_entries[s].sequential else threads
+            entries = coupled.equations(s, c, y, state[1:], alphas.tolist())
+            posterior_rows(entries, stack, precision=total, **how)
         for t in tables:
             m = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
             _draw_biases(coupled, state, t, c[t], y[t], m, priors, rng)

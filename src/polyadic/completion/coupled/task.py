@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from polyadic.text.tables import TableReading
 
 COUPLED = "polyadic.completion.coupled"
+METHODS = "variational:VariationalFactorization", "bayesian:BayesianFactorization", "collective:CollectiveFactorization"
+SETTINGS = tuple(f"{COUPLED}.{method}" for method in METHODS)  # classes whose settings training takes
 TASK = Task(
     "database",
     "Factorize several tables that share entities, such as users, films and words.",
@@ -39,13 +41,7 @@ def _print_training(result: dict[str, Any]) -> None:
 
 @TASK.verb(
     example="polyadic database train library.toml --out library --hold-out ratings=0.1",
-    settings={
-        "given": (
-            f"{COUPLED}.variational:VariationalFactorization",
-            f"{COUPLED}.bayesian:BayesianFactorization",
-            f"{COUPLED}.collective:CollectiveFactorization",
-        )
-    },
+    settings={"given": SETTINGS},
     options=("method", "rank", "ridge", "draws", "hold_out"),
     show=_print_training,
 )
@@ -84,11 +80,8 @@ def train(
     from polyadic.completion.coupled.variational import VariationalFactorization
     from polyadic.core.methods import Method, refuse_unused
 
-    methods = {
-        "als": Method(CollectiveFactorization),
-        "gibbs": Method(BayesianFactorization),
-        "variational": Method(VariationalFactorization),
-    }
+    methods = {"als": Method(CollectiveFactorization), "gibbs": Method(BayesianFactorization)}
+    methods["variational"] = Method(VariationalFactorization)
     refuse_unused(methods, method, given)
     figures: dict[str, Any] = {"method": method}
 
@@ -106,11 +99,8 @@ def train(
         return figures | {"unobserved": {entity: int(mask.sum()) for entity, mask in model.unobserved_.items()}}
 
     saved = run(make(), lambda: read_database(database), out, force=force, fit=fit, summary=summary)
-    saved.notes = [
-        f"entities of type {entity} without observations, predicted by the prior: {number:,}"
-        for entity, number in saved["unobserved"].items()
-        if number
-    ]
+    unseen = [(entity, number) for entity, number in saved["unobserved"].items() if number]
+    saved.notes = [f"entities of type {e} without observations, predicted by the prior: {n:,}" for e, n in unseen]
     return saved.then("database", "similar", out, next(iter(saved["entities"])), "NAME")
 
 

@@ -206,13 +206,10 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
             precision, alphas = np.diag(q.relevance[s]), q.alphas.tolist()
             if any(coupled.zeros):
                 precision = precision + coupled.zero_precision(s, coupled.grams(q.means[0], q.covariances), alphas)
-            variational_rows(
-                coupled.equations(s, c, y, q.means[1:], alphas),
-                RandomRows(q.means[0], q.covariances),
-                RandomRows(coupled.free_rows(q.means[0], s), coupled.free_rows(q.covariances, s)),
-                precision=precision,
-                threads=1 if coupled.factor_entries[s].sequential else threads,
-            )
+            entries, stack = coupled.equations(s, c, y, q.means[1:], alphas), RandomRows(q.means[0], q.covariances)
+            out = RandomRows(*(coupled.free_rows(part, s) for part in stack))
+            one_by_one = coupled.factor_entries[s].sequential
+            variational_rows(entries, stack, out, precision=precision, threads=1 if one_by_one else threads)
             if not coupled.folds:
                 q.relevance[s] = (prior.shape + coupled.sizes[s] / 2) / (prior.rate + _squares(coupled, q, s) / 2)
         for t in tables:
