@@ -63,8 +63,7 @@ class NormTerm(NamedTuple):
 def trace_norm_sum(smooth: Any, known: Ints, norms: Sequence[NormTerm], *, latent: bool, tol: float) -> Iterator[Sweep]:
     """Minimize a loss of known elements, each in one matrix at least, plus trace norms of matrices of elements.
 
-    Yields the array, a lower bound of the objective, and the factors of the shrunk matrices. Ends when the relative
-    duality gap is at most ``tol``.
+    Yields the array, a lower bound of the objective, and factors of the shrunk matrices, to a relative gap of ``tol``.
     """
     count, bound = np.maximum(_scatter(norms, [np.ones(term.cells.shape) for term in norms]), 1), -np.inf
     for x, Z, W in _iterates(smooth, known, norms, latent=latent):

@@ -31,7 +31,7 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.solvers.trace_norm import proximal_gradient, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import ArrayLike
 
@@ -73,9 +73,8 @@ class CompletionModel(Model, ABC):
         Parameters
         ----------
         X : as for :meth:`fit`
-            Held-out cells, in the shape of the fit. X of another shape, or with some but not all cells of the fit, has
-            new rows, as in ``cross_val_score``: a random fifth of its cells is predicted from the others, if the model
-            has a method ``fold_in``.
+            Held-out cells, in the shape of the fit. X of another shape, or with only some cells of the fit, has new
+            rows, as in ``cross_val_score``: a random fifth of its cells is predicted from the others (by ``fold_in``).
         """
         del y
         model, out, _ = self._to_score(X)
@@ -171,8 +170,7 @@ class SearchedModel(CompletionModel):
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Return a search space of hyperparameters, to be selected on cells of X that are held out at random.
 
-        The measure is the error of their values; for models of positive cells it is their ranking (NDCG) among unknown
-        cells.
+        The measure is the error of their values or, for positive cells, their ranking (NDCG) among unknown cells.
         """
         return self._search(self._read(X), seed)
 
@@ -182,9 +180,7 @@ class SearchedModel(CompletionModel):
 
         return self._searched(cells, seed, losses, measure="RMSE", figure=math.sqrt)
 
-    def _searched(
-        self, cells: ObservedEntries, seed: int | None, losses: Callable[..., Any], **how: Any
-    ) -> SearchSpace:
+    def _searched(self, cells: ObservedEntries, seed: int | None, losses: Any, **how: Any) -> SearchSpace:
         """Return a search space that is evaluated by the losses of a model on held-out cells."""
         kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
         how |= {"fit": lambda model: model.fit(kept), "last": lambda model: model.fit(cells), "units": "cells"}

@@ -110,8 +110,7 @@ class BayesianMatrixFactorization(DistributionModel):
         continues from its last draw instead; a fifth of the sweeps is discarded as burn-in, and so are all earlier
         samples. Use as many as for a fit; a few tens give worse results than 0.
 
-        X has all observed cells, old and new, with new rows and columns after those of the fit; InputError is raised if
-        these are missing.
+        X has all observed cells, with new rows and columns after those of the fit; InputError is raised without these.
         """
         check_is_fitted(self)
         self.check()

@@ -92,9 +92,8 @@ def cells_of(X: Any, name: str = "X", *, empty: bool = False) -> ObservedEntries
     if not (empty or len(values)):
         raise InputError(f"{name} must have at least one observed cell; got shape {shape} with 0 observed cells")
     order = np.lexsort((columns, rows))
-    cells = ObservedEntries(
-        rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])
-    )
+    i, j = rows[order].astype(np.int64), columns[order].astype(np.int64)
+    cells = ObservedEntries(i, j, values[order], (shape[0], shape[1]))
     same = np.flatnonzero((np.diff(cells.rows) == 0) & (np.diff(cells.columns) == 0))
     if len(same):
         row, column = cells.rows[same[0]], cells.columns[same[0]]

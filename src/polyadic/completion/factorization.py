@@ -184,11 +184,9 @@ def _equations(block: RowBlock, V: Array) -> tuple[RowEntries, Array]:
     return RowEntries(block.starts, block.columns, c, left), np.column_stack([V[:, :-1], np.ones(len(V))])
 
 
-def _solved_rows(
-    block: RowBlock, V: Array, penalties: tuple[Array, Array], before: Array | None, threads: int
-) -> Array:
+def _solved_rows(block: RowBlock, V: Array, given: tuple[Array, Array], before: Array | None, threads: int) -> Array:
     entries, against = _equations(block, V)
-    ridges, lassos = penalties
+    ridges, lassos = given
     if not lassos.any():  # rows are solved for exactly
         return posterior_rows(entries, against, precision=np.diag(ridges), threads=threads)
     U = np.zeros((len(block.starts) - 1, len(ridges))) if before is None else before.copy()
@@ -255,9 +253,8 @@ class StochasticMatrixFactorization(MatrixFactorization):
         listed = cells.rows, cells.columns, cells.values
         how: dict[str, Any] = {"objective": lambda U, V: self._objective(cells, U, V), "rng": rng}
         if self.solver == "sgd":
-            return descend_cells(
-                listed, start, ridges=ridges, steps=LearningRate(self.learning_rate, self.decay), **how
-            )
+            steps = LearningRate(self.learning_rate, self.decay)
+            return descend_cells(listed, start, ridges=ridges, steps=steps, **how)
         start = list(self._start(cells.shape))  # near zero, the averages lead to factors of zero
         how |= {"penalties": (ridges, self._lassos() / self.size_ / 2), "threads": self._threads, "loss": Squared()}
         return saga_factors(listed, start, count_power=1.0, biased=True, sag=self.solver == "sag", **how)

@@ -123,9 +123,8 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
     def _entries(self, cells: ObservedEntries, kind: Any = np.float64) -> RowEntries:
         c = 1 + self.alpha / self.mean_ * cells.values
-        return RowEntries(
-            cells.starts, cells.columns.astype(np.int32), (c - self.zero_weight).astype(kind), c.astype(kind)
-        )
+        weights, right = (c - self.zero_weight).astype(kind), c.astype(kind)
+        return RowEntries(cells.starts, cells.columns.astype(np.int32), weights, right)
 
     @property
     def _ridge(self) -> float:

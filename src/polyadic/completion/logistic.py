@@ -44,8 +44,7 @@ class LogisticFactorization(Recommender):
     Parameters
     ----------
     n_negatives : float
-        Number of unobserved cells sampled as zeros per observed cell. 0 if both labels are observed and all other cells
-        are unknown.
+        Number of unobserved cells sampled as zeros per observed cell. 0 if both labels are observed and others unknown.
     sampling_axis : {"row", "column", "all"}
         Cells from which negatives are sampled: the same row, the same column, or all.
     solver : {"quasi-newton", "sag", "saga"}

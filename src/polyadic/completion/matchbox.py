@@ -45,8 +45,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     and y contain an indicator of the row or column, and the given features. A row without known cells is thus predicted
     from its features.
 
-    Messages between cells and weights are passed cell by cell, in several passes, of which the first is assumed-density
-    filtering. The approximations are:
+    Messages pass cell by cell, in several passes, of which the first is assumed-density filtering. Approximations are:
 
     * of each threshold, expectation propagation: the moments of the truncated normal distribution of
       :math:`r - h_k`, in three rounds over the thresholds of a cell;
@@ -69,8 +68,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     levels_, thresholds_ : ndarray of shape (L,) and (2, rows or 1, L - 1)
         Values in increasing order, and posterior means and variances of the thresholds.
     row_weights_, column_weights_ : ndarray of shape (2, features, rank + 1)
-        Posterior means and variances of the weights of the indicators and features: U and V, with a and b as last
-        column.
+        Posterior means and variances of the weights of the indicators and features: U and V, with a and b last.
     row_traits_, column_traits_ : ndarray of shape (2, rows, rank + 1) and (2, columns, rank + 1)
         Posterior means and variances of s and t, with the biases as last column.
     history_ : list of float

@@ -198,9 +198,8 @@ class TableCompletion(Model):
         self.check()
         place = times if isinstance(times, str | int) else None
         stamps = times if place is None else None
-        known, rows, names, valued, times = named_cells(
-            table, y, columns=columns, time=place, times=stamps, reading=reading
-        )
+        given = named_cells(table, y, columns=columns, time=place, times=stamps, reading=reading)
+        known, rows, names, valued, times = given
         if not valued and self.method != "implicit":
             advice = "use method implicit for tables without values"
             raise InputError(f"the table must have values for method {self.method}; {advice}")
@@ -234,8 +233,7 @@ class TableCompletion(Model):
         table : as for :meth:`fit`
             New lines only. They replace known values. Errors are those of :meth:`fit`.
         sweeps : int, optional
-            Number of sweeps; see ``update`` of the estimator of the method. ``trace-norm`` has none: it continues to
-            its optimum.
+            Number of sweeps; see ``update`` of the estimator. ``trace-norm`` has none: it continues to its optimum.
         sums, refit : bool
             Whether to add new values to known ones, as for counts; and whether to fit from scratch, too, keep that
             model, and report its distance to the update.
@@ -544,8 +542,7 @@ class TableCompletion(Model):
     def outliers(self) -> list[tuple[Any, Any, float]]:
         """Return the row, the column and the outlier of each outlying cell, the largest first.
 
-        The outlier is the part of the value that the model takes to be an error. There is none without
-        ``outlier_penalty``.
+        The outlier is the part of a value that the model takes for an error. There is none without ``outlier_penalty``.
 
         Examples
         --------
@@ -574,9 +571,8 @@ class TableCompletion(Model):
     def _given(self) -> dict[str, Any]:
         """Return the estimator settings that are not None."""
         every = set().union(*(method.settings for method in METHODS.values())) - {"method", "seed", "threads"}
-        return {
-            name: value for name, value in self.get_params(deep=False).items() if name in every and value is not None
-        }
+        settings = self.get_params(deep=False).items()
+        return {name: value for name, value in settings if name in every and value is not None}
 
     def _new(self) -> Any:
         """Create the unfitted estimator of the selected method."""

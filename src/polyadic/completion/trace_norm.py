@@ -168,8 +168,7 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
     multiplier_ : float
         The penalty, or for Frank-Wolfe the penalty with the same solution.
     gap_, gaps_ : float, and dict of int to float
-        Duality gap before ``debias``, an upper bound of the distance of the objective to its minimum; and its values by
-        sweep.
+        Duality gap before ``debias``, an upper bound of the distance of the objective to its minimum; and by sweep.
     offsets_ : Offsets
         Fitted offsets.
     outliers_ : csr_array of shape (rows, columns)
@@ -294,9 +293,8 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
         pairs(cells.rows, cells.columns, (cells.shape[0], len(self.matrix_.V)))
         o = self.offsets_.mean + self.offsets_.columns[cells.columns]
         V = self.start_.V * np.sqrt(self.start_.s)
-        return rows_given_columns(
-            cells, V, loss=self.cell_loss, offsets=o, ridge=self.multiplier_, threads=self._threads
-        )
+        loss, ridge = self.cell_loss, self.multiplier_
+        return rows_given_columns(cells, V, loss=loss, offsets=o, ridge=ridge, threads=self._threads)
 
     def fold_in(self, X: Any) -> Self:
         """Return a copy of the model in which new rows, without offsets, replace the rows; see :meth:`transform`."""

@@ -112,8 +112,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         ----------
         X : QueryGroups, iterable of QueryGroups, or array or sparse matrix of shape (rows, features)
             Candidate lists; re-iterable blocks of them, such as :class:`~polyadic.ranking.nbest.NBestLists`, of which
-            one is held at a time; or rows to classify. In classification each class has its own weights and an
-            intercept.
+            one is held at a time; or rows to classify, each class with its own weights and an intercept.
         y : array of shape (rows,), optional
             Labels of the rows.
         validation : as X, or a pair of rows and labels, optional

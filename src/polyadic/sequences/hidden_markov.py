@@ -63,8 +63,7 @@ class HiddenMarkov(Model):
         continues with the most likely. All but "random" allow at most as many states as symbols. For Gaussian
         emissions, "best" is "clusters" (k-means), and "random" uses random observations as means.
     emissions : {"symbols", "gaussian"}
-        Emission distributions: a probability for each symbol (symbols), or normal distributions of numbers or vectors
-        (gaussian).
+        Emissions: a probability for each symbol (symbols), or normal distributions of numbers or vectors (gaussian).
     covariance_type : {"diag", "full"}
         Covariance matrices of Gaussian emissions: diagonal, or unrestricted.
     covars_prior : float

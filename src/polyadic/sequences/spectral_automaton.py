@@ -62,8 +62,7 @@ class SpectralAutomaton(Model):
     ----------
     rank : int or sequence of int
         Number of states, or several candidates to compare on held-out strings. Candidates are tried in increasing order
-        until the likelihood of held-out strings no longer improves (all of them for the method "svd"), and the best is
-        used.
+        until the likelihood of held-out strings no longer improves (all for the method "svd"), and the best is used.
     method : {"hull", "svd"}
         Learning method: "hull" learns non-negative weights, with prefixes as states; "svd" uses singular vectors, and
         weights may be negative.
@@ -138,9 +137,8 @@ class SpectralAutomaton(Model):
     def fit(self, X: Strings) -> Self:
         """Fit the model to sequences of symbols, which may be empty; strings are sequences of letters.
 
-        Automata are learned from a part of the strings, selected by the held-out strings, and learned again from all.
-        After Ctrl-C the best automaton so far is kept. InputError is raised if there are too few sequences, or a
-        setting is out of range.
+        Automata are learned from part of the strings, selected by the others, and learned again from all. After Ctrl-C
+        the best so far is kept. InputError is raised for too few sequences, or if a setting is out of range.
         """
         self.check()
         strings = listed(X)

@@ -97,8 +97,7 @@ class PenalizedMachine(PointMachine, ABC):
     ) -> Self:
         """Fit the model to feature vectors and targets.
 
-        InputError or ValueError is raised if values are not finite, shapes do not match, or a parameter is out of
-        range.
+        InputError or ValueError is raised if values are not finite, shapes differ, or a parameter is out of range.
 
         Parameters
         ----------
@@ -109,8 +108,7 @@ class PenalizedMachine(PointMachine, ABC):
         sample_weight : array of shape (rows,), optional
             Weights of the rows.
         validation : (X, y), optional
-            Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
-            without improvement.
+            Validation data. The sweep of the lowest loss is kept, and the fit stops after five without improvement.
         """
         self.check()
         data = self._observed(X, y, sample_weight, reset=True)
@@ -243,8 +241,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Run one epoch of the stochastic solver over further rows, in the given order.
 
-        Parameters are those of :meth:`fit`. InputError or ValueError is raised as for :meth:`fit`, or if the parameters
-        diverge.
+        Parameters and errors are those of :meth:`fit`; InputError is also raised if the parameters diverge.
         """
         self.check()
         return self._partial(self._observed(X, y, sample_weight, reset=not hasattr(self, "V_")))

@@ -35,8 +35,7 @@ class FieldEncoder(Model):
     Parameters
     ----------
     unknown : {"skip", "error"}
-        Treatment of values in :meth:`transform` that were not seen in :meth:`fit`: skip and count them, or raise an
-        error.
+        Values in :meth:`transform` that were not seen in :meth:`fit`: skip and count them, or raise an error.
 
     Attributes
     ----------

@@ -99,9 +99,7 @@ class FeatureTable:
         return [parts for step in steps if (parts := [part for part in step if len(part)])]
 
 
-def anova_scores(
-    table: FeatureTable, V: Array, *, orders: AnyArray, rows: AnyArray | None = None, threads: int = 1
-) -> Array:
+def anova_scores(table: FeatureTable, V: Array, *, orders: Ints, rows: Ints | None = None, threads: int = 1) -> Array:
     r"""Return the ANOVA kernel score of each row, :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)`.
 
     V has shape (features, K); ``orders``, :math:`d_f` of shape (K,), must not decrease.
@@ -339,8 +337,7 @@ def _anova_terms(starts, columns, values, v, C):
 def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull, noise, v, C):
     """Numba kernel: update the parameters of the given features in turn by minimisation or sampling.
 
-    The score of a row is linear in ``v_j``, with slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` stand for
-    ones.
+    The score of a row is linear in ``v_j``, with slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` are ones.
     """
     d = C.shape[1]
     h = np.empty(max([starts[j + 1] - starts[j] for j in features]) if d > 2 else 0, C.dtype)

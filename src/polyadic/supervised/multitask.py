@@ -211,9 +211,8 @@ class Tasks:
         U, V, b = factors
         Z = self.X @ U
         m = self._predicted(Z, V, b)
-        value = float(self.loss.value(self.y, m).sum()) + sum(
-            penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True)
-        )
+        penalty = sum(p.value(u) for p, u in zip(self.penalties, factors, strict=True))
+        value = float(self.loss.value(self.y, m).sum()) + penalty
         G = self.slopes(m)
         gradient = [self.X.T @ (G @ V), G.T @ Z, np.asarray(G.sum(axis=0)).ravel()]
         return value, [np.asarray(g) + p.grad(u) for g, p, u in zip(gradient, self.penalties, factors, strict=True)]

@@ -171,12 +171,6 @@ class SeveralRootsWarning(InputWarning):
     """Warning issued when training sentences have several roots but the parser predicts only one."""
 
 
-def check_tagged(trees: Sequence[Tree]) -> None:
-    """Raise InputError if no word has a part of speech."""
-    if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
-        raise InputError("words must have parts of speech in column 4 or 5; tag the words before training a parser")
-
-
 def warn_several_roots(trees: Sequence[Tree]) -> None:
     """Warn if training sentences have several roots."""
     if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):

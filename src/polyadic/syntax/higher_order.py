@@ -2,8 +2,7 @@ r"""Second- and third-order dependency parsing with a low-rank tensor for arc sc
 
 .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
 
-where :math:`S_{hm}` is the score of :class:`~polyadic.syntax.low_rank_parser.LowRankParser`, and the parts :math:`p`
-are
+where :math:`S_{hm}` is the score of :class:`~polyadic.syntax.low_rank_parser.LowRankParser`, and parts :math:`p` are
 
 * of order 2: a word with its head and its inner neighbour among the dependents (or the end of the dependents on a
   side); a word with its head and grandparent;
@@ -149,10 +148,7 @@ class HigherOrderParser(LowRankParser):
         return self._search(self.restarts)(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)
 
     def _search(self, restarts: int) -> TreeSearch:
-        projective = self.decoding == "projective"
-        return TreeSearch(
-            self._decode, projective, single_root=self.one_root, restarts=restarts, noise=NOISE, beam=BEAM
-        )
+        return TreeSearch(self._decode, self.decoding == "projective", self.one_root, restarts, NOISE, BEAM)
 
     def _learner(self, parts: ArcParts, rng: np.random.Generator) -> TreeLearner:
         more = TreeParts(self.order, TEMPLATES, np.zeros(1 << self.bits, np.float32), self.gamma)
@@ -189,13 +185,7 @@ class TreeSearch:
     beam: float  # maximum difference to the best arc of the same word; at most MAX_HEADS arcs are considered
 
     def __call__(
-        self,
-        table: Ints32,
-        scores: Array,
-        *,
-        parts: TreeParts,
-        rng: np.random.Generator,
-        wanted: AnyArray | None = None,
+        self, table: Ints32, scores: Array, *, parts: TreeParts, rng: np.random.Generator, wanted: Ints32 | None = None
     ) -> Climbed:
         """Return the trees found from all starts, best first; arcs of ``wanted`` are never pruned."""
         size = len(table)

@@ -64,25 +64,21 @@ class DependencyParse(NamedTuple):
 class LowRankParser(Model):
     """First-order dependency parser with a low-rank tensor.
 
-    Sentences need parts of speech, either those of the treebank or universal ones. Lemmas and morphology are used where
-    the sentences have them.
+    Sentences need parts of speech, of the treebank or universal ones; lemmas and morphology are used if they have them.
 
     Parameters
     ----------
     rank : int
         Rank :math:`R` of the weight tensor.
     gamma : float
-        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
-        features.
+        Weight of sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only sparse features.
     C : float
         Maximum step size of the passive-aggressive updates.
     labels : bool
-        Whether to predict the relation label of each arc as well as the heads. Relations are predicted word by word,
-        given the tree.
+        Whether to predict the relation of each arc as well as the heads, word by word given the tree.
     init : {"svd", "random"}
-        Initial values of the weight tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser
-        learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), ``"random"`` from small random
-        numbers.
+        Initial weight tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser learns in one
+        pass (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), ``"random"`` from small random numbers.
     decoding : {"projective", "any"}
         Trees to predict: only trees without crossing arcs (projective), or any trees (any).
     one_root : bool
@@ -104,8 +100,7 @@ class LowRankParser(Model):
     history_ : list of float
         Mean loss of a sentence before its update, by pass.
     parts_, features_ : ArcParts, dict of str to int
-        Parameters theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R); and rows
-        of U and V by feature.
+        theta, of shape (cells,), U and V, (features, R), and W, (distances, R); and rows of U and V by feature.
     relations_, relation_weights_ : list of str, ndarray of shape (cells, relations)
         Names of the relations, and their hashed weights.
 
@@ -172,9 +167,7 @@ class LowRankParser(Model):
         self.parts_ = ArcParts(*parts)
         return self
 
-    def _measure(
-        self, trees: Sequence[Tree], known: dict[str, int], relations: list[str]
-    ) -> Callable[[Factors], float]:
+    def _measure(self, trees: Sequence[Tree], known: dict[str, int], relations: list[str]) -> Callable[..., float]:
         """Return a function that computes the validation error, 1 - LAS, or 1 - UAS if no relations are learned."""
         reached = copy(self)
         reached.__dict__ |= {"relations_": relations, "features_": known, "_coder": TokenCoder(known)}
@@ -221,9 +214,8 @@ class LowRankParser(Model):
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Yield each sentence with predicted heads and relations in place of the given heads and relations.
 
-        Columns that belong to the old trees are cleared, see :meth:`~polyadic.syntax.trees.Tree.with_heads`. After the
-        last sentence an :class:`UnknownTagsWarning` is issued if more than half of the words have unknown parts of
-        speech.
+        Columns of the old trees are cleared, see :meth:`~polyadic.syntax.trees.Tree.with_heads`. After the last
+        sentence an :class:`UnknownTagsWarning` is issued if more than half of the words have unknown parts of speech.
         """
         words = unknown = 0
         for tree in trees:
@@ -244,7 +236,8 @@ class LowRankParser(Model):
 
     def _check_treebank(self, trees: Sequence[Tree]) -> None:
         arc_features.check_trees(trees)
-        arc_features.check_tagged(trees)
+        if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
+            raise InputError("words must have parts of speech in column 4 or 5; tag the words before training a parser")
 
     def _epochs(
         self, sentences: list[CodedSentence], labels: list[Ints], *, features: int, relations: int

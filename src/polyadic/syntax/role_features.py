@@ -44,17 +44,11 @@ def word_features(tree: Tree) -> list[list[str]]:
         case = " ".join(lemmas[child] for child in below if tree.relations[child].partition(":")[0] in FUNCTION)
         order = sorted([*below, at])
         frame = [_plain(tree.relations[i]) if i != at else "V" for i in order]
-        head = heads[at] - 1
-        row[t.FIXED : t.FIXED] = [
-            f"d={tree.relations[at]}",
-            f"v={voice}",
-            f"lv={lemmas[at]} {voice}",
-            f"c={case}",
-            f"dc={tree.relations[at]} {case}",
-            f"fr={' '.join(name for name in frame if name in (*CORE, 'V'))}",
-            f"hl={lemmas[head]}" if head >= 0 else "hl=",
-            f"ht={tree.upos[head]}" if head >= 0 else "ht=",
-        ]
+        relation, head = tree.relations[at], heads[at] - 1
+        own = [f"d={relation}", f"v={voice}", f"lv={lemmas[at]} {voice}", f"c={case}", f"dc={relation} {case}"]
+        own.append(f"fr={' '.join(name for name in frame if name in (*CORE, 'V'))}")
+        lemma, tag = (lemmas[head], tree.upos[head]) if head >= 0 else ("", "")
+        row[t.FIXED : t.FIXED] = [*own, f"hl={lemma}", f"ht={tag}"]
     return rows
 
 

@@ -41,8 +41,7 @@ class RoleRegression(RoleLabels):
     Attributes
     ----------
     columns_, weights_ : ndarray of shape (columns,) and (columns + 1, roles + 1)
-        Hashed features that are used, and their weights; the last row is the bias, the first column the absence of a
-        role.
+        Hashed features that are used, and their weights; the last row is the bias, the first column no role.
     known_, roles_, predicates_
         See :class:`~polyadic.syntax.role_labels.RoleLabels`.
     """

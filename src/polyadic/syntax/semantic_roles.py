@@ -180,22 +180,19 @@ POWER_ITERATIONS = 10  # iterations of the power method per component: as good a
 class SemanticRoles(RoleLabels):
     """Semantic role labeller with a low-rank tensor and sparse features.
 
-    Sentences need dependency trees, from a treebank or a parser. Predicates may be given; otherwise a classifier, which
-    is fitted too, finds them.
+    Sentences need dependency trees, of a treebank or parser. Predicates are given, or found by a classifier fitted too.
 
     Parameters
     ----------
     rank : int
         Rank :math:`K` of the weight tensor.
     gamma : float
-        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
-        features.
+        Weight of sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only sparse features.
     C : float
         Maximum step size of the passive-aggressive updates.
     init : {"power", "random"}
-        Initial values of the weight tensor. ``"power"`` starts from an approximation of the weights that the sparse
-        part learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.greedy_power`), ``"random"`` from small random
-        numbers.
+        Initial weight tensor. ``"power"`` starts from an approximation of the weights that the sparse part learns in
+        one pass (:func:`~polyadic.syntax.low_rank_tensors.greedy_power`), ``"random"`` from small random numbers.
     costs : (float, float, float)
         Training costs of a spurious argument, a wrong role and a missed argument.
     averaged : bool

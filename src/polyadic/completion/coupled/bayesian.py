@@ -115,17 +115,13 @@ class BayesianFactorization(DatabaseModel):
     def _sampling(self) -> dict[str, Any]:
         return {"priors": self._priors(), "n_samples": self.n_samples, "threads": self._threads}
 
-    def _go_on(
-        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
-    ) -> None:
+    def _go_on(self, added: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int) -> None:
         """Sample factors of new entities for each stored sample, then run a new chain from the last draw if asked."""
         memory, rng = self.memory_, np.random.default_rng()
         rng.bit_generator.state = memory.rng
-        if folded is not None:
-            given = [memory.last, *memory.draws]
-            last, *draws = (
-                self._folded(folded, draw, sizes, rng) for draw in tracked(given, "sampling", total=len(given))
-            )
+        if added is not None:
+            states = tracked([memory.last, *memory.draws], "sampling", total=1 + len(memory.draws))
+            last, *draws = (self._folded(added, draw, sizes, rng) for draw in states)
             memory = memory._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
         self.interrupted_ = False
         if coupled is None:

@@ -34,8 +34,7 @@ class CollectiveFactorization(IterativeDatabaseModel):
     Parameters
     ----------
     ridge : float or mapping of str to float
-        Ridge penalty on the factors: one value for all entity types, or one per entity type. In the formula,
-        :math:`\lambda_s`.
+        Ridge penalty :math:`\lambda_s` on the factors: one value for all entity types, or one per entity type.
     bias_ridge : float
         Ridge penalty on the biases. In the formula, :math:`\rho`.
     count_power : float, optional
@@ -88,12 +87,8 @@ class CollectiveFactorization(IterativeDatabaseModel):
         return coupled.extended(position, sizes)
 
     def _improved(self, coupled: CoupledTables, start: State, max_iter: int, tol: float) -> State:
-        how: dict[str, Any] = {
-            "ridges": self._ridges(),
-            "bias_ridge": self.bias_ridge,
-            "count_power": self._power(coupled),
-            "threads": self._threads,
-        }
+        how: dict[str, Any] = {"ridges": self._ridges(), "bias_ridge": self.bias_ridge, "threads": self._threads}
+        how["count_power"] = self._power(coupled)
         if self.solver == "sgd" and not coupled.folds:
             rng = np.random.default_rng(self.seed)
             solver = collective_sgd(coupled, start, learning_rate=self.learning_rate, rng=rng, **how)

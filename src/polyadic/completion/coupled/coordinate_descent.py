@@ -14,7 +14,7 @@ Singh, Gordon (2008), Relational learning via collective matrix factorization, s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,8 +41,7 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
     The parabola touches the loss at ``mean``, so that minimising it cannot increase the loss. For random :math:`m`, of
     the expected ``square``, it is the lowest in expectation. Jaakkola, Jordan (2000), Bayesian parameter estimation via
     variational methods, eq. 8 (logistic); Seeger, Bouchard (2012), Fast variational Bayesian inference for
-    non-conjugate matrix factorization models, section 4.2 (counts: the curvature of the softplus model is at most .25 +
-    .17 x).
+    non-conjugate matrix factorization models, section 4.2 (counts, with a curvature of at most .25 + .17 x).
     """
     if isinstance(loss, Squared):
         return np.ones_like(mean), x
@@ -136,12 +135,7 @@ def _solve_biases(
 
 
 def objective_of(
-    coupled: CoupledTables,
-    state: State,
-    m: list[Array],
-    ridges: Sequence[float],
-    bias_ridge: float,
-    powers: list[Array],
+    coupled: CoupledTables, state: State, m: list[Array], ridges: Any, bias_ridge: float, powers: list[Array]
 ) -> float:
     """Return the objective, given the predictions of the observed entries and the penalty weights of the rows."""
     total, stack = 0.0, state[0]

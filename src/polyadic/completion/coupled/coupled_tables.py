@@ -1,7 +1,6 @@
 r"""Tables with shared factors, in a layout for solvers that update one factor row at a time.
 
-Cell :math:`(i_1, \dots, i_n)` of table :math:`t` is predicted by the factors of its slots, and by an intercept and
-biases of this table,
+Cell :math:`(i_1, \dots, i_n)` of table :math:`t` is predicted by the factors of its slots, an intercept and biases,
 
 .. math:: m = o_t + \sum_d b^{(t, d)}_{i_d} + \sum_r \prod_d U^{(s_d)}_{i_d r}.
 

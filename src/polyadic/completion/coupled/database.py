@@ -376,11 +376,7 @@ class Database:
         return database
 
     def coupled(
-        self,
-        rng: np.random.Generator,
-        *,
-        fixed: Mapping[str, int] | None = None,
-        mention: tuple[str, int] | None = None,
+        self, rng: np.random.Generator, *, fixed: dict[str, int] | None = None, mention: tuple[str, int] | None = None
     ) -> CoupledTables:
         """Convert all tables to the layout of the solvers, adding sampled zeros where the settings require negatives.
 

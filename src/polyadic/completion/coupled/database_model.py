@@ -1,7 +1,6 @@
 """Base classes for database models, with fitting, updating, prediction, similarity and evaluation.
 
-A new entity is solved for given all others, like any row in a sweep: from ratings of a film, or only from its genres if
-another table provides them.
+A new entity is solved for given all others, as in a sweep: from ratings of a film, or only its genres in another table.
 """
 
 from __future__ import annotations
@@ -104,9 +103,8 @@ class DatabaseModel(Model, ABC):
             accepts; other settings of the relation stay. Unknown names are new entities; numbers continue after the
             existing ones. Existing cells are replaced.
         sweeps : int
-            Number of sweeps over all entities, starting from their current factors. With 0 existing entities do not
-            change, and new cells between them have no effect until the next sweep. Gibbs sampling needs as many sweeps
-            as a fit (``burn_in + draws``).
+            Number of sweeps over all entities, from their current factors. With 0 existing entities do not change, and
+            new cells between them have no effect yet. Gibbs sampling needs as many as a fit (``burn_in + draws``).
         refit : bool
             Also fit from scratch, keep that model, and report its distance to the update.
         """
@@ -127,10 +125,8 @@ class DatabaseModel(Model, ABC):
         return self
 
     @abstractmethod
-    def _go_on(
-        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
-    ) -> None:
-        """Solve for new entities in ``folded``, then run sweeps over ``coupled``; either may be None."""
+    def _go_on(self, added: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int) -> None:
+        """Solve for new entities in ``added``, then run sweeps over ``coupled``; either may be None."""
 
     def _rows(self, stack: AnyArray) -> dict[str, AnyArray]:
         """Split the stacked factor matrices into one view per entity type."""
@@ -193,8 +189,7 @@ class DatabaseModel(Model, ABC):
 
         The entity is that of type ``by``, by default the first of the relation. InputError is raised if an entity of
         the cell does not exist. Values are in the units of the table: log-odds of truth values, and ``m`` before the
-        softplus of counts. Parts are named by relation and other entities of the observed cell. For samples they are
-        means.
+        softplus of counts. Parts are named by relation and other entities of the cell. For samples they are means.
         """
         check_is_fitted(self, "state_")
         database, entities = self.database_, [*self.database_.relation(relation).entities]
@@ -290,13 +285,11 @@ class IterativeDatabaseModel(DatabaseModel):
         self._take(self._improved(coupled, self._start(coupled, rng), self.max_iter, self.tol))
         return self
 
-    def _go_on(
-        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
-    ) -> None:
+    def _go_on(self, added: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int) -> None:
         position = self._position()
-        if folded is not None:
-            start = self._extended(folded, position, sizes)
-            position = self._improved(folded, start, MAX_FOLD_IN_SWEEPS, self.tol)
+        if added is not None:
+            start = self._extended(added, position, sizes)
+            position = self._improved(added, start, MAX_FOLD_IN_SWEEPS, self.tol)
         if coupled is not None:
             position = self._improved(coupled, position, sweeps, 0.0)
         self._take(position)

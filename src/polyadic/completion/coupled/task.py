@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 COUPLED = "polyadic.completion.coupled"
 METHODS = "variational:VariationalFactorization", "bayesian:BayesianFactorization", "collective:CollectiveFactorization"
 SETTINGS = tuple(f"{COUPLED}.{method}" for method in METHODS)  # classes whose settings training takes
-TASK = Task(
-    "database",
-    "Factorize several tables that share entities, such as users, films and words.",
-    model=f"{COUPLED}.database_model:DatabaseModel",
-)
+MODEL = f"{COUPLED}.database_model:DatabaseModel"
+TASK = Task("database", "Factorize several tables that share entities, such as users, films and words.", model=MODEL)
 
 
 def _print_training(result: dict[str, Any]) -> None:

@@ -63,15 +63,7 @@ def score_arc_labels(table: Ints32, heads: AnyArray, weights: Floats, *, pairs: 
 
 
 def step_arc_labels(
-    table: Ints32,
-    heads: AnyArray,
-    labels: AnyArray,
-    *,
-    pairs: Ints,
-    C: float,
-    clock: int,
-    weights: Floats,
-    sums: AnyArray,
+    table: Ints32, heads: AnyArray, labels: Ints, *, pairs: Ints, C: float, clock: int, weights: Floats, sums: AnyArray
 ) -> int:
     """Update the relation weights in place by passive-aggressive steps and return the number of wrong relations.
 
@@ -102,9 +94,8 @@ MAX_FEATURES = 64  # maximum number of features of an arc, apart from the tags b
 @njit(cache=True, nogil=True)
 def _mix(a, b):
     """Combine an integer with a hash."""
-    a = (a ^ (np.uint64(b) + np.uint64(0x9E3779B97F4A7C15) + (a << np.uint64(6)) + (a >> np.uint64(2)))) * np.uint64(
-        0xFF51AFD7ED558CCD
-    )
+    added = np.uint64(b) + np.uint64(0x9E3779B97F4A7C15) + (a << np.uint64(6)) + (a >> np.uint64(2))
+    a = (a ^ added) * np.uint64(0xFF51AFD7ED558CCD)
     return a ^ (a >> np.uint64(32))
 
 

@@ -46,8 +46,7 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     The score of a tree is :math:`\sum_m S_{h_m m}`, where ``scores[h, m]`` is that of the arc from h to m; row 0 is the
     root, column 0 and the diagonal are ignored, and minus infinity forbids an arc. A large penalty on arcs from the
     root ensures a ``single_root``. Among trees that differ by less than about 1e-15 of the spread of the scores times
-    the square of the number of words, any may be returned; so forbid arcs by minus infinity, not by huge negative
-    numbers.
+    the square of the number of words, any may be returned; so forbid arcs by minus infinity, not huge numbers.
 
     McDonald, Pereira, Ribarov, Hajič (2005), Non-projective dependency parsing using spanning tree algorithms.
     Stanojević, Cohen (2021), A root of a problem: optimizing single-root dependency parsing, for the single root.

@@ -57,9 +57,7 @@ class Chart(NamedTuple):
     values: Array  # by slot
 
 
-def chart_rules(
-    binary: ArrayLike, unary: ArrayLike, *, weights: tuple[ArrayLike, ArrayLike], block: ArrayLike
-) -> ChartRules:
+def chart_rules(binary: ArrayLike, unary: ArrayLike, *, weights: tuple[Any, Any], block: ArrayLike) -> ChartRules:
     """Sort binary rules (parent, left, right) and unary rules (parent, child) for the chart kernels.
 
     ``weights`` are those of the binary and of the unary rules: probabilities for sums, logarithms for maxima. A unary
@@ -87,9 +85,8 @@ def chart_rules(
     by_child = (starts[0], b[2], b[0], bw), (starts[1], u[0], uw)
     by_parent = (starts[2], b_order, b[1], b[2], bw), (starts[3], u_order, u[1], uw)
     first = np.searchsorted(blocks, np.arange(blocks[-1] + 2)).astype(np.int32)
-    return ChartRules(
-        b.T, u.T, bw, uw, by_child, by_parent, _by_block(b, bw, blocks, first), _by_pair(b, bw), blocks, first
-    )
+    grouped = _by_block(b, bw, blocks, first), _by_pair(b, bw)
+    return ChartRules(b.T, u.T, bw, uw, by_child, by_parent, *grouped, blocks, first)
 
 
 def _by_block(b: Ints32, weights: Array, block: Any, first: Any) -> tuple[Any, ...]:
@@ -226,9 +223,8 @@ def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivation
         raise ValueError(f"k must be at least 1; got {k}")
     if value_of(rules, filled, root) == -np.inf:
         raise ValueError("the sentence has no derivation from the root symbol")
-    return Derivations(
-        *_chart_kbest(filled.length, root, k, *rules.by_parent, rules.block, rules.first, filled.base, filled.values)
-    )
+    n, base, values = filled
+    return Derivations(*_chart_kbest(n, root, k, *rules.by_parent, rules.block, rules.first, base, values))
 
 
 WORD, SAME = -1, -2  # in place of a rule: a word, and a symbol of the upper layer that is the same in the lower one
@@ -325,15 +321,11 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
                             if begin >= end:
                                 continue
                             place, length = np.uint64(row[PLACE] + begin - row[BEGIN]), np.uint64(end - begin)
+                            other, low = ending[t, c], np.uint64(begin)
                             if summed:
-                                values[a] += (
-                                    _sum_of_products(pool, place, ending[t, c], np.uint64(begin), length) * weight[r]
-                                )
+                                values[a] += _sum_of_products(pool, place, other, low, length) * weight[r]
                             else:
-                                values[a] = max(
-                                    values[a],
-                                    _largest_sum(pool, place, ending[t, c], np.uint64(begin), length) + weight[r],
-                                )
+                                values[a] = max(values[a], _largest_sum(pool, place, other, low, length) + weight[r])
                 for c in range(blocks):
                     start = base[0, cell, c]
                     if start < 0:

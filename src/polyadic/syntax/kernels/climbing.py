@@ -1,9 +1,8 @@
 """Numba kernels for higher-order dependency trees: hashed features, hill climbing and weight updates.
 
 A part is a tuple of positions ``(x, h, s, m)``: a word m with its head h, the inner neighbour s of m among the
-dependents of h on the same side, and x, which is the head of h or the inner neighbour of s. A missing neighbour is
-replaced by h. An end mark, at -1 or after the last word, follows the outermost dependent on each side and takes the
-place of m.
+dependents of h on the same side, and x, which is the head of h or the inner neighbour of s. h replaces a missing
+neighbour. An end mark, at -1 or after the last word, follows the outermost dependent on each side in place of m.
 
 A tree is stored as heads, with the neighbours of each word among the dependents on its side (``inner``, ``outer``) and
 its nearest dependent on each side (``near``). To reattach a word, it is detached with its subtree, and the gain of each
@@ -268,9 +267,8 @@ def _best_head(model, how, tree, scores, allowed, gains, covered, m):
                 _mark_crossing(heads, k, covered)
             free = free and not covered[h]
         if free:
-            value = _attachment_gain(model, order, tree, scores, ROOT, m) - _attachment_gain(
-                model, order, tree, scores, ROOT, top
-            )
+            value = _attachment_gain(model, order, tree, scores, ROOT, m)
+            value -= _attachment_gain(model, order, tree, scores, ROOT, top)
             _attach(tree, ROOT, m)
             value += _attachment_gain(model, order, tree, scores, m, top)
             _detach(tree, m)

@@ -180,8 +180,7 @@ def _node(numbers, base, block, first, layer, cell, symbol):
 def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary, edges):
     """Write the edges of a parse forest and return their number, which may exceed the length of ``edges``.
 
-    ``numbers`` holds the node of each slot, or -1, ``symbols`` the symbol of each node, and ``cells`` the first node of
-    each cell.
+    ``numbers`` are the nodes of slots, or -1, ``symbols`` those of nodes, and ``cells`` the first node of each cell.
     """
     b_start, b_right, b_parent = binary
     u_start, u_parent = unary

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from polyadic.syntax.semantic_roles import SemanticRoles
 
 LABELLER = "polyadic.syntax.semantic_roles:SemanticRoles"
-TASK = Task(
-    "roles",
-    "Label the arguments of predicates with their semantic roles.",
-    model="polyadic.syntax.role_labels:RoleLabels",
-)
+MODEL = "polyadic.syntax.role_labels:RoleLabels"
+TASK = Task("roles", "Label the arguments of predicates with their semantic roles.", model=MODEL)
 Sentences = Annotated[
     Path,
     Metavar("SENTENCES"),
