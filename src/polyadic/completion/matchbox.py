@@ -131,13 +131,11 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         check_memory(16.0 * size, "the messages", "lower the rank or leave out features")
         solver = self._passes(cells, level, features)
         beliefs = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
-        self.row_weights_, self.column_weights_, self.thresholds_ = (
-            np.stack([linear / precision, 1 / precision]) for precision, linear in beliefs
-        )
-        self.row_traits_, self.column_traits_ = (
-            np.stack([matrix @ weights[0], matrix**2 @ weights[1]])
-            for matrix, weights in zip(features, (self.row_weights_, self.column_weights_), strict=True)
-        )
+        weights = [np.stack([linear / precision, 1 / precision]) for precision, linear in beliefs]
+        self.row_weights_, self.column_weights_, self.thresholds_ = weights
+        pairs = zip(features, weights, strict=False)
+        traits = (np.stack([matrix @ means, matrix**2 @ variances]) for matrix, (means, variances) in pairs)
+        self.row_traits_, self.column_traits_ = traits
         return self
 
     def _passes(self, cells: ObservedEntries, level: Ints, features: list[csr_array]) -> Iterator[Sweep]:

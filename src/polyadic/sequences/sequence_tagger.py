@@ -72,8 +72,7 @@ class SequenceTagger(Model):
     l2 : float
         Strength :math:`\lambda` of the L2 penalty, relative to the mean loss per sentence.
     init : {"svd", "random"}
-        Initialization of the low-rank factors: the best approximation of the weights after one unconstrained pass, or
-        small random numbers.
+        Start of the factors: the best approximation of weights after one unconstrained pass, or small random numbers.
     averaged : bool
         Whether to average the parameters over all updates.
     bio : bool

@@ -74,8 +74,7 @@ class SpectralTransducer(Model):
         vectors for the same alignments. "completion" uses singular vectors of the Hankel matrix of smallest trace norm
         that agrees with the pairs; it requires small alphabets, and ignores longer pairs than its strings.
     aligned : bool
-        Whether the inputs and outputs are aligned: of equal length, with None for a gap. EM passes start from the given
-        alignments, but sum over all.
+        Whether pairs are aligned: of equal length, with None for a gap. EM starts there, but sums over all alignments.
     statistic, basis, scaling : {"factor", "prefix", "string"}, int or None, float
         See :class:`~polyadic.sequences.spectral_automaton.SpectralAutomaton`. "completion" uses all whole strings.
     max_length : int

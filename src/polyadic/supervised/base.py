@@ -144,8 +144,7 @@ class PointMachine(FactorizationMachineBase):
     linear_ridge : float
         Ridge penalty :math:`\lambda_w` on the linear weights.
     count_power : float
-        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
-        proportion to their rows.
+        Exponent :math:`\gamma` of a feature's number of rows in its penalty: 0 penalises all alike, 1 in proportion.
     decay : float
         Decay :math:`d` of the learning rate.
     """

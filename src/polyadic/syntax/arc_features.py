@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -169,14 +168,6 @@ def check_trees(trees: Sequence[Tree]) -> None:
 
 class SeveralRootsWarning(InputWarning):
     """Warning issued when training sentences have several roots but the parser predicts only one."""
-
-
-def warn_several_roots(trees: Sequence[Tree]) -> None:
-    """Warn if training sentences have several roots."""
-    if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
-        about = f"sentences with several roots: {several:,} of {len(trees):,}"
-        advice = "predicted trees have one root unless one_root=False"
-        warnings.warn(SeveralRootsWarning(f"{about}; {advice}", "one_root"), stacklevel=3)
 
 
 def known_features(trees: Iterable[Tree], *, min_count: int) -> dict[str, int]:

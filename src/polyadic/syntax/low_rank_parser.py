@@ -147,8 +147,11 @@ class LowRankParser(Model):
         held_out = None if validation is None else list(validation)
         if held_out is not None:
             self._check_treebank(held_out)
-        if self.one_root:
-            arc_features.warn_several_roots(treebank)
+        several = sum(int((tree.heads == 0).sum() > 1) for tree in treebank)
+        if self.one_root and several:
+            about = f"sentences with several roots: {several:,} of {len(treebank):,}"
+            text = f"{about}; predicted trees have one root unless one_root=False"
+            warnings.warn(arc_features.SeveralRootsWarning(text, "one_root"), stacklevel=2)
         known = arc_features.known_features(treebank, min_count=self.min_count)
         relations = sorted({name for tree in treebank for name in tree.relations}) if self.labels else []
         number = {name: at for at, name in enumerate(relations)}

@@ -274,9 +274,7 @@ class Database:
     {'user': 2, 'film': 2, 'genre': 2}
     """
 
-    def __init__(
-        self, relations: Mapping[str, Relation], *, entities: Mapping[str, Sequence[Any]] | None = None
-    ) -> None:
+    def __init__(self, relations: Mapping[str, Relation], *, entities: Mapping[str, Any] | None = None) -> None:
         if not isinstance(relations, Mapping) or not relations:
             raise InputError("relations must be a non-empty mapping of names to Relation objects", "relations")
         cells = {name: cells_in(name, relation) for name, relation in relations.items()}

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def score_arcs(words: AnyArray, tags: AnyArray, weights: Floats) -> Array:
     """Return the (n + 1, n + 1) matrix of arc scores, where a score is the sum of hashed feature weights.
 
-    ``words`` and ``tags``, of shape (n + 2,), are ids after one for the root and before an end mark; the number of
-    ``weights`` is a power of two.
+    ``words`` and ``tags``, of shape (n + 2,), include root and end mark; the number of ``weights`` is a power of two.
     """
     _check_sentence(words, tags, weights)
     scores = np.zeros((len(words) - 1, len(words) - 1))
@@ -88,6 +87,9 @@ def _check_table(table: AnyArray, heads: AnyArray, weights: AnyArray, pairs: Any
         raise ValueError(f"feature pairs must be pairs of column indices below {table.shape[1]}; got {pairs.tolist()}")
 
 
+_GRAMS = "wt-- w--- t--- WT-- W--- T--- wtWT tWT- wWT- wtT- wtW- wW-- tT-- tbAT atAT tbTB atTB tbT- atT- tAT- tTB-"
+GRAMS = np.array([["-wtWTabAB".index(letter) for letter in gram] for gram in _GRAMS.split()])
+"""Words (w, W) and tags (t, T) of the head and of the dependent, and tags beside them (a, b; A, B), that are joined."""
 MAX_FEATURES = 64  # maximum number of features of an arc, apart from the tags between its ends
 
 
@@ -106,37 +108,13 @@ def _features(words, tags, h, m, mask, slots):
     away = right - left
     length = away if away < 5 else 5 if away < 8 else 6 if away < 12 else 7
     side = 2 * length + (1 if h < m else 0)
-    hw, ht, mw, mt = words[h], tags[h], words[m], tags[m]
-    h0, h1 = tags[h - 1] if h else 0, tags[h + 1]
-    m0, m1 = tags[m - 1], tags[m + 1]
-    grams = (
-        (hw, ht, 0, 0),
-        (hw, 0, 0, 0),
-        (ht, 0, 0, 0),
-        (mw, mt, 0, 0),
-        (mw, 0, 0, 0),
-        (mt, 0, 0, 0),
-        (hw, ht, mw, mt),
-        (ht, mw, mt, 0),
-        (hw, mw, mt, 0),
-        (hw, ht, mt, 0),
-        (hw, ht, mw, 0),
-        (hw, mw, 0, 0),
-        (ht, mt, 0, 0),
-        (ht, h1, m0, mt),
-        (h0, ht, m0, mt),
-        (ht, h1, mt, m1),
-        (h0, ht, mt, m1),
-        (ht, h1, mt, 0),
-        (h0, ht, mt, 0),
-        (ht, m0, mt, 0),
-        (ht, mt, m1, 0),
-    )
+    h0 = tags[h - 1] if h else np.int64(0)
+    joined = (np.int64(0), words[h], tags[h], words[m], tags[m], h0, tags[h + 1], tags[m - 1], tags[m + 1])
     count = 0
-    for kind in range(len(grams)):
-        key = _mix(np.uint64(kind + 1), grams[kind][0])
-        for part in range(1, 4):
-            key = _mix(key, grams[kind][part])
+    for kind in range(len(GRAMS)):
+        key = np.uint64(kind + 1)
+        for part in range(4):
+            key = _mix(key, joined[GRAMS[kind, part]])
         slots[count] = key & mask
         slots[count + 1] = _mix(key, side + 1) & mask
         count += 2
@@ -147,7 +125,7 @@ def _features(words, tags, h, m, mask, slots):
                 seen = True
                 break
         if not seen:
-            key = _mix(_mix(_mix(_mix(np.uint64(97), ht), tags[at]), mt), side & 1)
+            key = _mix(_mix(_mix(_mix(np.uint64(97), tags[h]), tags[at]), tags[m]), side & 1)
             slots[count] = key & mask
             count += 1
     return count
