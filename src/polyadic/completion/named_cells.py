@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from polyadic.core.annotations import Array
     from polyadic.text.tables import Table
 
+    Path = str | os.PathLike[str]
+
 
 class NamedCells(NamedTuple):
     """Known cells of a table, with row and column names in order of first occurrence."""
@@ -72,11 +74,7 @@ class Line(NamedTuple):
 
 
 def read_cells(
-    source: str | os.PathLike[str],
-    reading: CellReading | None = None,
-    *,
-    columns: Sequence[Any] | None = None,
-    time: Any = None,
+    source: Path, reading: CellReading | None = None, *, columns: Sequence[Any] | None = None, time: Any = None
 ) -> NamedCells:
     r"""Read the known cells of a table file; without values they are 1, and equal lines count once.
 
@@ -205,7 +203,7 @@ def _lines(table: Table, at: dict[str, int], how: CellReading) -> Iterator[Line]
 
 
 def read_pairs(
-    path: str | os.PathLike[str],
+    path: Path,
     rows: Sequence[Any],
     columns: Sequence[Any],
     reading: TableReading | None = None,

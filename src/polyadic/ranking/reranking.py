@@ -226,10 +226,7 @@ def held_out_cost(validation: Any, classes: AnyArray | None, V: int) -> Callable
     blocks = as_blocks(validation) if classes is None else _labelled(validation, classes, V)
 
     def cost(factors: Factors) -> float:
-        paid = [
-            (block.costs[block.choice(candidate_scores(block, factors[0]))].sum(), len(block))
-            for block in map(check_block, blocks)
-        ]
+        paid = [(b.costs[b.choice(candidate_scores(b, factors[0]))].sum(), len(b)) for b in map(check_block, blocks)]
         total, count = np.sum(paid, axis=0) if paid else (0.0, 0)
         if not count:
             raise InputError("validation must contain at least one candidate list", "validation")

@@ -240,8 +240,7 @@ def _opened_for(names: Sequence[str] | None, path: Path, form: str, *, unknown: 
     """Open candidate lists for a model with feature names or, if it has none, with feature indices."""
     blocks = _opened(path, form, {"names": names or (), "unknown": unknown, "costs": costs})
     if (names is None) == hasattr(blocks, "names"):
-        needed, found = (
-            ("number, as in SVMrank lines", "name") if names is None else ("name, as in JSON lines", "number")
-        )
+        ways = ("number, as in SVMrank lines", "name"), ("name, as in JSON lines", "number")
+        needed, found = ways[names is not None]
         raise InputError(f"{path} must identify features by {needed}, like the training data; got feature {found}s")
     return blocks

@@ -83,9 +83,8 @@ class SplitMergePCFG(LatentGrammar):
 
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
         rules, trees = in_arrays(forest)
-        solver = split_merge(
-            trees, cycles=self.cycles, sweeps=self.sweeps, merged=self.merged, smoothing=self.smoothing, seed=self.seed
-        )
+        how = {name: getattr(self, name) for name in ("cycles", "sweeps", "merged", "smoothing", "seed")}
+        solver = split_merge(trees, **how)
         numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, callback=self.callback))
         tensors = dict(zip(rules, _tensors(numbers, trees.rules, states), strict=True))
         tags = Counter(node.label for tree in forest for node in tree if not node.below)

@@ -434,10 +434,9 @@ class Database:
 
     def located(self, name: str, other: Database) -> AnyArray:
         """Return the indices that the entities of the cells of another database have in this one, shape (n, order)."""
-        columns = [
-            self.number(entity, index if (names := other.names[entity]) is None else names[index])
-            for entity, index in zip(other.relations[name].entities, other.cells(name).indices.T, strict=True)
-        ]
+        given = zip(other.relations[name].entities, other.cells(name).indices.T, strict=True)
+        named = ((e, index if (names := other.names[e]) is None else names[index]) for e, index in given)
+        columns = [self.number(entity, index) for entity, index in named]
         return ordered(name, self.relation(name).entities, np.column_stack(columns))
 
     def number(self, entity: str, names: Any) -> Ints:

@@ -57,14 +57,7 @@ def listed_transitions(A: Array, *, above: float = 0.0) -> Transitions:
 
 
 def transition_counts(
-    parent: AnyArray,
-    last: AnyArray,
-    passing: AnyArray,
-    *,
-    ending: AnyArray,
-    start: Array,
-    stop: Array,
-    transitions: Transitions,
+    parent: Ints, last: Ints, passing: Ints, *, ending: Ints, start: Array, stop: Array, transitions: Transitions
 ) -> tuple[float, Array, Array, Array]:
     """Return the log-likelihood of strings, and the expected counts of transitions, ends and starts.
 

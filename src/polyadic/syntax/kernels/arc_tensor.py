@@ -263,10 +263,7 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
     _move_rows(u_features, u_rows, u_count, step, clock, U, sums[1])
     _move_rows(v_features, v_rows, v_count, step, clock, V, sums[2])
     if gamma < 1 and moves[2]:
-        for d in range(DISTANCES):
-            for r in range(rank):
-                W[d, r] += step * dW[d, r]
-                sums[3][d, r] += step * clock * dW[d, r]
+        _move_rows(np.arange(DISTANCES), dW, DISTANCES, step, clock, W, sums[3])
     return alpha
 
 
