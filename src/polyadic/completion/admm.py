@@ -32,12 +32,9 @@ from polyadic.core.solvers.run import Sweep
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints, Mask
     from polyadic.core.solvers.smooth import CellLosses
     from polyadic.core.solvers.trace_norm import Problem
-
-    Array = NDArray[np.float64]
 
 IMBALANCE, FACTOR = 10.0, 2.0
 """If one residual exceeds the other by this factor, the penalty parameter changes by the second (Boyd, eq. 3.13)."""
@@ -59,17 +56,14 @@ def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
 class NormTerm(NamedTuple):
     """Trace norm of the matrix ``x[cells]`` of elements of a flat array x, each at most once, times a penalty."""
 
-    cells: NDArray[np.int64]
+    cells: Ints
     penalty: float
 
 
-def trace_norm_sum(
-    smooth: Any, known: NDArray[np.int64], norms: Sequence[NormTerm], *, latent: bool, tol: float
-) -> Iterator[Sweep]:
+def trace_norm_sum(smooth: Any, known: Ints, norms: Sequence[NormTerm], *, latent: bool, tol: float) -> Iterator[Sweep]:
     """Minimize a loss of known elements, each in one matrix at least, plus trace norms of matrices of elements.
 
-    Yields the array, a lower bound of the objective, and the factors of the shrunk matrices. Ends when the relative
-    duality gap is at most ``tol``.
+    Yields the array, a lower bound of the objective, and factors of the shrunk matrices, to a relative gap of ``tol``.
     """
     count, bound = np.maximum(_scatter(norms, [np.ones(term.cells.shape) for term in norms]), 1), -np.inf
     for x, Z, W in _iterates(smooth, known, norms, latent=latent):
@@ -90,7 +84,7 @@ def trace_norm_sum(
 
 
 def _iterates(
-    smooth: Any, known: NDArray[np.int64], norms: Sequence[NormTerm], *, latent: bool
+    smooth: Any, known: Ints, norms: Sequence[NormTerm], *, latent: bool
 ) -> Iterator[tuple[Array, list[Spectral], list[Array]]]:
     """Yield the array, the shrunk matrices and their multipliers of each step of ADMM."""
     for term in norms:
@@ -142,7 +136,7 @@ def _nearest(smooth: CellLosses, v: Array, rho: Any) -> Array:
     return m
 
 
-def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float) -> Iterator[Sweep]:
+def robust_pca(X: Array, known: Mask, *, penalty: float, tol: float) -> Iterator[Sweep]:
     """Decompose a matrix into a low-rank matrix L and a sparse matrix S by principal component pursuit.
 
     Unknown cells may have any value in S, at no cost. Yields ``U``, ``s`` and ``V`` of L, then S (dense, with exact

@@ -31,11 +31,12 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.solvers.trace_norm import proximal_gradient, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.completion.cells import Prediction
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.solvers.trace_norm import Answer
 
 SWEEPS = 1  # brings predictions closer to a fit from scratch than such fits from two seeds are to each other
@@ -72,16 +73,15 @@ class CompletionModel(Model, ABC):
         Parameters
         ----------
         X : as for :meth:`fit`
-            Held-out cells, in the shape of the fit. X of another shape, or with some but not all cells of the fit, has
-            new rows, as in ``cross_val_score``: a random fifth of its cells is predicted from the others, if the model
-            has a method ``fold_in``.
+            Held-out cells, in the shape of the fit. X of another shape, or with only some cells of the fit, has new
+            rows, as in ``cross_val_score``: a random fifth of its cells is predicted from the others (by ``fold_in``).
         """
         del y
         model, out, _ = self._to_score(X)
         family = getattr(self, "family", getattr(self, "loss", "normal"))
         return explained(out.values, model.predict(out.rows, out.columns), family)
 
-    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
+    def predict(self, rows: ArrayLike, columns: ArrayLike) -> AnyArray:
         """Predict the values of the cells with the given row and column indices, of shape (n,) or single numbers."""
         check_is_fitted(self)
         return self._predict(*pairs(rows, columns, self._shape))
@@ -119,7 +119,7 @@ class CompletionModel(Model, ABC):
         return len(self.row_factors_), len(self.column_factors_)
 
     @abstractmethod
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
+    def _predict(self, i: Ints, j: Ints) -> AnyArray: ...
 
 
 class TraceNormModel(Model):
@@ -155,11 +155,11 @@ class DistributionModel(CompletionModel):
         check_is_fitted(self)
         return self._distribution(*pairs(rows, columns, self._shape))
 
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+    def _predict(self, i: Ints, j: Ints) -> AnyArray:
         return self._distribution(i, j).mean
 
     @abstractmethod
-    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction: ...
+    def _distribution(self, i: Ints, j: Ints) -> Prediction: ...
 
 
 class SearchedModel(CompletionModel):
@@ -170,30 +170,21 @@ class SearchedModel(CompletionModel):
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Return a search space of hyperparameters, to be selected on cells of X that are held out at random.
 
-        The measure is the error of their values; for models of positive cells it is their ranking (NDCG) among unknown
-        cells.
+        The measure is the error of their values or, for positive cells, their ranking (NDCG) among unknown cells.
         """
         return self._search(self._read(X), seed)
 
     def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
-        def losses(model: Any, out: ObservedEntries) -> NDArray[np.float64]:
+        def losses(model: Any, out: ObservedEntries) -> Array:
             return np.asarray((model.predict(out.rows, out.columns) - out.values) ** 2)
 
         return self._searched(cells, seed, losses, measure="RMSE", figure=math.sqrt)
 
-    def _searched(
-        self, cells: ObservedEntries, seed: int | None, losses: Callable[..., Any], **how: Any
-    ) -> SearchSpace:
+    def _searched(self, cells: ObservedEntries, seed: int | None, losses: Any, **how: Any) -> SearchSpace:
         """Return a search space that is evaluated by the losses of a model on held-out cells."""
         kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
-        return SearchSpace(
-            values=self._grid,
-            fit=lambda model: model.fit(kept),
-            last=lambda model: model.fit(cells),
-            losses=lambda model: losses(model, out),
-            units="cells",
-            **how,
-        )
+        how |= {"fit": lambda model: model.fit(kept), "last": lambda model: model.fit(cells), "units": "cells"}
+        return SearchSpace(values=self._grid, losses=lambda model: losses(model, out), **how)
 
 
 class AlternatingModel(Transformer, SearchedModel):
@@ -221,7 +212,7 @@ class AlternatingModel(Transformer, SearchedModel):
         cells = self._centred(self._sampled(cells, X))
         return self._learn(islice(self._updates(cells), sweeps + 1), max(sweeps, 1), 0.0)
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> AnyArray:
         """Return the factors of new rows, computed from their observed cells (fold-in).
 
         X is as for :meth:`fit`. The result has the shape (rows, rank), or (rows, rank + 1) with the bias of each row as
@@ -293,6 +284,6 @@ def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
         raise InputError(f"X must have at least {before[0]:,} rows and {before[1]:,} columns, as in fit; got {got}")
 
 
-def grown(F: NDArray[Any], size: int) -> NDArray[Any]:
+def grown(F: AnyArray, size: int) -> AnyArray:
     """Extend a factor matrix to a given number of rows by appending rows of zeros."""
     return np.concatenate([F, np.zeros((size - len(F), *F.shape[1:]), F.dtype)])

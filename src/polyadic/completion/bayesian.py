@@ -22,9 +22,8 @@ from polyadic.core.model import Count, Natural, Seed, Threads, learned
 from polyadic.core.objective import Term
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from polyadic.completion.cells import ObservedEntries
+    from polyadic.core.annotations import Array, Ints
 
 
 class BayesianMatrixFactorization(DistributionModel):
@@ -111,8 +110,7 @@ class BayesianMatrixFactorization(DistributionModel):
         continues from its last draw instead; a fifth of the sweeps is discarded as burn-in, and so are all earlier
         samples. Use as many as for a fit; a few tens give worse results than 0.
 
-        X has all observed cells, old and new, with new rows and columns after those of the fit; InputError is raised if
-        these are missing.
+        X has all observed cells, with new rows and columns after those of the fit; InputError is raised without these.
         """
         check_is_fitted(self)
         self.check()
@@ -153,18 +151,14 @@ class BayesianMatrixFactorization(DistributionModel):
             for side, at, cells in parts:
                 mu, precision = priors[side]
                 c = np.full(len(cells.values), alpha)
-                factors[side][at] = posterior_rows(
-                    RowEntries(cells.starts, cells.columns, c, c * (cells.values - offset)),
-                    factors[1 - side].astype(float),
-                    precision=precision,
-                    linear=precision @ mu,
-                    noise=rng.standard_normal((len(at), len(mu))),
-                    threads=self._threads,
-                )
+                entries = RowEntries(cells.starts, cells.columns, c, c * (cells.values - offset))
+                how: dict[str, Any] = {"precision": precision, "linear": precision @ mu, "threads": self._threads}
+                how["noise"] = rng.standard_normal((len(at), len(mu)))
+                factors[side][at] = posterior_rows(entries, factors[1 - side].astype(float), **how)
             extended.append(Draw([np.concatenate([*factors, stack[-1:]]), offsets], draw.alphas))
         return extended
 
-    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def augmented(self) -> tuple[Array, Array]:
         """Return the joined factors of all stored samples, whose products are the posterior mean predictions."""
         check_is_fitted(self)
         draws, rows = self.memory_.draws, self.known_.shape[0]
@@ -178,7 +172,7 @@ class BayesianMatrixFactorization(DistributionModel):
     def _shape(self) -> tuple[int, int]:
         return self.known_.shape
 
-    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction:
+    def _distribution(self, i: Ints, j: Ints) -> Prediction:
         average = Average()
         for draw in self.memory_.draws:
             stack, offsets = draw.state

@@ -22,11 +22,8 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.nuts import nuts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from polyadic.completion.cells import ObservedEntries
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array, Ints
 
 INTERCEPT = 5.0  # standard deviation of the prior of the intercept
 
@@ -100,9 +97,8 @@ class BayesianGeneralizedPCA(DistributionModel):
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         cells, family = cells_of(X, empty=empty), FAMILIES[self.family]
         if ((cells.values < family.low) | (cells.values > family.high)).any():
-            raise InputError(
-                f"X must contain values between {family.low:g} and {family.high:g} for family={self.family!r}", "family"
-            )
+            about = f"X must contain values between {family.low:g} and {family.high:g}"
+            raise InputError(f"{about} for family={self.family!r}", "family")
         return cells
 
     def _fit(self, known: ObservedEntries) -> Self:
@@ -140,7 +136,7 @@ class BayesianGeneralizedPCA(DistributionModel):
     def _shape(self) -> tuple[int, int]:
         return self.row_factors_.shape[1], self.column_factors_.shape[1]
 
-    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction:
+    def _distribution(self, i: Ints, j: Ints) -> Prediction:
         means, products = Average(), Average()
         for E, F in zip(self.row_factors_, self.column_factors_, strict=True):
             m = self.mean_ + self.scale_ * np.einsum("nr,nr->n", E[i], F[j], dtype=float)

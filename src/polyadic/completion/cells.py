@@ -15,7 +15,9 @@ from polyadic.core.frames import is_wide
 from polyadic.core.losses import Logistic
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 
 
 class Prediction(NamedTuple):
@@ -25,30 +27,30 @@ class Prediction(NamedTuple):
     before the softplus.
     """
 
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
+    mean: Array
+    std: Array
 
 
 @dataclass(frozen=True, eq=False)
 class ObservedEntries:
     """Observed cells of a matrix, sorted by row."""
 
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    values: NDArray[np.float64]
+    rows: Ints
+    columns: Ints
+    values: Array
     shape: tuple[int, int]
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Ints:
         """Row pointers as in the CSR format: the cells of row ``i`` are ``starts[i]:starts[i + 1]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
     @cached_property
-    def indices(self) -> NDArray[np.int64]:
+    def indices(self) -> Ints:
         """Row and column index of each cell, shape (n, 2), in Fortran order."""
         return np.stack([self.rows, self.columns]).T
 
-    def array(self) -> NDArray[np.float64]:
+    def array(self) -> Array:
         """Return the matrix, with NaN for unknown cells."""
         X = np.full(self.shape, np.nan)
         X[self.rows, self.columns] = self.values
@@ -58,11 +60,11 @@ class ObservedEntries:
         """Return the cells with a constant subtracted from each value."""
         return replace(self, values=self.values - amount)
 
-    def at(self, chosen: NDArray[Any]) -> ObservedEntries:
+    def at(self, chosen: AnyArray) -> ObservedEntries:
         """Select cells by increasing indices or by a boolean mask."""
         return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], values=self.values[chosen])
 
-    def take(self, rows: NDArray[np.int64]) -> ObservedEntries:
+    def take(self, rows: Ints) -> ObservedEntries:
         """Select rows by index, in the given order and possibly more than once, as in ``X[rows]``."""
         counts = np.diff(self.starts)[rows]
         first = np.repeat(self.starts[rows] - np.cumsum(counts) + counts, counts)
@@ -90,9 +92,8 @@ def cells_of(X: Any, name: str = "X", *, empty: bool = False) -> ObservedEntries
     if not (empty or len(values)):
         raise InputError(f"{name} must have at least one observed cell; got shape {shape} with 0 observed cells")
     order = np.lexsort((columns, rows))
-    cells = ObservedEntries(
-        rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])
-    )
+    i, j = rows[order].astype(np.int64), columns[order].astype(np.int64)
+    cells = ObservedEntries(i, j, values[order], (shape[0], shape[1]))
     same = np.flatnonzero((np.diff(cells.rows) == 0) & (np.diff(cells.columns) == 0))
     if len(same):
         row, column = cells.rows[same[0]], cells.columns[same[0]]
@@ -111,7 +112,7 @@ def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
 
 
 def split_cells(
-    cells: ObservedEntries, share: float, *, seed: int | None = None, times: NDArray[Any] | None = None
+    cells: ObservedEntries, share: float, *, seed: int | None = None, times: AnyArray | None = None
 ) -> tuple[ObservedEntries, ObservedEntries]:
     """Split observed cells into training and held-out cells, at random or, if ``times`` is given, by time."""
     if check_number("share", share, above=True) >= 1:
@@ -122,7 +123,7 @@ def split_cells(
     return cells.at(~out), cells.at(out)
 
 
-def held_out_mask(order: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
+def held_out_mask(order: Ints, share: float) -> Mask:
     """Return a mask of the first cells of an order, a share of all; raise InputError if that is none or all."""
     number, out = round(share * len(order)), np.zeros(len(order), bool)
     if not 0 < number < len(order):
@@ -132,7 +133,7 @@ def held_out_mask(order: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
     return out
 
 
-def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[Mask, Mask]:
     """Return a mask of the cells in ``now`` that exist in ``before``, and a mask of the cells with unchanged values.
 
     >>> before, now = cells_of([[1.0, 2.0], [3.0, np.nan]]), cells_of([[1.0, 5.0], [3.0, 4.0]])
@@ -146,7 +147,7 @@ def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.
     return known, known & (before.values[place] == now.values)
 
 
-def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[Ints, Ints]:
     """Validate the row and column indices of cells; a single index stands for all cells given with it."""
     i, j = np.asarray(rows), np.asarray(columns)
     if not (i.ndim and j.ndim):
@@ -161,7 +162,7 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
     return i.astype(np.int64), j.astype(np.int64)
 
 
-def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDArray[np.int64]:
+def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> Ints:
     """Check that ``cells`` has a single row, and return the validated column indices."""
     if cells.shape[0] != 1:
         raise InputError(f"X must have exactly one row; got {cells.shape[0]:,}")
@@ -174,7 +175,7 @@ def rmse(model: Any, cells: ObservedEntries) -> float:
     return float(np.sqrt(np.mean((model.predict(cells.rows, cells.columns) - cells.values) ** 2)))
 
 
-def _log_loss(x: NDArray[Any], p: NDArray[Any]) -> NDArray[Any]:
+def _log_loss(x: AnyArray, p: AnyArray) -> AnyArray:
     p = np.clip(p, 1e-15, 1 - 1e-15)
     return rel_entr(x, p) + rel_entr(1 - x, 1 - p)
 

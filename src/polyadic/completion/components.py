@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array
 
 EXACT = 1e-9  # share of the largest variance below which an axis is attributed to rounding
 
@@ -36,12 +36,12 @@ class TableComponent(NamedTuple):
 class RotatedComponents(NamedTuple):
     """Components of a completed matrix, in decreasing order of explained variance."""
 
-    scores: NDArray[np.float64]  # shape (rows, r)
-    loadings: NDArray[np.float64]  # shape (columns, r)
-    shares: NDArray[np.float64]  # shape (r,)
+    scores: Array  # shape (rows, r)
+    loadings: Array  # shape (columns, r)
+    shares: Array  # shape (r,)
 
 
-def rotated_components(U: NDArray[Any], V: NDArray[Any], number: int) -> RotatedComponents:
+def rotated_components(U: AnyArray, V: AnyArray, number: int) -> RotatedComponents:
     """Return at most ``number`` varimax-rotated principal components of the prediction matrix U V^T."""
     U, V = U - U.mean(axis=0, dtype=float), V - V.mean(axis=0, dtype=float)
     variances, E = np.linalg.eigh(U.T @ U / max(len(U), 1))
@@ -62,7 +62,7 @@ STEPS = 1000
 TOLERANCE = 1e-6  # relative improvement of the criterion; of 20 columns, all are named as at 1e-10, and 19 at 1e-5
 
 
-def varimax(L: NDArray[Any]) -> NDArray[np.float64]:
+def varimax(L: AnyArray) -> Array:
     r"""Return the rotation matrix T for which the loadings :math:`X = L T` maximise the varimax criterion.
 
     .. math:: \max_T \sum_r \Big(\sum_j x_{jr}^4 - \tfrac1n \big(\sum_j x_{jr}^2\big)^2\Big)

@@ -20,9 +20,10 @@ from polyadic.core.solvers.trace_norm import Pattern, Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.completion.cells import ObservedEntries
+    from polyadic.core.annotations import Array
     from polyadic.core.losses import Convex
 
 
@@ -124,7 +125,7 @@ class ConvexCollective(TraceNormModel):
         self.matrix_, self.rank_, self.gap_ = answer.M, answer.M.rank, answer.gap
         return self
 
-    def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> Array:
         """Predict the cells of the relation with the given index, or their log-odds for the logistic loss.
 
         ``rows`` and ``columns`` are indices of shape (n,).

@@ -21,9 +21,8 @@ from polyadic.core.solvers.sgd import LearningRate, descend_cells
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from polyadic.completion.cells import ObservedEntries
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.solvers.run import Sweep
 
 
@@ -103,27 +102,23 @@ class MatrixFactorization(AlternatingModel):
         self.size_ = len(cells.values) / math.sqrt(math.prod(cells.shape))
         return self._learn(self._sweeps(self._centred(cells)), self.max_iter, self.tol)
 
-    def _place(self, U: NDArray[Any], V: NDArray[Any]) -> None:
+    def _place(self, U: AnyArray, V: AnyArray) -> None:
         self.row_factors_, self.column_factors_ = U[:, :-1], V[:, :-1]
         self.row_biases_, self.column_biases_ = U[:, -1], V[:, -1]
 
-    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def augmented(self) -> tuple[Array, Array]:
         """Return row and column factors whose products are the predictions, including the mean and the biases."""
         check_is_fitted(self)
         U, V = self._factors()
-        return (
-            np.column_stack([U[:, :-1], self.mean_ + U[:, -1], np.ones(len(U))]),
-            np.column_stack([V[:, :-1], np.ones(len(V)), V[:, -1]]),
-        )
+        left = np.column_stack([U[:, :-1], self.mean_ + U[:, -1], np.ones(len(U))])
+        return left, np.column_stack([V[:, :-1], np.ones(len(V)), V[:, -1]])
 
-    def _factors(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _factors(self) -> tuple[Array, Array]:
         """Return the row and column factors, with the biases as the last column."""
-        return (
-            np.column_stack([self.row_factors_, self.row_biases_]),
-            np.column_stack([self.column_factors_, self.column_biases_]),
-        )
+        U = np.column_stack([self.row_factors_, self.row_biases_])
+        return U, np.column_stack([self.column_factors_, self.column_biases_])
 
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _predict(self, i: Ints, j: Ints) -> Array:
         products = np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
         return np.asarray(self.mean_ + self.row_biases_[i] + self.column_biases_[j] + products)
 
@@ -134,10 +129,10 @@ class MatrixFactorization(AlternatingModel):
     def _centred(self, cells: ObservedEntries) -> ObservedEntries:
         return cells.less(self.mean_)
 
-    def _base(self, j: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _base(self, j: Ints) -> Array:
         return self.mean_ + self.column_biases_[j]
 
-    def _start(self, shape: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _start(self, shape: tuple[int, int]) -> tuple[Array, Array]:
         """Return zero row factors and random column factors, with zero biases as the last column."""
         rng = np.random.default_rng(self.seed)
         U, V = (np.zeros((size, self.rank + 1)) for size in shape)
@@ -149,9 +144,7 @@ class MatrixFactorization(AlternatingModel):
         c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
         return RowBlock(cells.starts, cells.columns, (c, cells.values))
 
-    def _row_equations(
-        self, cells: ObservedEntries, V: NDArray[Any]
-    ) -> tuple[RowEntries, NDArray[np.float64], NDArray[np.float64]]:
+    def _row_equations(self, cells: ObservedEntries, V: AnyArray) -> tuple[RowEntries, Array, Array]:
         if self.l1:
             raise InputError("explanations require l1=0: with an L1 penalty, rows are not linear in the cells", "l1")
         return *_equations(self._rows(cells), V), np.diag(self._ridges())
@@ -159,19 +152,19 @@ class MatrixFactorization(AlternatingModel):
     def _blocks(self, cells: ObservedEntries, kind: Any = float) -> RowBlocks:  # noqa: ARG002 # always double precision
         return RowBlocks(self._rows(cells), cells.shape[1], get_executor(self._threads))
 
-    def _solved(self, blocks: RowBlocks, V: NDArray[np.float64], U: Any = None) -> NDArray[np.float64]:
+    def _solved(self, blocks: RowBlocks, V: Array, U: Any = None) -> Array:
         return blocks.map(_solved_rows, V, given=(self._ridges(), self._lassos()), before=U if self.l1 else None)
 
-    def _exactly(self, cells: ObservedEntries, V: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _exactly(self, cells: ObservedEntries, V: Array) -> Array:
         return self._solved(self._blocks(cells), V)
 
-    def _ridges(self) -> NDArray[np.float64]:
+    def _ridges(self) -> Array:
         return np.array([*[self.ridge * self.scale_] * self.rank, self.bias_ridge], float)
 
-    def _lassos(self) -> NDArray[np.float64]:
+    def _lassos(self) -> Array:
         return np.array([*[self.l1 * self.scale_**1.5] * self.rank, 0.0])
 
-    def _objective(self, cells: ObservedEntries, U: NDArray[Any], V: NDArray[Any]) -> float:
+    def _objective(self, cells: ObservedEntries, U: AnyArray, V: AnyArray) -> float:
         m = U[cells.rows, -1] + V[cells.columns, -1] + np.einsum("nr,nr->n", U[cells.rows, :-1], V[cells.columns, :-1])
         total = float(((cells.values - m) ** 2).sum())
         for factor, at in ((U, cells.rows), (V, cells.columns)):
@@ -179,27 +172,21 @@ class MatrixFactorization(AlternatingModel):
             total += float(self._shares(np.bincount(at, minlength=len(factor))) @ penalties)
         return total
 
-    def _shares(self, counts: NDArray[Any]) -> NDArray[np.float64]:
+    def _shares(self, counts: AnyArray) -> Array:
         """Return the relative penalty of each row, given the number of observed cells in the row."""
         return np.asarray((np.maximum(counts, 1) / self.size_) ** self.count_power)
 
 
-def _equations(block: RowBlock, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
+def _equations(block: RowBlock, V: Array) -> tuple[RowEntries, Array]:
     """Return the least-squares equations of the row factors, with a column of ones for the row biases."""
     c, values = block.listed
     left = c * (values - V[block.columns, -1])
     return RowEntries(block.starts, block.columns, c, left), np.column_stack([V[:, :-1], np.ones(len(V))])
 
 
-def _solved_rows(
-    block: RowBlock,
-    V: NDArray[np.float64],
-    penalties: tuple[NDArray[np.float64], NDArray[np.float64]],
-    before: NDArray[np.float64] | None,
-    threads: int,
-) -> NDArray[np.float64]:
+def _solved_rows(block: RowBlock, V: Array, given: tuple[Array, Array], before: Array | None, threads: int) -> Array:
     entries, against = _equations(block, V)
-    ridges, lassos = penalties
+    ridges, lassos = given
     if not lassos.any():  # rows are solved for exactly
         return posterior_rows(entries, against, precision=np.diag(ridges), threads=threads)
     U = np.zeros((len(block.starts) - 1, len(ridges))) if before is None else before.copy()
@@ -266,9 +253,8 @@ class StochasticMatrixFactorization(MatrixFactorization):
         listed = cells.rows, cells.columns, cells.values
         how: dict[str, Any] = {"objective": lambda U, V: self._objective(cells, U, V), "rng": rng}
         if self.solver == "sgd":
-            return descend_cells(
-                listed, start, ridges=ridges, steps=LearningRate(self.learning_rate, self.decay), **how
-            )
+            steps = LearningRate(self.learning_rate, self.decay)
+            return descend_cells(listed, start, ridges=ridges, steps=steps, **how)
         start = list(self._start(cells.shape))  # near zero, the averages lead to factors of zero
         how |= {"penalties": (ridges, self._lassos() / self.size_ / 2), "threads": self._threads, "loss": Squared()}
         return saga_factors(listed, start, count_power=1.0, biased=True, sag=self.solver == "sag", **how)

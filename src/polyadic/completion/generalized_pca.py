@@ -21,8 +21,9 @@ from polyadic.core.solvers.run import run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from polyadic.core.annotations import AnyArray, Array
     from polyadic.core.forms import Factors
     from polyadic.core.losses import Loss
     from polyadic.core.solvers.run import Result
@@ -32,7 +33,7 @@ class Family(NamedTuple):
     """Exponential family: loss, mean function, and the smallest and largest possible values."""
 
     loss: Loss
-    mean: Callable[[NDArray[Any]], NDArray[Any]]
+    mean: Callable[[AnyArray], AnyArray]
     low: float
     high: float
 
@@ -110,11 +111,11 @@ class GeneralizedPCA(Transformer):
     def _n_features_out(self) -> int:
         return int(self.column_factors_.shape[1])
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, X: ArrayLike) -> Array:
         """Return the factors of the given rows, shape (n, rank), ignoring unknown values."""
         return self._factors_of(self._new_rows(X))
 
-    def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
+    def inverse_transform(self, U: ArrayLike) -> Array:
         """Return the expected values of rows, shape (n, columns), given the row factors, shape (n, rank)."""
         check_is_fitted(self)
         return FAMILIES[self.family].mean(dense_of(U, "U") @ self.column_factors_.T + self.intercept_)
@@ -126,7 +127,7 @@ class GeneralizedPCA(Transformer):
         means = self.inverse_transform(self._factors_of(given.array()))
         return explained(out.values, means[out.rows, out.columns], self.family)
 
-    def _new_rows(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _new_rows(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
         x = self._checked(X)
         match_columns(self, X)
@@ -134,16 +135,16 @@ class GeneralizedPCA(Transformer):
             raise InputError(f"X must have {len(self.column_factors_)} columns; got {x.shape[1]}")
         return x
 
-    def _factors_of(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _factors_of(self, x: Array) -> Array:
         fixed = [self.column_factors_, self.intercept_[:, None]]
         return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
 
-    def _run(self, x: NDArray[np.float64], start: Factors, fixed: Factors) -> Result:
+    def _run(self, x: Array, start: Factors, fixed: Factors) -> Result:
         objective = _Means(x, FAMILIES[self.family].loss, self.ridge, fixed)
         solver = quasi_newton(cast("Any", objective), start)
         return run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
 
-    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _checked(self, X: ArrayLike) -> Array:
         cells, (low, high) = cells_of(X), FAMILIES[self.family][2:]
         if not (cells.values.min() >= low and cells.values.max() <= high):
             raise InputError(f"X must contain values between {low:g} and {high:g} for family={self.family!r}", "family")
@@ -153,7 +154,7 @@ class GeneralizedPCA(Transformer):
 class _Means:
     """Objective of generalized PCA as a function of row factors, column factors and intercepts, or of the first."""
 
-    def __init__(self, x: NDArray[np.float64], loss: Loss, ridge: float, fixed: Factors) -> None:
+    def __init__(self, x: Array, loss: Loss, ridge: float, fixed: Factors) -> None:
         self.known = ~np.isnan(x)
         self.x, self.loss, self.fixed = np.where(self.known, x, 0.0), loss, fixed
         self.penalties = (L2(ridge), L2(ridge), L2(0.0))[: 3 - len(fixed)]

@@ -17,9 +17,8 @@ from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, poster
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from polyadic.completion.cells import ObservedEntries
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 VANISHED = 0.01
 """Bound of the products of all factors, which should approach 1, below which they count as zero."""
@@ -96,27 +95,27 @@ class ImplicitFactorization(AlternatingModel, Recommender):
             warnings.warn(InputWarning(text, "ridge"), stacklevel=3)
         return self
 
-    def _place(self, U: NDArray[Any], V: NDArray[Any]) -> None:
+    def _place(self, U: AnyArray, V: AnyArray) -> None:
         self.row_factors_, self.column_factors_ = U, V
 
-    def _factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _factors(self) -> tuple[AnyArray, AnyArray]:
         return self.row_factors_, self.column_factors_
 
     @property
     def _n_features_out(self) -> int:
         return int(self.column_factors_.shape[1])
 
-    def _exactly(self, cells: ObservedEntries, V: NDArray[Any]) -> NDArray[Any]:
+    def _exactly(self, cells: ObservedEntries, V: AnyArray) -> AnyArray:
         U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
         return U.astype(V.dtype, copy=False)
 
-    def _row_equations(self, cells: ObservedEntries, V: NDArray[Any]) -> tuple[RowEntries, NDArray[Any], NDArray[Any]]:
+    def _row_equations(self, cells: ObservedEntries, V: AnyArray) -> tuple[RowEntries, AnyArray, AnyArray]:
         return self._entries(cells), V, self._precision(V)
 
-    def _base(self, j: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _base(self, j: Ints) -> Array:
         return np.zeros(len(j))
 
-    def _start(self, shape: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _start(self, shape: tuple[int, int]) -> tuple[AnyArray, AnyArray]:
         rng = np.random.default_rng(self.seed)
         U, V = (np.zeros((size, self.rank), np.float64 if self.steps is None else np.float32) for size in shape)
         V[:] = rng.standard_normal(V.shape) / np.sqrt(self.rank)
@@ -124,25 +123,24 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
     def _entries(self, cells: ObservedEntries, kind: Any = np.float64) -> RowEntries:
         c = 1 + self.alpha / self.mean_ * cells.values
-        return RowEntries(
-            cells.starts, cells.columns.astype(np.int32), (c - self.zero_weight).astype(kind), c.astype(kind)
-        )
+        weights, right = (c - self.zero_weight).astype(kind), c.astype(kind)
+        return RowEntries(cells.starts, cells.columns.astype(np.int32), weights, right)
 
     @property
     def _ridge(self) -> float:
         return (1 + self.alpha) * self.ridge
 
-    def _precision(self, V: NDArray[Any]) -> NDArray[Any]:
+    def _precision(self, V: AnyArray) -> AnyArray:
         return self.zero_weight * (V.T @ V) + self._ridge * np.eye(V.shape[1])
 
     def _blocks(self, cells: ObservedEntries, kind: Any) -> RowBlocks:
         starts, columns, *listed = self._entries(cells, kind)
         return RowBlocks(RowBlock(starts, columns, tuple(listed)), cells.shape[1], get_executor(self._threads))
 
-    def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
+    def _solved(self, blocks: RowBlocks, V: AnyArray, U: AnyArray) -> AnyArray:
         return blocks.map(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
 
-    def _objective(self, cells: ObservedEntries, U: NDArray[Any], V: NDArray[Any]) -> float:
+    def _objective(self, cells: ObservedEntries, U: AnyArray, V: AnyArray) -> float:
         at = cells.indices
         m = cp_predict(at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self._threads).astype(float)
         listed = (1 + self.alpha / self.mean_ * cells.values) @ (1 - m) ** 2 - self.zero_weight * (m @ m)
@@ -150,7 +148,7 @@ class ImplicitFactorization(AlternatingModel, Recommender):
         return float(listed + self.zero_weight * np.vdot(*grams) + self._ridge * sum(np.trace(G) for G in grams))
 
 
-def _solved_rows(block: RowBlock, V: NDArray[Any], given: Any, U: NDArray[Any], threads: int) -> NDArray[Any]:
+def _solved_rows(block: RowBlock, V: AnyArray, given: Any, U: AnyArray, threads: int) -> AnyArray:
     """Solve for the rows of a factor given the other factor, exactly or by conjugate gradient steps."""
     precision, steps = given
     entries = RowEntries(block.starts, block.columns, *block.listed)

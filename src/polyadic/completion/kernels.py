@@ -9,10 +9,7 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from polyadic.core.annotations import Array, Ints
 
 LOOPS = 3  # rounds of messages between the thresholds and the latent value of a cell
 ROUNDS = 2  # rounds of messages between the two factors of a product
@@ -23,8 +20,8 @@ TAIL = -6.0
 class Features(NamedTuple):
     """Feature vectors of rows or columns in the CSR format."""
 
-    starts: Indices
-    indices: Indices
+    starts: Ints
+    indices: Ints
     values: Array
 
 
@@ -33,7 +30,7 @@ class Messages(NamedTuple):
 
     rows: Array  # shape (2, n, rank + 1), with a row per non-zero feature of a cell, as are those of columns
     columns: Array
-    first: Indices  # first row of each cell, shape (cells, 2), for rows and columns
+    first: Ints  # first row of each cell, shape (cells, 2), for rows and columns
     thresholds: Array  # shape (2, cells, levels - 1)
 
 

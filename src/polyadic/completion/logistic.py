@@ -25,8 +25,7 @@ from polyadic.core.solvers.sgd import descend_labels
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
     from polyadic.core.selection import SearchSpace
     from polyadic.core.solvers.run import Sweep
@@ -45,8 +44,7 @@ class LogisticFactorization(Recommender):
     Parameters
     ----------
     n_negatives : float
-        Number of unobserved cells sampled as zeros per observed cell. 0 if both labels are observed and all other cells
-        are unknown.
+        Number of unobserved cells sampled as zeros per observed cell. 0 if both labels are observed and others unknown.
     sampling_axis : {"row", "column", "all"}
         Cells from which negatives are sampled: the same row, the same column, or all.
     solver : {"quasi-newton", "sag", "saga"}
@@ -101,11 +99,8 @@ class LogisticFactorization(Recommender):
         cells = cells.turned() if turned else cells
         start = [rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in cells.shape]
         if self.n_negatives:
-            how: dict[str, Any] = {
-                "negatives": self.n_negatives,
-                "beside": self.sampling_axis != "all",
-                "threads": self._threads,
-            }
+            how: dict[str, Any] = {"negatives": self.n_negatives, "threads": self._threads}
+            how["beside"] = self.sampling_axis != "all"
             listed = cells.rows, cells.columns, cells.starts
             solver = descend_labels(listed, cells.values, start, ridge=self.ridge, rng=rng, **how)
         else:
@@ -119,30 +114,22 @@ class LogisticFactorization(Recommender):
         return self
 
     def _saga(self, objective: Objective, start: Factors, rng: np.random.Generator) -> Iterator[Sweep]:
-        term = objective.terms[0]
-        return saga_factors(
-            (*term.entries.indices.T, term.entries.values),
-            start,
-            loss=term.loss,
-            objective=lambda U, V: objective.value([U, V]),
-            penalties=(np.full(self.rank, self.ridge), np.zeros(self.rank)),
-            count_power=0,
-            biased=False,
-            sag=self.solver == "sag",
-            rng=rng,
-            threads=self._threads,
-        )
+        (term,), sag = objective.terms, self.solver == "sag"
+        how: dict[str, Any] = {"objective": lambda U, V: objective.value([U, V]), "rng": rng, "threads": self._threads}
+        how |= {"loss": term.loss, "penalties": (np.full(self.rank, self.ridge), np.zeros(self.rank))}
+        listed = *term.entries.indices.T, term.entries.values
+        return saga_factors(listed, start, count_power=0, biased=False, sag=sag, **how)
 
     def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
         if self.n_negatives:
             return super()._search(cells, seed)  # sampled cells are unknown
 
-        def losses(model: LogisticFactorization, out: ObservedEntries) -> NDArray[np.float64]:
+        def losses(model: LogisticFactorization, out: ObservedEntries) -> Array:
             return Logistic().value(out.values, model._products(out.rows, out.columns))
 
         return self._searched(cells, seed, losses, measure="log loss")
 
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+    def _predict(self, i: Ints, j: Ints) -> AnyArray:
         return np.asarray(expit(self._products(i, j)))
 
 

@@ -22,11 +22,10 @@ from polyadic.core.solvers.run import Sweep, run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.completion.cells import ObservedEntries
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array, Ints
 
 MAX_LEVELS = 50  # maximum number of levels of ordinal values
 NODES = 32  # number of nodes of the Gauss-Hermite quadrature over the latent value
@@ -46,8 +45,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     and y contain an indicator of the row or column, and the given features. A row without known cells is thus predicted
     from its features.
 
-    Messages between cells and weights are passed cell by cell, in several passes, of which the first is assumed-density
-    filtering. The approximations are:
+    Messages pass cell by cell, in several passes, of which the first is assumed-density filtering. Approximations are:
 
     * of each threshold, expectation propagation: the moments of the truncated normal distribution of
       :math:`r - h_k`, in three rounds over the thresholds of a cell;
@@ -70,8 +68,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     levels_, thresholds_ : ndarray of shape (L,) and (2, rows or 1, L - 1)
         Values in increasing order, and posterior means and variances of the thresholds.
     row_weights_, column_weights_ : ndarray of shape (2, features, rank + 1)
-        Posterior means and variances of the weights of the indicators and features: U and V, with a and b as last
-        column.
+        Posterior means and variances of the weights of the indicators and features: U and V, with a and b last.
     row_traits_, column_traits_ : ndarray of shape (2, rows, rank + 1) and (2, columns, rank + 1)
         Posterior means and variances of s and t, with the biases as last column.
     history_ : list of float
@@ -134,16 +131,14 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         check_memory(16.0 * size, "the messages", "lower the rank or leave out features")
         solver = self._passes(cells, level, features)
         beliefs = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
-        self.row_weights_, self.column_weights_, self.thresholds_ = (
-            np.stack([linear / precision, 1 / precision]) for precision, linear in beliefs
-        )
-        self.row_traits_, self.column_traits_ = (
-            np.stack([matrix @ weights[0], matrix**2 @ weights[1]])
-            for matrix, weights in zip(features, (self.row_weights_, self.column_weights_), strict=True)
-        )
+        weights = [np.stack([linear / precision, 1 / precision]) for precision, linear in beliefs]
+        self.row_weights_, self.column_weights_, self.thresholds_ = weights
+        pairs = zip(features, weights, strict=False)
+        traits = (np.stack([matrix @ means, matrix**2 @ variances]) for matrix, (means, variances) in pairs)
+        self.row_traits_, self.column_traits_ = traits
         return self
 
-    def _passes(self, cells: ObservedEntries, level: NDArray[np.int64], features: list[csr_array]) -> Iterator[Sweep]:
+    def _passes(self, cells: ObservedEntries, level: Ints, features: list[csr_array]) -> Iterator[Sweep]:
         """Iterate over passes of expectation propagation; yield the beliefs of weights and thresholds."""
         rng = np.random.default_rng(self.seed)
         L, R = len(self.levels_), self.rank
@@ -181,7 +176,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         (s, a), (t, b) = (np.split(part[0], [self.rank], axis=1) for part in (self.row_traits_, self.column_traits_))
         return np.hstack([s, a, np.ones_like(a)]), np.hstack([t, np.ones_like(b), b])
 
-    def _distribution(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Prediction:
+    def _distribution(self, i: Ints, j: Ints) -> Prediction:
         p = self.predict_levels(i, j)
         mean = p @ self.levels_
         return Prediction(mean, np.sqrt(np.maximum(p @ self.levels_**2 - mean**2, 0)))
@@ -193,7 +188,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         blocks = [slice(at, at + BLOCK) for at in range(0, len(i), BLOCK)]
         return np.concatenate([np.zeros((0, len(self.levels_))), *(self._levels(i[at], j[at]) for at in blocks)])
 
-    def _levels(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
+    def _levels(self, i: Ints, j: Ints) -> Array:
         (s, sv), (t, tv) = self.row_traits_[:, i], self.column_traits_[:, j]
         (s, a), (sv, av), (t, b), (tv, bv) = (np.split(part, [self.rank], axis=1) for part in (s, sv, t, tv))
         mean = (s * t).sum(axis=1) + (a + b)[:, 0]

@@ -15,25 +15,16 @@ from polyadic.completion.cells import ObservedEntries, cells_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning, meant
 from polyadic.core.frames import is_wide, names_of
-from polyadic.text.tables import (
-    RATINGS,
-    Numbers,
-    Table,
-    TableReading,
-    is_empty,
-    name_in,
-    number_of,
-    open_table,
-    text_of,
-)
+from polyadic.text.tables import RATINGS, Numbers, TableReading, is_empty, name_in, number_of, open_table, text_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array
     from polyadic.text.tables import Table
+
+    Path = str | os.PathLike[str]
 
 
 class NamedCells(NamedTuple):
@@ -43,7 +34,7 @@ class NamedCells(NamedTuple):
     rows: list[Any]
     columns: list[Any]
     valued: bool  # whether lines had values; if not, each is 1
-    times: NDArray[np.float64] | None = None  # of the first line of each cell, if the table has times
+    times: Array | None = None  # of the first line of each cell, if the table has times
 
 
 @dataclass(frozen=True)
@@ -83,11 +74,7 @@ class Line(NamedTuple):
 
 
 def read_cells(
-    source: str | os.PathLike[str],
-    reading: CellReading | None = None,
-    *,
-    columns: Sequence[Any] | None = None,
-    time: Any = None,
+    source: Path, reading: CellReading | None = None, *, columns: Sequence[Any] | None = None, time: Any = None
 ) -> NamedCells:
     r"""Read the known cells of a table file; without values they are 1, and equal lines count once.
 
@@ -216,7 +203,7 @@ def _lines(table: Table, at: dict[str, int], how: CellReading) -> Iterator[Line]
 
 
 def read_pairs(
-    path: str | os.PathLike[str],
+    path: Path,
     rows: Sequence[Any],
     columns: Sequence[Any],
     reading: TableReading | None = None,
@@ -236,23 +223,17 @@ def read_pairs(
         return lines
     first = lines[0]
     if not table.headed and len(lines) > 1 and first.row not in known["row"] and first.column not in known["column"]:
-        warnings.warn(
-            InputWarning(
-                f"{path}: the first line is read as headings, because the model knows neither {first.row!r} nor"
-                f" {first.column!r}; set header=True or header=False",
-                "header",
-            ),
-            stacklevel=2,
-        )
+        about = f"the first line is read as headings, because the model knows neither {first.row!r} nor"
+        text = f"{path}: {about} {first.column!r}; set header=True or header=False"
+        warnings.warn(InputWarning(text, "header"), stacklevel=2)
         lines = lines[1:]
     for what, names in known.items():
         for line in lines:
             if (name := getattr(line, what)) not in names:
-                raise InputError(
-                    f"{table.where(line.number)}: the model has no {what} {name!r}{meant(str(name), map(str, names))};"
-                    " set unknown='mean' to predict cells with unknown names",
-                    "unknown",
+                about = (
+                    f"{table.where(line.number)}: the model has no {what} {name!r}{meant(str(name), map(str, names))}"
                 )
+                raise InputError(f"{about}; set unknown='mean' to predict cells with unknown names", "unknown")
     return lines
 
 
@@ -305,12 +286,10 @@ def _collected(table: Table, lines: Iterator[Line], how: CellReading, *, valued:
         elif rule == "last":
             seen[cell] = line.value, first
         elif rule == "refuse" and before != line.value:
-            raise InputError(
-                f"{table.where(line.number)}: each cell must have a single value; got {line.value:g} for row"
-                f" {line.row!r} and column {line.column!r}, but {before:g} in {table.unit} {first}; set"
-                " duplicates='mean', or 'sum', 'first' or 'last', to allow several",
-                "duplicates",
-            )
+            got = f"got {line.value:g} for row {line.row!r} and column {line.column!r}, but {before:g} in {table.unit}"
+            about = f"{table.where(line.number)}: each cell must have a single value; {got} {first}"
+            advice = "set duplicates='mean', or 'sum', 'first' or 'last', to allow several"
+            raise InputError(f"{about}; {advice}", "duplicates")
     if not seen:
         raise InputError(f"{table.name} must contain at least one row with a row name, a column name and a value")
     indices = np.array([*seen], np.int64)

@@ -45,8 +45,7 @@ class PairwiseRanking(Recommender):
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
         Factors :math:`u` and :math:`v`.
     history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`. The objective is that of one unobserved cell per observed one, sampled
-        once.
+        See :class:`~polyadic.core.model.Model`. The objective has one unobserved cell per observed, sampled once.
 
     References
     ----------

@@ -7,11 +7,11 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import SearchedModel
 from polyadic.completion.cells import cells_of, pairs, positive_cells, split_cells
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.containers import match_columns
 from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.kernels import best_of_rows
@@ -35,15 +35,15 @@ TOP_K, MAX_ROWS = 20, 10_000
 class Recommended(NamedTuple):
     """Recommended column indices and scores for each row, highest score first, padded with -1 and minus infinity."""
 
-    columns: NDArray[np.int64]
-    scores: NDArray[Any]
+    columns: Ints
+    scores: AnyArray
 
 
 class Recommender(SearchedModel):
     """Base class for models that recommend columns by the inner products of row and column factors."""
 
-    row_factors_: NDArray[Any] = learned()
-    column_factors_: NDArray[Any] = learned()
+    row_factors_: AnyArray = learned()
+    column_factors_: AnyArray = learned()
 
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         return positive_cells(X, empty=empty)
@@ -51,13 +51,13 @@ class Recommender(SearchedModel):
     @abstractmethod
     def _fit(self, cells: ObservedEntries) -> Self: ...
 
-    def _products(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+    def _products(self, i: Ints, j: Ints) -> AnyArray:
         return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
 
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+    def _predict(self, i: Ints, j: Ints) -> AnyArray:
         return self._products(i, j)
 
-    def augmented(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def augmented(self) -> tuple[AnyArray, AnyArray]:
         """Return row and column factors whose products are the predictions."""
         check_is_fitted(self)
         return self.row_factors_, self.column_factors_
@@ -102,18 +102,12 @@ class Recommender(SearchedModel):
         if len(rows) > MAX_ROWS:
             rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
         out = out.at(np.isin(out.rows, rows))
-        return SearchSpace(
-            values=self._grid,
-            fit=lambda model: model.fit(kept),
-            last=lambda model: model.fit(cells),
-            losses=lambda model: 1 - _ndcg(model, out, kept),
-            units="rows",
-            measure=f"NDCG@{TOP_K}",
-            figure=lambda loss: 1 - loss,
-        )
+        how: dict[str, Any] = {"fit": lambda model: model.fit(kept), "last": lambda model: model.fit(cells)}
+        how |= {"losses": lambda model: 1 - _ndcg(model, out, kept), "figure": lambda loss: 1 - loss}
+        return SearchSpace(values=self._grid, units="rows", measure=f"NDCG@{TOP_K}", **how)
 
 
-def _ndcg(model: Recommender, out: ObservedEntries, known: ObservedEntries | None) -> NDArray[np.float64]:
+def _ndcg(model: Recommender, out: ObservedEntries, known: ObservedEntries | None) -> Array:
     """Return the NDCG of held-out cells among the columns that are not known, of each row that has any."""
     (U, V), rows = model.augmented(), np.unique(out.rows)
     best = best_columns(U[rows], V, TOP_K, without=None if known is None else known.take(rows)).columns
@@ -129,7 +123,7 @@ def warn_of_none(names: Sequence[Any], empty: int, total: int) -> None:
         warnings.warn(InputWarning(text), stacklevel=3)
 
 
-def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
+def best_columns(U: AnyArray, V: AnyArray, n: int, *, without: ObservedEntries | None = None) -> Recommended:
     r"""Return the ``n`` columns with the highest scores :math:`u_i \cdot v_j` of each row, except ``without``.
 
     A row of zeros, which has the same score for all columns, gets none.

@@ -39,8 +39,7 @@ from polyadic.metrics.recommendation import catalogue, recommendation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 METHODS = {
     "als": Method(MatrixFactorization),
@@ -163,9 +162,8 @@ class TableCompletion(Model):
         if self.budget != BUDGET and self.method in ("bayesian", "trace-norm"):
             raise InputError(f"budget is not supported by method {self.method}; leave out budget", "budget")
         if self.unknown == "mean" and self.method == "ordinal":
-            raise InputError(
-                "unknown must be 'refuse' for method ordinal, which has no mean over known names", "unknown", "method"
-            )
+            about = "unknown must be 'refuse' for method ordinal,"
+            raise InputError(f"{about} which has no mean over known names", "unknown", "method")
         self._new().check()
 
     def fit(
@@ -200,9 +198,8 @@ class TableCompletion(Model):
         self.check()
         place = times if isinstance(times, str | int) else None
         stamps = times if place is None else None
-        known, rows, names, valued, times = named_cells(
-            table, y, columns=columns, time=place, times=stamps, reading=reading
-        )
+        given = named_cells(table, y, columns=columns, time=place, times=stamps, reading=reading)
+        known, rows, names, valued, times = given
         if not valued and self.method != "implicit":
             advice = "use method implicit for tables without values"
             raise InputError(f"the table must have values for method {self.method}; {advice}")
@@ -236,8 +233,7 @@ class TableCompletion(Model):
         table : as for :meth:`fit`
             New lines only. They replace known values. Errors are those of :meth:`fit`.
         sweeps : int, optional
-            Number of sweeps; see ``update`` of the estimator of the method. ``trace-norm`` has none: it continues to
-            its optimum.
+            Number of sweeps; see ``update`` of the estimator. ``trace-norm`` has none: it continues to its optimum.
         sums, refit : bool
             Whether to add new values to known ones, as for counts; and whether to fit from scratch, too, keep that
             model, and report its distance to the update.
@@ -247,9 +243,8 @@ class TableCompletion(Model):
         if self.method == "ordinal":
             raise InputError("method ordinal does not support updates; fit a new model to all cells", "method")
         if self.method == "trace-norm" and sweeps is not None:
-            raise InputError(
-                "sweeps is not supported by trace-norm, which iterates until convergence; leave out sweeps", "sweeps"
-            )
+            about = "sweeps is not supported by trace-norm, which iterates until convergence"
+            raise InputError(f"{about}; leave out sweeps", "sweeps")
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
         facts = self._news(known)
@@ -263,7 +258,7 @@ class TableCompletion(Model):
         self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
         return self
 
-    def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
+    def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> Array:
         """Return the predicted values of observed or unobserved cells.
 
         Rows and columns are sequences of names of the same length, or single names for all cells given with them. Or
@@ -296,7 +291,7 @@ class TableCompletion(Model):
 
     def predict_interval(
         self, rows: Any, columns: Sequence[Any] | None = None, *, level: float = 0.9
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Array, Array]:
         r"""Return the lower and upper bounds of split-conformal prediction intervals for the given cells.
 
         The width is :func:`~polyadic.metrics.figures.conformal_radius` of the errors of held-out cells, each divided by
@@ -395,9 +390,7 @@ class TableCompletion(Model):
         kept[_numbers("column", [*blocked], self.columns_)] = False
         return self._recommended(at, np.flatnonzero(kept), n, seen=seen)
 
-    def _recommended(
-        self, at: NDArray[np.int64], kept: NDArray[np.int64], n: int, *, seen: bool
-    ) -> Iterator[tuple[Any, list[Recommendation]]]:
+    def _recommended(self, at: Ints, kept: Ints, n: int, *, seen: bool) -> Iterator[tuple[Any, list[Recommendation]]]:
         U, V = self.model_.augmented()
         names = [self.columns_[j] for j in kept.tolist()]
         place = np.full(len(V), -1)
@@ -549,8 +542,7 @@ class TableCompletion(Model):
     def outliers(self) -> list[tuple[Any, Any, float]]:
         """Return the row, the column and the outlier of each outlying cell, the largest first.
 
-        The outlier is the part of the value that the model takes to be an error. There is none without
-        ``outlier_penalty``.
+        The outlier is the part of a value that the model takes for an error. There is none without ``outlier_penalty``.
 
         Examples
         --------
@@ -579,9 +571,8 @@ class TableCompletion(Model):
     def _given(self) -> dict[str, Any]:
         """Return the estimator settings that are not None."""
         every = set().union(*(method.settings for method in METHODS.values())) - {"method", "seed", "threads"}
-        return {
-            name: value for name, value in self.get_params(deep=False).items() if name in every and value is not None
-        }
+        settings = self.get_params(deep=False).items()
+        return {name: value for name, value in settings if name in every and value is not None}
 
     def _new(self) -> Any:
         """Create the unfitted estimator of the selected method."""
@@ -620,7 +611,7 @@ class TableCompletion(Model):
             std = _spread(model, train, test.rows, test.columns)
         self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
 
-    def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[Ints, Ints]:
         """Return the row and column indices of named cells, with -1 for unknown names if allowed."""
         check_is_fitted(self)
         if columns is None:
@@ -660,9 +651,7 @@ def _ranking(model: ImplicitFactorization, train: ObservedEntries, test: Observe
     return _measures(best_columns(*model.augmented(), TOP_K, without=train).columns, train, test)
 
 
-def _measures(
-    recommended: NDArray[np.int64], train: ObservedEntries, test: ObservedEntries, suffix: str = ""
-) -> dict[str, float]:
+def _measures(recommended: Ints, train: ObservedEntries, test: ObservedEntries, suffix: str = "") -> dict[str, float]:
     test = test.at(test.values > 0)
     ranked = recommendation(recommended, test.rows, test.columns)
     spread = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
@@ -671,7 +660,7 @@ def _measures(
     return {f"{name}_at_{TOP_K}{suffix}": value for name, value in measures.items()}
 
 
-def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
+def _covariance(F: AnyArray) -> Array:
     apart = F - F.mean(axis=0, dtype=float)
     return np.asarray(apart.T @ apart / len(F))
 
@@ -700,7 +689,7 @@ def _listed(names: Any, known: list[Any]) -> tuple[list[Any], bool]:
     return ([names], False) if one else ([*names], True)
 
 
-def _spread(model: Any, known: ObservedEntries, *indices: NDArray[np.int64]) -> NDArray[np.float64]:
+def _spread(model: Any, known: ObservedEntries, *indices: Ints) -> Array:
     """Return the relative size of the errors of cells, from the residuals of the known cells of row and column."""
     squares, spread = (known.values - model.predict(known.rows, known.columns)) ** 2, np.ones(len(indices[0]))
     squares /= squares.mean() or 1.0
@@ -710,7 +699,7 @@ def _spread(model: Any, known: ObservedEntries, *indices: NDArray[np.int64]) -> 
     return spread
 
 
-def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:
+def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> Ints:
     """Return the index of each name, or -1 for unknown names if ``absent`` is true."""
     number = {name: at for at, name in enumerate(all_names)}
     if not absent and (missing := [name for name in names if name not in number]):
@@ -723,9 +712,7 @@ def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: b
 def _warn_of_parts(parts: list[tuple[int, int]]) -> None:
     if len(parts) > 1:
         rows, columns = (sum(part[side] for part in parts[1:]) for side in (0, 1))
-        warnings.warn(
-            f"the table has {len(parts):,} parts without common rows or columns (largest part: {parts[0][0]:,} rows,"
-            f" {parts[0][1]:,} columns; all others: {rows:,} rows, {columns:,} columns); predictions across parts use"
-            " no more than biases",
-            stacklevel=3,
-        )
+        largest = f"largest part: {parts[0][0]:,} rows, {parts[0][1]:,} columns"
+        sizes = f"{largest}; all others: {rows:,} rows, {columns:,} columns"
+        about = f"the table has {len(parts):,} parts without common rows or columns ({sizes})"
+        warnings.warn(f"{about}; predictions across parts use no more than biases", stacklevel=3)

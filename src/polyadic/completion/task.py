@@ -71,20 +71,16 @@ def train(
     from polyadic.completion.named_cells import read_cells
 
     if time is not None and not model.hold_out:
-        raise InputError(
-            "time can be used only together with hold_out; set both, or leave out time", "time", "hold_out"
-        )
+        about = "time can be used only together with hold_out"
+        raise InputError(f"{about}; set both, or leave out time", "time", "hold_out")
     if time is not None:
         model.hold_out_by = "time"
-    saved = run(
-        model,
-        lambda: read_cells(table, reading, columns=columns, time=time),
-        out,
-        force=force,
-        summary=lambda fitted: fitted.facts(),
-    )
-    saved.next = "complete", "recommend", out, model.rows_[0]
-    return saved
+
+    def read() -> Any:
+        return read_cells(table, reading, columns=columns, time=time)
+
+    saved = run(model, read, out, force=force, summary=lambda fitted: fitted.facts())
+    return saved.then("complete", "recommend", out, model.rows_[0])
 
 
 @TASK.verb(
@@ -218,11 +214,8 @@ def recommend(
     _check_why(why, by)
     if out is not None and why:
         raise InputError("why requires a row name and cannot be combined with out", "why", "out")
-    which: dict[str, Any] = {
-        "allowed": None if allowed is None else read_names(allowed),
-        "blocked": () if blocked is None else read_names(blocked),
-        "seen": seen,
-    }
+    which: dict[str, Any] = {"allowed": None if allowed is None else read_names(allowed), "seen": seen}
+    which["blocked"] = () if blocked is None else read_names(blocked)
     if out is not None:
         output.check_file(out, force=force)
         return _recommend_all(model, top, out, which)
@@ -290,12 +283,8 @@ def components(model: TableCompletion, *, top: Count = 10, number: Count | None 
         return [{"column": name, "loading": round(loading, 6)} for name, loading in side]
 
     found = model.components(number, top=top)
-    return {
-        "components": [
-            {"share": round(each.share, 6), "columns": named(each.columns), "against": named(each.against)}
-            for each in found
-        ]
-    }
+    rows = [{"share": round(c.share, 6), "columns": named(c.columns), "against": named(c.against)} for c in found]
+    return {"components": rows}
 
 
 @TASK.verb(
@@ -344,5 +333,4 @@ def add(
     news = read_cells(table, reading, columns=columns)
     model.update(news, sweeps=sweeps, sums=sums, refit=refit)
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
-    saved.next = "complete", "recommend", out, news.rows[0]
-    return saved
+    return saved.then("complete", "recommend", out, news.rows[0])

@@ -31,10 +31,8 @@ from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.solvers.smooth import Smooth
-
 
 Kind = Literal["none", "mean", "biases"]
 MAX_ROUNDS, REL_TOL = 200, 1e-8
@@ -45,10 +43,10 @@ class Offsets(NamedTuple):
     r"""Offsets of cells, :math:`\mu + a_i + b_j`: an overall mean, row biases and column biases."""
 
     mean: float
-    rows: NDArray[np.float64]
-    columns: NDArray[np.float64]
+    rows: Array
+    columns: Array
 
-    def at(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.float64]:
+    def at(self, i: AnyArray, j: AnyArray) -> Array:
         """Return the sum of the overall mean, the row bias and the column bias for each cell ``(i, j)``."""
         return np.asarray(self.mean + self.rows[i] + self.columns[j])
 
@@ -89,7 +87,7 @@ def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: b
     rows, columns, x = cells.rows, cells.columns, cells.values
     size, ends = float(np.abs(x).max()) or 1.0, [1, 1 + len(start.rows)]
 
-    def value_and_slopes(z: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    def value_and_slopes(z: AnyArray) -> tuple[float, AnyArray]:
         (mean,), a, b = np.split(z * size, ends)
         m = mean + a[rows] + b[columns]
         slopes = loss.grad(x, m)
@@ -107,7 +105,7 @@ def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: b
     return Offsets(float(mean), a, b)
 
 
-def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
+def check_loss(loss: Convex, x: Array) -> None:
     """Raise InputError if a loss is not supported or if values are invalid for the loss."""
     if not (hasattr(loss, "conjugate") and hasattr(loss, "curvature")):
         raise InputError(f"loss must be Squared(), Huber() or Logistic() of polyadic.core.losses; got {loss!r}", "loss")
@@ -170,8 +168,7 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
     multiplier_ : float
         The penalty, or for Frank-Wolfe the penalty with the same solution.
     gap_, gaps_ : float, and dict of int to float
-        Duality gap before ``debias``, an upper bound of the distance of the objective to its minimum; and its values by
-        sweep.
+        Duality gap before ``debias``, an upper bound of the distance of the objective to its minimum; and by sweep.
     offsets_ : Offsets
         Fitted offsets.
     outliers_ : csr_array of shape (rows, columns)
@@ -255,7 +252,7 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
         check_grown((len(U), len(V)), cells.shape)
         return self.fit(cells, start=Spectral(grown(U, cells.shape[0]), s, grown(V, cells.shape[1])))
 
-    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def augmented(self) -> tuple[Array, Array]:
         """Return row and column factors whose products are the predictions, including the offsets."""
         check_is_fitted(self)
         (U, s, V), (mean, a, b) = self.matrix_, self.offsets_
@@ -275,7 +272,7 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
     def _shape(self) -> tuple[int, int]:
         return len(self.matrix_.U), len(self.matrix_.V)
 
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _predict(self, i: Ints, j: Ints) -> Array:
         products = np.einsum("nr,nr->n", self.matrix_.U[i] * self.matrix_.s, self.matrix_.V[j])
         return np.asarray(self.offsets_.at(i, j) + products)
 
@@ -283,7 +280,7 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
     def _n_features_out(self) -> int:
         return len(self.start_.s)
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Array:
         r"""Return the factors of new rows, shape (rows, rank), given the observed cells of these rows.
 
         Row :math:`u` minimises its losses, with predictions :math:`\mu + b_j + u \cdot v_j \sqrt{s}`, plus
@@ -296,9 +293,8 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
         pairs(cells.rows, cells.columns, (cells.shape[0], len(self.matrix_.V)))
         o = self.offsets_.mean + self.offsets_.columns[cells.columns]
         V = self.start_.V * np.sqrt(self.start_.s)
-        return rows_given_columns(
-            cells, V, loss=self.cell_loss, offsets=o, ridge=self.multiplier_, threads=self._threads
-        )
+        loss, ridge = self.cell_loss, self.multiplier_
+        return rows_given_columns(cells, V, loss=loss, offsets=o, ridge=ridge, threads=self._threads)
 
     def fold_in(self, X: Any) -> Self:
         """Return a copy of the model in which new rows, without offsets, replace the rows; see :meth:`transform`."""
@@ -330,7 +326,7 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
     design = M.U[pattern.rows] * M.V[pattern.columns] * M.s[0]  # scaled, so that units do not matter
     first = smooth.value(design @ (M.s / M.s[0])) or 1.0
 
-    def value_and_slopes(s: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    def value_and_slopes(s: AnyArray) -> tuple[float, AnyArray]:
         m = design @ s
         return smooth.value(m) / first, design.T @ smooth.gradient(m) / first
 
@@ -340,8 +336,8 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 
 
 def rows_given_columns(
-    cells: ObservedEntries, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
-) -> NDArray[np.float64]:
+    cells: ObservedEntries, V: AnyArray, *, loss: Convex, offsets: AnyArray, ridge: float, threads: int
+) -> Array:
     r"""Return the row factors, shape (rows, R), that minimise the penalized loss given the column factors V.
 
     .. math:: \min_{u_i} \sum_j \ell(x_{ij}, o_{ij} + u_i \cdot v_j) + \tfrac\lambda2 \|u_i\|^2

@@ -26,9 +26,9 @@ from polyadic.core.solvers.trace_norm import warn_of_gap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array, Ints
 
 
 class Block(NamedTuple):
@@ -146,7 +146,7 @@ class TraceNormSum(TraceNormModel):
         return explained(values, self.array_.ravel()[numbers], self.loss)
 
 
-def _elements(X: Any) -> tuple[NDArray[np.int64], Array, tuple[int, ...]]:
+def _elements(X: Any) -> tuple[Ints, Array, tuple[int, ...]]:
     """Return the increasing numbers, in C order, of the observed elements of an array, their values, and its shape."""
     entries = entries_of(X, "X", observed=True)
     shape = entries.shape
@@ -158,7 +158,7 @@ def _elements(X: Any) -> tuple[NDArray[np.int64], Array, tuple[int, ...]]:
     return cells.rows * width + cells.columns, cells.values, shape
 
 
-def _norm(block: Block, numbers: NDArray[np.int64]) -> NormTerm:
+def _norm(block: Block, numbers: Ints) -> NormTerm:
     """Return the trace norm of a block of a matrix of the numbers of its cells."""
     try:
         cells = numbers[block.rows][:, block.columns]

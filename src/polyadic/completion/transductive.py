@@ -20,9 +20,7 @@ from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
 from polyadic.core.solvers.trace_norm import Pattern, Problem
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array
 
 COPIES = 16  # number of 8-byte values held per cell if all are known: indices, values and working memory
 

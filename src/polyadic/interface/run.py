@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from polyadic.core.files import check_replaceable
 
@@ -27,6 +27,11 @@ class Saved(dict[str, Any]):
     next: Sequence[object] = ()  # command that uses the model
     kept: Sequence[str] = ()  # what was saved, if Ctrl-C ended the run; the exit code says so
     notes: Sequence[str] = ()
+
+    def then(self, *command: object) -> Self:
+        """Suggest a command that uses the model, and return the result."""
+        self.next = command
+        return self
 
 
 class Incomplete(dict[str, Any]):

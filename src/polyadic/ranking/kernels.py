@@ -13,9 +13,9 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array, Ints, Ints32
 
 MAX_FEATURES = 1 << 31  # exclusive upper bound of feature indices
 
@@ -23,13 +23,13 @@ MAX_FEATURES = 1 << 31  # exclusive upper bound of feature indices
 class CandidateLists(NamedTuple):
     """Candidate lists in the array layout of the numba kernels; see :func:`candidate_lists`."""
 
-    starts: NDArray[np.int64]  # first candidate of each list
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: NDArray[Any]
+    starts: Ints  # first candidate of each list
+    indptr: Ints
+    indices: Ints32
+    values: AnyArray
     costs: Array
     features: int
-    scratch: tuple[Array, NDArray[np.int64], Array]  # scores of a list, and a difference
+    scratch: tuple[Array, Ints, Array]  # scores of a list, and a difference
 
 
 def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLists:
@@ -54,11 +54,11 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
 class FeatureCells(NamedTuple):
     """Tensor cell of each feature, as row indices into the stacked factors."""
 
-    at: NDArray[np.int32]  # shape (features, modes)
+    at: Ints32  # shape (features, modes)
     rows: int  # of the stacked factors
 
 
-def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
+def feature_cells(place: AnyArray, sizes: tuple[int, ...]) -> FeatureCells:
     """Convert flat cell indices (first mode varying fastest) to row indices of the stacked factors."""
     if not sizes or (len(place) and not 0 <= place.min() <= place.max() < int(np.prod(sizes, dtype=np.int64))):
         raise ValueError(f"cell indices must be inside a tensor of shape {sizes}")
@@ -67,9 +67,7 @@ def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
     return FeatureCells(frozen(at, np.int32), int(offsets[-1]))
 
 
-def perceptron_lists(
-    lists: CandidateLists, order: NDArray[Any], *, weights: Array, summed: Array, before: int
-) -> Array:
+def perceptron_lists(lists: CandidateLists, order: AnyArray, *, weights: Array, summed: Array, before: int) -> Array:
     """Run a perceptron pass over candidate lists; return the total cost of choices, the loss and the updates.
 
     ``weights`` and ``summed``, the updates times the number of lists before them, are updated in place.
@@ -80,7 +78,7 @@ def perceptron_lists(
 
 def mira_lists(
     lists: CandidateLists,
-    order: NDArray[Any],
+    order: AnyArray,
     *,
     weights: Array,
     summed: Array,
@@ -102,9 +100,9 @@ def mira_lists(
 
 def tensor_mira_lists(
     lists: CandidateLists,
-    order: NDArray[Any],
+    order: AnyArray,
     *,
-    turns: NDArray[Any],
+    turns: AnyArray,
     factors: Array,
     cells: FeatureCells,
     norms: Array,
@@ -132,7 +130,7 @@ def tensor_mira_lists(
     return _tensor_mira_lists(each, turns, lists, factors, cells.at, norms, float(C), scaled, float(augmented))
 
 
-def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
+def _order(lists: CandidateLists, order: AnyArray) -> Ints:
     rows = frozen(order, np.int64)
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(lists.starts) - 1:
         raise ValueError(f"the argument order must contain list indices below {len(lists.starts) - 1}")

@@ -49,8 +49,7 @@ class MIRA(Reranker):
     C : float
         Upper bound of the step length, as a multiple of the feature difference.
     best : int
-        Number of highest-scoring candidates with a margin constraint. One is solved in closed form, several by dual
-        coordinate ascent.
+        Number of best candidates with a margin constraint: one has a closed form, several take dual coordinate ascent.
     augmented : bool
         Add costs to scores in the search for the best candidates, which are then those of the largest loss.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray
 
 Unknown = Literal["ignore", "error"]
 SCORE = "(score)"
@@ -137,7 +137,7 @@ class NBestLists:
                 ends.append(len(columns))
         X: Any = csr_array((np.array(values, float), columns, ends), shape=(len(ends) - 1, len(self.names)))
         X.sort_indices()
-        costs: NDArray[Any] = np.array([cost for candidates in lists for cost in candidates.costs])
+        costs: AnyArray = np.array([cost for candidates in lists for cost in candidates.costs])
         starts = np.r_[0, np.cumsum([len(candidates.costs) for candidates in lists])]
         return QueryGroups(X, costs, starts.astype(np.int64))
 

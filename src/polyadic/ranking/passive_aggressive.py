@@ -42,8 +42,7 @@ from polyadic.ranking.kernels import candidate_lists, feature_cells, mira_lists,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
     from polyadic.core.query_groups import QueryGroups
     from polyadic.ranking.kernels import CandidateLists
@@ -88,7 +87,7 @@ class Linear:
         self.C, self.augmented, self.best, self.averaged = C, augmented, best, averaged
         self.before = 0
 
-    def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
+    def learn(self, lists: CandidateLists, order: AnyArray) -> Array:
         """Update the weights on lists in the given order, and return the total cost, loss and number of updates."""
         how: dict[str, Any] = {"weights": self.w, "summed": self.u, "before": self.before}
         self.before += len(order)
@@ -111,8 +110,8 @@ class Multilinear:
 
     def __init__(
         self,
-        start: Sequence[NDArray[np.float64]],
-        place: NDArray[np.int64],
+        start: Sequence[Array],
+        place: Ints,
         *,
         C: float,
         updates: Updates = "random",
@@ -130,10 +129,10 @@ class Multilinear:
         self.C, self.scaled = math.inf if cap == "none" else C, cap == "scaled"
         self.updates, self.augmented, self.averaged, self.rng = updates, augmented, averaged, rng
         self.before, self.moment = 0, 0
-        self.moments: list[tuple[int, NDArray[np.float64]]] = []
+        self.moments: list[tuple[int, Array]] = []
         self.total = np.zeros(math.prod(self.sizes) if averaged else 0)
 
-    def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
+    def learn(self, lists: CandidateLists, order: AnyArray) -> Array:
         """Update the factors on candidate lists in the given order, stopping at checkpoints for averaging."""
         sums, done = np.zeros(3), 0
         turns = self._turns(len(order))
@@ -157,11 +156,11 @@ class Multilinear:
             weights = tensor_cells(self.parts(self.F))[self.place]
         return [weights, *(part.copy() for part in self.parts(self.F))]
 
-    def parts(self, F: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    def parts(self, F: Array) -> list[Array]:
         """Split the stacked factors into one matrix per mode."""
         return np.split(F, self.edges)
 
-    def _turns(self, count: int) -> NDArray[np.int64]:
+    def _turns(self, count: int) -> Ints:
         """Return the order of the updates for each list; vectors are numbered by component, then mode."""
         N = self.F.shape[1] * len(self.sizes)
         if self.updates == "joint":
@@ -188,7 +187,7 @@ class Multilinear:
             self.total += tensor_cells([*rest, last * spans])
             self.moments = []
 
-    def _norms(self) -> NDArray[np.float64]:
+    def _norms(self) -> Array:
         return np.stack([(part**2).sum(axis=0) for part in self.parts(self.F)], axis=1)
 
 
@@ -197,7 +196,7 @@ def spacing(moment: int) -> int:
     return max(1, (1 << moment.bit_length()) // (2 * CHECKPOINTS_PER_DOUBLING))
 
 
-def tensor_cells(factors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+def tensor_cells(factors: Sequence[AnyArray]) -> Array:
     r"""Return all cells of a CP tensor, :math:`\sum_h \prod_d w^d_{h, i_d}`, with the first index varying fastest."""
     half, H = len(factors) // 2, factors[0].shape[1]
     fast, slow = (

@@ -24,12 +24,12 @@ from polyadic.ranking.passive_aggressive import passive_aggressive
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
     from scipy.sparse import csr_array
 
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
     from polyadic.ranking.passive_aggressive import Linear, Multilinear
-
 
 BLOCK_SIZE = 1 << 23  # approximate number of values per block
 
@@ -41,9 +41,7 @@ class ClassGroups:
     per class. A label below 0 gives all candidates cost 1.
     """
 
-    def __init__(
-        self, X: csr_array, labels: NDArray[Any], classes: int, *, rng: np.random.Generator | None = None
-    ) -> None:
+    def __init__(self, X: csr_array, labels: AnyArray, classes: int, *, rng: np.random.Generator | None = None) -> None:
         if labels.shape != (X.shape[0],):
             raise InputError(f"labels must have shape ({X.shape[0]},), one per row; got {labels.shape}", "labels")
         order = np.arange(X.shape[0]) if rng is None else rng.permutation(X.shape[0])
@@ -114,8 +112,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         ----------
         X : QueryGroups, iterable of QueryGroups, or array or sparse matrix of shape (rows, features)
             Candidate lists; re-iterable blocks of them, such as :class:`~polyadic.ranking.nbest.NBestLists`, of which
-            one is held at a time; or rows to classify. In classification each class has its own weights and an
-            intercept.
+            one is held at a time; or rows to classify, each class with its own weights and an intercept.
         y : array of shape (rows,), optional
             Labels of the rows.
         validation : as X, or a pair of rows and labels, optional
@@ -140,7 +137,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
             self.classes_ = classes
         return self
 
-    def decision_function(self, X: Any, *, unknown: Unknown = "ignore") -> NDArray[np.float64]:
+    def decision_function(self, X: Any, *, unknown: Unknown = "ignore") -> Array:
         """Return the scores of candidates, shape (candidates,), or of the classes of rows, shape (rows, classes).
 
         For two classes it is the score of the second minus that of the first, shape (rows,). Features of candidates
@@ -161,11 +158,11 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         scores = np.asarray(rows @ W.T)
         return scores[:, 1] - scores[:, 0] if len(W) == 2 else scores
 
-    def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
+    def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> Ints:
         """Return the index of the highest-scored candidate of each list; ties go to the first."""
         return groups.choice(self.decision_function(groups, unknown=unknown))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Predict the class of each row, or the chosen candidate of each list."""
         if isinstance(X, QueryGroups):
             return self.rerank(X)
@@ -184,7 +181,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     def _blocks(
         self, X: Any, y: ArrayLike | None, rng: np.random.Generator
-    ) -> tuple[Iterable[QueryGroups], NDArray[Any] | None]:
+    ) -> tuple[Iterable[QueryGroups], AnyArray | None]:
         """Return the training lists, and the classes if the lists come from labels."""
         if y is None:
             return as_blocks(X), None
@@ -195,9 +192,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return ClassGroups(as_rows(X), labels, len(classes), rng=rng if self.shuffle else None), classes
 
 
-def candidate_scores(
-    groups: QueryGroups, weights: NDArray[np.float64], unknown: Unknown = "ignore"
-) -> NDArray[np.float64]:
+def candidate_scores(groups: QueryGroups, weights: Array, unknown: Unknown = "ignore") -> Array:
     """Return the linear score of each candidate; features beyond the weights score 0, or raise InputError."""
     X, V = groups.features, len(weights)
     if X.shape[1] > V:
@@ -226,15 +221,12 @@ def check_block(block: object) -> QueryGroups:
     return block
 
 
-def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Callable[[Factors], float]:
+def held_out_cost(validation: Any, classes: AnyArray | None, V: int) -> Callable[[Factors], float]:
     """Return a function that computes the mean cost on candidate lists, or on a pair of rows and labels."""
     blocks = as_blocks(validation) if classes is None else _labelled(validation, classes, V)
 
     def cost(factors: Factors) -> float:
-        paid = [
-            (block.costs[block.choice(candidate_scores(block, factors[0]))].sum(), len(block))
-            for block in map(check_block, blocks)
-        ]
+        paid = [(b.costs[b.choice(candidate_scores(b, factors[0]))].sum(), len(b)) for b in map(check_block, blocks)]
         total, count = np.sum(paid, axis=0) if paid else (0.0, 0)
         if not count:
             raise InputError("validation must contain at least one candidate list", "validation")
@@ -243,7 +235,7 @@ def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Call
     return cost
 
 
-def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
+def _labelled(validation: Any, classes: AnyArray, V: int) -> ClassGroups:
     """Convert rows and labels to candidate lists; for an unknown label every choice has cost 1."""
     if not isinstance(validation, tuple | list) or len(validation) != 2:
         raise InputError("validation data of a classifier must be a pair of rows and labels")

@@ -96,9 +96,7 @@ def train(
     def fit(data: tuple[Any, Any]) -> Any:
         return model.fit(data[0], validation=data[1])
 
-    saved = run(model, read, out, force=force, summary=summary, fit=fit)
-    saved.next = "rerank", "evaluate", out, "LISTS"
-    return saved
+    return run(model, read, out, force=force, summary=summary, fit=fit).then("rerank", "evaluate", out, "LISTS")
 
 
 @TASK.verb(example="polyadic rerank apply reranker test.jsonl --out chosen.jsonl", json=False)
@@ -242,8 +240,7 @@ def _opened_for(names: Sequence[str] | None, path: Path, form: str, *, unknown: 
     """Open candidate lists for a model with feature names or, if it has none, with feature indices."""
     blocks = _opened(path, form, {"names": names or (), "unknown": unknown, "costs": costs})
     if (names is None) == hasattr(blocks, "names"):
-        needed, found = (
-            ("number, as in SVMrank lines", "name") if names is None else ("name, as in JSON lines", "number")
-        )
+        ways = ("number, as in SVMrank lines", "name"), ("name, as in JSON lines", "number")
+        needed, found = ways[names is not None]
         raise InputError(f"{path} must identify features by {needed}, like the training data; got feature {found}s")
     return blocks

@@ -26,13 +26,13 @@ from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Update
 from polyadic.ranking.reranking import Reranker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
     from polyadic.core.query_groups import QueryGroups
-
 
 FeatureMapping = Literal["guided", "sequential", "random", "hashed"]
 Start = Literal["signs", "uniform", "equal"]
@@ -46,7 +46,7 @@ def mode_sizes(V: int, D: int) -> tuple[int, ...]:
     return (low,) * (D - ups) + (low + 1,) * ups
 
 
-def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
+def guided_order(v: ArrayLike, u: int) -> Ints:
     """Order features by decreasing absolute weight, in groups of ``u`` features whose weights have the same sign."""
     weights = np.asarray(v, float)
     order = np.argsort(-np.abs(weights), kind="stable")
@@ -57,15 +57,14 @@ def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
 
 def places(
     mapping: FeatureMapping, V: int, sizes: Sequence[int], *, v: ArrayLike | None = None, seed: int | None = None
-) -> NDArray[np.int64]:
+) -> Ints:
     """Return the tensor cell of each feature: "guided" orders them by the weights ``v``, "hashed" allows collisions."""
     room = math.prod(sizes)
     if mapping == "hashed":
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
     if room < V:
-        raise InputError(
-            f"the product of sizes must be at least {V:,}, the number of features; got {tuple(sizes)}", "sizes"
-        )
+        about = f"the product of sizes must be at least {V:,}, the number of features"
+        raise InputError(f"{about}; got {tuple(sizes)}", "sizes")
     if mapping == "random":
         return np.random.default_rng(seed).permutation(room)[:V]
     order = np.arange(V)
@@ -80,13 +79,13 @@ def places(
     return place
 
 
-def mapped(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
+def mapped(v: ArrayLike, place: AnyArray, sizes: Sequence[int]) -> Array:
     """Arrange feature weights in a dense tensor, adding the weights of features in the same cell."""
     W = np.bincount(place, weights=np.asarray(v, float), minlength=math.prod(sizes))
     return W.astype(float).reshape(tuple(sizes), order="F")
 
 
-def mapped_spectrum(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
+def mapped_spectrum(v: ArrayLike, place: AnyArray, sizes: Sequence[int]) -> Array:
     """Return the singular values of the weight tensor unfolded along the last mode (figure 4 of the paper)."""
     from scipy.linalg import svdvals
 
@@ -104,20 +103,16 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 SWEEPS = 30  # number of power iterations; the start need not be exact
 
 
-def initial_factors(init: Start, sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+def initial_factors(init: Start, sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[Array]:
     """Initialize factors with random signs, uniform entries from 0 to 1, or equal entries, with a tensor of unit norm.
 
     Equal entries make all components alike until the updates reach them one after another. Zeros would stay zero.
     """
-    draw: dict[Start, Callable[[tuple[int, int]], Any]] = {
-        "signs": partial(rng.choice, [-1.0, 1.0]),
-        "uniform": rng.random,
-        "equal": np.ones,
-    }
+    draw: dict[str, Any] = {"signs": partial(rng.choice, [-1.0, 1.0]), "uniform": rng.random, "equal": np.ones}
     return _unit([draw[init]((n, H)) for n in sizes])
 
 
-def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+def greedy_factors(T: Array, H: int, rng: np.random.Generator) -> list[Array]:
     """Return a greedy rank-``H`` approximation of the tensor ``T``, scaled to unit norm."""
     rest, components = T.copy(), []
     for _ in range(H):
@@ -135,12 +130,12 @@ def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> 
     return _unit([np.stack([part[d] for part in components], axis=1) for d in range(T.ndim)])
 
 
-def tensor_norm(factors: Sequence[NDArray[Any]]) -> float:
+def tensor_norm(factors: Sequence[AnyArray]) -> float:
     """Return the Frobenius norm of a tensor in CP form."""
     return float(np.sqrt(max(reduce(np.multiply, [w.T @ w for w in factors]).sum(), 0.0)))
 
 
-def _against(T: NDArray[Any], vectors: list[NDArray[Any]], d: int) -> NDArray[Any]:
+def _against(T: AnyArray, vectors: list[AnyArray], d: int) -> AnyArray:
     """Contract a tensor with vectors in all modes but one."""
     for e in reversed(range(T.ndim)):
         if e != d:
@@ -148,12 +143,12 @@ def _against(T: NDArray[Any], vectors: list[NDArray[Any]], d: int) -> NDArray[An
     return T
 
 
-def _normed(w: Any) -> NDArray[Any]:
+def _normed(w: Any) -> AnyArray:
     size = np.linalg.norm(w)
     return w / size if size > 0 else w
 
 
-def _unit(factors: list[NDArray[Any]]) -> list[NDArray[np.float64]]:
+def _unit(factors: list[AnyArray]) -> list[Array]:
     size = tensor_norm(factors)
     scale = size ** (-1 / len(factors)) if size > 0 else 1.0
     return [w * scale for w in factors]
@@ -252,7 +247,7 @@ class TensorMIRA(Reranker):
         how: dict[str, Any] = {"C": float(self.C), "updates": self.updates, "cap": self.cap, "averaged": self.averaged}
         return Multilinear(start, place, augmented=self.augmented, rng=rng, **how)
 
-    def _surrogate(self, blocks: Iterable[QueryGroups], V: int) -> NDArray[np.float64]:
+    def _surrogate(self, blocks: Iterable[QueryGroups], V: int) -> Array:
         """Return the feature weights of a perceptron trained on the given candidate lists."""
         rng = np.random.default_rng(self.seed) if self.shuffle else None
         learned = run(passive_aggressive(blocks, Linear(V, averaged=self.averaged), rng=rng), max_iter=self.surrogate)

@@ -24,11 +24,8 @@ from polyadic.sequences.kernels.automata import automaton_values, follow_automat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.symbols import Coded
-
-    Array = NDArray[np.float64]
 
 FLOOR = 1e-9  # probability below which the automaton considers a symbol impossible, and its state is reset
 
@@ -80,7 +77,7 @@ class WeightedAutomaton:
         values, logs = self.scaled(symbols, np.array([0, len(symbols)]))
         return float(values[0] * np.exp(logs[0]))
 
-    def scaled(self, symbols: NDArray[np.int64], edges: NDArray[np.int64]) -> tuple[Array, Array]:
+    def scaled(self, symbols: Ints, edges: Ints) -> tuple[Array, Array]:
         """Return string weights in the form ``values * exp(logs)``, which does not underflow for long strings.
 
         ``symbols`` are the concatenated strings, which start and end at ``edges``, of shape (strings + 1,).
@@ -142,7 +139,7 @@ class WeightedAutomaton:
         start, again = self._starts
         return follow_automaton(*data, start=start, A=self.A, total=self.total, again=again, floor=FLOOR)
 
-    def moved(self, states: Array, symbols: NDArray[np.int64]) -> Array:
+    def moved(self, states: Array, symbols: Ints) -> Array:
         """Return the normalized states, of shape (n, r), after appending one symbol to each of the n strings."""
         reached = np.einsum("nr,nrt->nt", states, self.A[symbols])
         mass = (reached @ self.total)[:, None]
@@ -179,7 +176,7 @@ class WeightedAutomaton:
         """Return the automaton of the first ``rank`` states: for a spectral estimate, that of lower rank."""
         return WeightedAutomaton(self.alpha0[:rank], self.A[:, :rank, :rank].copy(), self.alpha_inf[:rank])
 
-    def _check(self, symbols: NDArray[np.int64]) -> None:
+    def _check(self, symbols: Ints) -> None:
         if len(symbols) and not 0 <= symbols.min() <= symbols.max() < self.size:
             got = f"{symbols.min()} to {symbols.max()}"
             raise InputError(f"symbols must be integer ids below {self.size}; got {got}", "symbols")

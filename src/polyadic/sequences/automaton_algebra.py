@@ -29,9 +29,7 @@ from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.hankel import Statistic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array
 
 TOL = 1e-8  # lengths below this share of the largest are rounding errors
 

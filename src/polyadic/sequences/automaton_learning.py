@@ -47,12 +47,10 @@ from polyadic.sequences.substrings import AT_START, WHOLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.hankel import Hankel
     from polyadic.sequences.substrings import Substrings
 
-    Array = NDArray[np.float64]
     Weights = tuple[Array, Array, Array]
     Expected = tuple[float, Array, Array, Array]
 
@@ -121,7 +119,7 @@ def hull_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> Weighte
     return WeightedAutomaton(mixture(points[0], 1.0), A / sums[:, None], stop / sums)
 
 
-def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
+def _extremes(points: Array, rank: int) -> Ints:
     """Return the indices of extreme points, selected by successive projection."""
     left = np.column_stack([points, np.full(len(points), np.abs(points).max())])
     chosen: list[int] = []
@@ -178,11 +176,9 @@ def _shares(now: Weights, taken: Array, stopped: Array, began: Array) -> Weights
     sums = counts.sum(axis=(0, 2)) + stopped
     used = sums > 0
     sums = np.where(used, sums, 1)
-    return (
-        began / began.sum() if began.sum() > 0 else start,
-        np.where(used[:, None], counts / sums[:, None], A),  # a state without strings is unchanged
-        np.where(used, stopped / sums, stop),
-    )
+    start = began / began.sum() if began.sum() > 0 else start
+    A = np.where(used[:, None], counts / sums[:, None], A)  # a state without strings is unchanged
+    return start, A, np.where(used, stopped / sums, stop)
 
 
 def _stretched(before: Weights, after: Weights, stretch: float) -> Weights:
@@ -208,8 +204,5 @@ def blurred(automaton: WeightedAutomaton, share: float, *, seed: int | None = 0)
 
 def mixed(automaton: WeightedAutomaton, A: Array, stop: Any, share: float) -> WeightedAutomaton:
     """Mix transitions and final weights whose sums are ``share``, and a uniform start, into an automaton."""
-    return WeightedAutomaton(
-        (1 - share) * automaton.alpha0 + share / automaton.rank,
-        (1 - share) * automaton.A + A,
-        (1 - share) * automaton.alpha_inf + stop,
-    )
+    start, moves, end = ((1 - share) * part for part in (automaton.alpha0, automaton.A, automaton.alpha_inf))
+    return WeightedAutomaton(start + share / automaton.rank, moves + A, end + stop)

@@ -23,9 +23,7 @@ from polyadic.sequences.symbols import items, stacked
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array
 
 MIN_COUNT = 1e-10  # expected number of observations below which a state keeps its mean and covariance
 NARROW = 1e-6  # ratio of the variance of a state to that of all observations below which it is degenerate

@@ -46,11 +46,8 @@ from polyadic.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, Sub
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.symbols import Coded
-
-    Array = NDArray[np.float64]
 
 Statistic = Literal["string", "prefix", "factor"]
 Structure = Literal["constrained", "averaged"]
@@ -146,24 +143,13 @@ def hankel(
     every = tree.table(np.concatenate([rows, after.ravel()]), vs, kind.cell)
     begins = tree.table(np.array([0, *first]), vs, kind.begins).toarray()
 
-    def at(nodes: NDArray[np.int64], column: int) -> Array:
+    def at(nodes: Ints, column: int) -> Array:
         return np.where(nodes >= 0, tree.counts[nodes, column], 0) / tree.strings
 
-    return Hankel(
-        us,
-        vs,
-        every[: len(rows)],
-        every[len(rows) :],
-        begins[0],
-        begins[1:],
-        at(rows, kind.ends),
-        at(rows, kind.row),
-        at(after, kind.row).T.copy(),
-        at(columns, kind.column),
-        np.append(at(first, AT_START), tree.counts[0, WHOLE] / tree.strings),
-        statistic,
-        tree.strings,
-    )
+    blocks = every[: len(rows)], every[len(rows) :], begins[0], begins[1:], at(rows, kind.ends)
+    sums = at(rows, kind.row), at(after, kind.row).T.copy(), at(columns, kind.column)
+    starts = np.append(at(first, AT_START), tree.counts[0, WHOLE] / tree.strings)
+    return Hankel(us, vs, *blocks, *sums, starts, statistic, tree.strings)
 
 
 def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int) -> list[tuple[int, ...]]:
@@ -182,7 +168,7 @@ def _given(strings: Sequence[Sequence[int]], size: int, name: str) -> list[tuple
     return chosen
 
 
-def shared_cells(table: Hankel) -> NDArray[np.int64]:
+def shared_cells(table: Hankel) -> Ints:
     """Return an id for each entry of all blocks, shape ((k + 1) P, S), equal for entries of the same string."""
     k = len(table.shifted_begins)
     rows = [*table.prefixes, *((*u, a) for a in range(k) for u in table.prefixes)]
@@ -243,6 +229,6 @@ def least_trace_norm(
         f = solve(data + step * (cells.T @ (Z - U).ravel()))
 
 
-def selection(which: NDArray[np.int64], size: int) -> Any:
+def selection(which: Ints, size: int) -> Any:
     """Return the sparse matrix that selects the values with the given indices among ``size`` values."""
     return csr_array((np.ones(which.size), (np.arange(which.size), which.ravel())), shape=(which.size, size))

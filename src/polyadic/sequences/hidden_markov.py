@@ -24,11 +24,9 @@ from polyadic.sequences.symbols import Coded, check_fitted, coded, held_out, kno
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints, Ints32
     from polyadic.sequences.symbols import Sequences
 
-    Array = NDArray[np.float64]
     Lengths = Sequence[int] | None
 
 MIXED = 0.3  # weight of uniform distributions (for symbols: frequencies) in the start, as EM never changes zeros
@@ -65,8 +63,7 @@ class HiddenMarkov(Model):
         continues with the most likely. All but "random" allow at most as many states as symbols. For Gaussian
         emissions, "best" is "clusters" (k-means), and "random" uses random observations as means.
     emissions : {"symbols", "gaussian"}
-        Emission distributions: a probability for each symbol (symbols), or normal distributions of numbers or vectors
-        (gaussian).
+        Emissions: a probability for each symbol (symbols), or normal distributions of numbers or vectors (gaussian).
     covariance_type : {"diag", "full"}
         Covariance matrices of Gaussian emissions: diagonal, or unrestricted.
     covars_prior : float
@@ -205,16 +202,13 @@ class HiddenMarkov(Model):
             finally:
                 model.unknown = asked
 
-        return SearchSpace(
-            values=({} if numbers else {"smoothing": SMOOTHINGS}) | {"states": [k for k in STATES if k <= most]},
-            fit=fit,
-            last=lambda model: model.fit(strings),
-            losses=losses,
-            units="sequences",
-            measure="negative log-density" if numbers else "perplexity",
-            figure=lambda loss: loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf,
-            size="states",
-        )
+        def figure(loss: float) -> float:
+            return loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf
+
+        values = ({} if numbers else {"smoothing": SMOOTHINGS}) | {"states": [k for k in STATES if k <= most]}
+        how: dict[str, Any] = {"fit": fit, "last": lambda model: model.fit(strings), "losses": losses, "figure": figure}
+        how["measure"] = "negative log-density" if numbers else "perplexity"
+        return SearchSpace(values=values, units="sequences", size="states", **how)
 
     def score(self, sequences: Sequences, lengths: Lengths = None) -> float:
         """Return the total log-probability (or log-density) of the sequences; minus infinity if one is impossible."""
@@ -252,7 +246,7 @@ class HiddenMarkov(Model):
         """Return the log-probability of each token of encoded sequences given its predecessors."""
         return hidden_states(*data, self._chain(), smoothed=False)[1]
 
-    def predict(self, sequences: Sequences, lengths: Lengths = None) -> list[NDArray[np.int32]]:
+    def predict(self, sequences: Sequences, lengths: Lengths = None) -> list[Ints32]:
         """Return the most likely state path of each sequence (Viterbi), computed in single precision."""
         data, chain, _, logs = self._read(sequences, lengths)
         with np.errstate(divide="ignore"):
@@ -424,7 +418,7 @@ def _densities(gaussians: Sequence[Array], X: Array) -> tuple[Array, Array, Arra
     return np.exp(logs), tops, logs
 
 
-def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Generator) -> Ints:
     """Sample ``n`` sequences of equal length from a hidden Markov model."""
     start, moves, emit = (np.cumsum(part, axis=-1)[..., :-1] for part in (chain.start, chain.move, chain.emit.T))
     drawn = np.empty((n, length), np.int64)

@@ -48,11 +48,8 @@ from polyadic.core.solvers.tensor_power import tensor_power
 from polyadic.sequences.kernels.hidden import HiddenChain
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.symbols import Coded
-
-    Array = NDArray[np.float64]
 
 MIN_SINGULAR_VALUE = 1e-9  # singular values of pairs of symbols below this share of the largest are rounding errors
 FREQUENT = 1e-3  # minimum relative frequency of an anchor: profiles of rare symbols are noisy outliers
@@ -105,7 +102,7 @@ def scales(share: Array) -> Array:
     return np.where(share > 0, 1 / np.sqrt(np.where(share > 0, share, 1)), 0.0)[:, None]
 
 
-def triples(data: Coded, symbols: int) -> tuple[NDArray[np.int64], Array]:
+def triples(data: Coded, symbols: int) -> tuple[Ints, Array]:
     """Return the distinct triples of adjacent symbols, and the relative frequency of each."""
     last = data.symbols[data.edges[1:] - 1]
     # sequences that all end with a symbol that occurs nowhere else are concatenated

@@ -22,15 +22,13 @@ from polyadic.sequences.symbols import Coded
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array, Ints, Mask
 
 DISCOUNTS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97)  # candidates for the discount
 CELLS = 1 << 22  # maximum size of a temporary array
 
 
-def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def next_symbols(data: Coded, size: int) -> tuple[Ints, Ints]:
     """Return the symbol and the string index at each position, with the symbol ``size`` at the end of a string."""
     lengths = np.diff(data.edges)
     string = np.repeat(np.arange(len(lengths)), lengths + 1)
@@ -39,7 +37,7 @@ def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.
     return symbols, string
 
 
-def contexts(data: Coded, width: int) -> NDArray[np.int64]:
+def contexts(data: Coded, width: int) -> Ints:
     """Return the ``width`` symbols before each position, with -1 for positions before the start of the string."""
     lengths = np.diff(data.edges)
     first = np.repeat(data.edges[:-1], lengths + 1)
@@ -119,7 +117,7 @@ class NGrams(Model):
         self.tree_ = count_substrings(data, size or int(data.symbols.max(initial=-1)) + 1, max_length=self.order)
         return self
 
-    def next_probabilities(self, before: NDArray[np.int64]) -> Array:
+    def next_probabilities(self, before: Ints) -> Array:
         """Return the probability of each next symbol and, in the last column, of the end of the string.
 
         ``before`` are the last symbols, of shape (n, at least order - 1), -1 before the start: see :func:`contexts`.
@@ -135,7 +133,7 @@ class NGrams(Model):
             p = self._mixed(p, node, whole, starts)
         return p
 
-    def _mixed(self, p: Array, node: Any, whole: NDArray[np.bool_], starts: NDArray[np.bool_]) -> Array:
+    def _mixed(self, p: Array, node: Any, whole: Mask, starts: Mask) -> Array:
         """Interpolate the discounted n-gram probabilities of contexts with the lower-order probabilities."""
         tree, d = self.tree_, self.discount
         p = p.copy()

@@ -33,9 +33,7 @@ from polyadic.sequences.symbols import check_fitted, coded, known_symbols, liste
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array
 
 MIN_PROBABILITY = 1e-9  # minimum estimated probability of a symbol for an update of the state
 

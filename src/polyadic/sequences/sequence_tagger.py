@@ -47,7 +47,7 @@ from polyadic.sequences.kernels.tagging import CodedSentences, TagParts, TagTabl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array, Floats, Ints32
 
     Features = Iterable[Sequence[Iterable[str] | Mapping[str, str | float]]]
 
@@ -72,8 +72,7 @@ class SequenceTagger(Model):
     l2 : float
         Strength :math:`\lambda` of the L2 penalty, relative to the mean loss per sentence.
     init : {"svd", "random"}
-        Initialization of the low-rank factors: the best approximation of the weights after one unconstrained pass, or
-        small random numbers.
+        Start of the factors: the best approximation of weights after one unconstrained pass, or small random numbers.
     averaged : bool
         Whether to average the parameters over all updates.
     bio : bool
@@ -146,7 +145,7 @@ class SequenceTagger(Model):
         paths = tag_paths(sentences, self._decoding()).tolist()
         return [[self.tags_[t] for t in paths[a:b]] for a, b in pairwise(sentences.edges.tolist())]
 
-    def predict_proba(self, X: Features) -> list[NDArray[np.float64]]:
+    def predict_proba(self, X: Features) -> list[Array]:
         """Return the marginal probabilities of the tags of each sentence, (tokens, tags), after loss ``likelihood``."""
         if self.loss != "likelihood":
             trained = f"this tagger was trained with {self.loss!r}"
@@ -250,9 +249,7 @@ def _without_unknown(sentences: CodedSentences) -> CodedSentences:
     return CodedSentences(columns[kept], before[starts], edges, values[kept] if len(values) else values)
 
 
-def coded_tags(
-    y: Iterable[Sequence[str]], lengths: Sequence[int], *, bio: bool = False
-) -> tuple[NDArray[np.int32], list[str]]:
+def coded_tags(y: Iterable[Sequence[str]], lengths: Sequence[int], *, bio: bool = False) -> tuple[Ints32, list[str]]:
     """Return the tag id of each token and the sorted list of distinct tags."""
     gold = list(y)
     check_aligned(gold, lengths)
@@ -283,7 +280,7 @@ def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
             raise InputError(f"sentence {at}: {about}")
 
 
-def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
+def spans_only(tags: Sequence[str]) -> Floats:
     """Return transition scores of BIO tags: minus infinity if ``I-X`` does not follow ``B-X`` or ``I-X``, otherwise 0.
 
     Raise InputError if no tag may come first.
@@ -316,7 +313,7 @@ class TagSteps(NamedTuple):
 class TagLearner:
     """Online learner of tagger weights on encoded sentences, starting from ``parts``."""
 
-    def __init__(self, sentences: CodedSentences, gold: NDArray[np.int32], parts: TagParts, how: TagSteps) -> None:
+    def __init__(self, sentences: CodedSentences, gold: Ints32, parts: TagParts, how: TagSteps) -> None:
         self.sentences, self.gold, self.tables, self.seen = sentences, gold, TagTables.of(parts), 0
         times = np.bincount(sentences.columns, minlength=len(parts.U))
         self._importance = ((len(sentences.edges) - 1) / np.maximum(times, 1)).astype(np.float32)
@@ -340,7 +337,7 @@ class TagLearner:
 
 def tag_sweeps(
     sentences: CodedSentences,
-    gold: NDArray[np.int32],
+    gold: Ints32,
     how: TagSteps,
     *,
     sizes: tuple[int, int],

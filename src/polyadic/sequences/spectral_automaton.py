@@ -31,12 +31,10 @@ from polyadic.sequences.symbols import Coded, check_fitted, coded, known_symbols
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array
     from polyadic.core.forms import Factors
     from polyadic.core.solvers.run import Sweep
 
-    Array = NDArray[np.float64]
     Strings = Iterable[Sequence[Hashable]]
 
 MIN_GAIN = 1e-4  # minimum gain of an EM pass in log-likelihood per string; below it EM stops
@@ -64,8 +62,7 @@ class SpectralAutomaton(Model):
     ----------
     rank : int or sequence of int
         Number of states, or several candidates to compare on held-out strings. Candidates are tried in increasing order
-        until the likelihood of held-out strings no longer improves (all of them for the method "svd"), and the best is
-        used.
+        until the likelihood of held-out strings no longer improves (all for the method "svd"), and the best is used.
     method : {"hull", "svd"}
         Learning method: "hull" learns non-negative weights, with prefixes as states; "svd" uses singular vectors, and
         weights may be negative.
@@ -140,9 +137,8 @@ class SpectralAutomaton(Model):
     def fit(self, X: Strings) -> Self:
         """Fit the model to sequences of symbols, which may be empty; strings are sequences of letters.
 
-        Automata are learned from a part of the strings, selected by the held-out strings, and learned again from all.
-        After Ctrl-C the best automaton so far is kept. InputError is raised if there are too few sequences, or a
-        setting is out of range.
+        Automata are learned from part of the strings, selected by the others, and learned again from all. After Ctrl-C
+        the best so far is kept. InputError is raised for too few sequences, or if a setting is out of range.
         """
         self.check()
         strings = listed(X)
@@ -182,7 +178,7 @@ class SpectralAutomaton(Model):
             if not 0 < len(set(self.alphabet)) == len(self.alphabet):
                 raise InputError("alphabet must be a non-empty list of distinct symbols", "alphabet")
 
-    def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
+    def log_likelihoods(self, X: Strings) -> Array:
         """Return the log-probability of each sequence; unknown symbols raise an error, or are read as ``unknown``."""
         return self._model.logs(self._coded(X))
 
@@ -195,13 +191,13 @@ class SpectralAutomaton(Model):
         data, logs = self._scored(X)
         return math.exp(-float(logs.sum()) / (len(logs) + len(data.symbols)))
 
-    def _scored(self, X: Strings) -> tuple[Coded, NDArray[np.float64]]:
+    def _scored(self, X: Strings) -> tuple[Coded, Array]:
         model, data = self._model, self._coded(X)
         if len(data.edges) < 2:
             raise InputError("at least one sequence is required to compute a score")
         return data, model.logs(data)
 
-    def predict_proba(self, X: Strings) -> NDArray[np.float64]:
+    def predict_proba(self, X: Strings) -> Array:
         """Return the next-symbol probabilities after each sequence, in the order of ``symbols_``, with the end last."""
         return self._model.after(self._coded(X))
 

@@ -39,12 +39,9 @@ from polyadic.sequences.transducers import WeightedTransducer
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.core.solvers.run import Result
 
-    Array = NDArray[np.float64]
-    Ids = NDArray[np.int64]
     Strings = Iterable[Sequence[Hashable]]
 
 EDIT_PASSES = 15  # EM passes of the transducer with one state
@@ -77,8 +74,7 @@ class SpectralTransducer(Model):
         vectors for the same alignments. "completion" uses singular vectors of the Hankel matrix of smallest trace norm
         that agrees with the pairs; it requires small alphabets, and ignores longer pairs than its strings.
     aligned : bool
-        Whether the inputs and outputs are aligned: of equal length, with None for a gap. EM passes start from the given
-        alignments, but sum over all.
+        Whether pairs are aligned: of equal length, with None for a gap. EM starts there, but sums over all alignments.
     statistic, basis, scaling : {"factor", "prefix", "string"}, int or None, float
         See :class:`~polyadic.sequences.spectral_automaton.SpectralAutomaton`. "completion" uses all whole strings.
     max_length : int
@@ -145,7 +141,7 @@ class SpectralTransducer(Model):
         read, written = map(listed, sides)
         self.inputs_, self.outputs_ = known_symbols(read), known_symbols(written)
         pairs = self._coded(read, written)
-        ids: Ids = np.arange((len(self.inputs_) + 1) * (len(self.outputs_) + 1)).reshape(len(self.inputs_) + 1, -1)
+        ids: Ints = np.arange((len(self.inputs_) + 1) * (len(self.outputs_) + 1)).reshape(len(self.inputs_) + 1, -1)
         ids[-1, -1] = -1
         if self.method == "completion":
             table, result = completed_pairs(*pairs, ids, self.max_length, self.penalty, self.callback)
@@ -161,7 +157,7 @@ class SpectralTransducer(Model):
         self.transducer_, self.rank_ = WeightedTransducer(automaton, ids), automaton.rank
         return self
 
-    def _given(self, inputs: list[Any], outputs: list[Any], ids: Ids) -> list[list[int]]:
+    def _given(self, inputs: list[Any], outputs: list[Any], ids: Ints) -> list[list[int]]:
         """Return the aligned strings, over pairs of symbols."""
         number, written = ({a: at for at, a in enumerate([*s, None])} for s in (self.inputs_, self.outputs_))
         rows = []
@@ -171,7 +167,7 @@ class SpectralTransducer(Model):
             rows.append([int(ids[number[a], written[b]]) for a, b in zip(s, t, strict=True)])
         return rows
 
-    def _learned(self, data: Coded, size: int, x: Coded, y: Coded, ids: Ids) -> WeightedAutomaton:
+    def _learned(self, data: Coded, size: int, x: Coded, y: Coded, ids: Ints) -> WeightedAutomaton:
         """Learn an automaton over pairs of symbols from aligned strings, and improve it by EM."""
         table = hankel(data, size, statistic=self.statistic, basis=self.basis, max_length=self.max_length)
         if self.method == "svd":
@@ -229,7 +225,7 @@ class SpectralTransducer(Model):
 
 
 def _improved(
-    automaton: WeightedAutomaton, x: Coded, y: Coded, ids: Ids, passes: int, callback: Callback = None
+    automaton: WeightedAutomaton, x: Coded, y: Coded, ids: Ints, passes: int, callback: Callback = None
 ) -> Result:
     """Run EM over all alignments of pairs."""
 
@@ -240,7 +236,7 @@ def _improved(
     return run(maximized(automaton, expected, len(x.edges) - 1), max_iter=passes, callback=callback)
 
 
-def _edited(x: Coded, y: Coded, ids: Ids) -> list[list[int]]:
+def _edited(x: Coded, y: Coded, ids: Ints) -> list[list[int]]:
     """Return strings over pairs of symbols, the most likely edits by a transducer with one state."""
     K = ids.size - 1
     edits = WeightedAutomaton(np.ones(1), np.full((K, 1, 1), 0.9 / K), np.array([0.1]))
@@ -250,7 +246,7 @@ def _edited(x: Coded, y: Coded, ids: Ids) -> list[list[int]]:
     return [_edits(s, t, costs, ids) for s, t in zip(x.split(x.symbols), y.split(y.symbols), strict=True)]
 
 
-def _edits(s: Ids, t: Ids, costs: Array, ids: Ids) -> list[int]:
+def _edits(s: Ints, t: Ints, costs: Array, ids: Ints) -> list[int]:
     """Return the edits of least cost that turn one string into the other."""
     n, m = len(s), len(t)
     total = np.full((n + 1, m + 1), np.inf)
@@ -270,7 +266,7 @@ def _edits(s: Ids, t: Ids, costs: Array, ids: Ids) -> list[int]:
 
 
 def completed_pairs(
-    x: Coded, y: Coded, ids: Ids, max_length: int, penalty: float, callback: Callback = None
+    x: Coded, y: Coded, ids: Ints, max_length: int, penalty: float, callback: Callback = None
 ) -> tuple[Hankel, Result]:
     """Complete the Hankel matrix of all aligned strings of at most ``max_length`` pairs of symbols by trace norm."""
     k = ids.size - 1

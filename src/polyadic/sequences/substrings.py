@@ -15,8 +15,7 @@ from polyadic.core.errors import check_int
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Ints
     from polyadic.sequences.symbols import Coded
 
 ANYWHERE, AT_START, AT_END, WHOLE = range(4)  # columns of counts: anywhere, as prefix, suffix and whole string
@@ -31,9 +30,9 @@ class Substrings:
     ``size`` plus the last symbol; keys increase, so that a child is found by bisection.
     """
 
-    keys: NDArray[np.int64]  # -1 for the empty string
-    counts: NDArray[np.int64]  # shape (n, 4), see ANYWHERE
-    lengths: NDArray[np.int64]
+    keys: Ints  # -1 for the empty string
+    counts: Ints  # shape (n, 4), see ANYWHERE
+    lengths: Ints
     size: int
     strings: int
 
@@ -41,17 +40,17 @@ class Substrings:
         return len(self.keys)
 
     @cached_property
-    def parent(self) -> NDArray[np.int64]:
+    def parent(self) -> Ints:
         """The parent of each node, or -1 for the empty string; a parent is a substring without its last symbol."""
         return np.where(self.keys < 0, -1, self.keys // self.size)
 
     @cached_property
-    def last(self) -> NDArray[np.int64]:
+    def last(self) -> Ints:
         """The last symbol of each node; -1 for the empty string."""
         return np.where(self.keys < 0, -1, self.keys % self.size)
 
     @cached_property
-    def kinds(self) -> NDArray[np.int64]:
+    def kinds(self) -> Ints:
         """The number of distinct symbols, including the end, that follow each substring anywhere or as a prefix."""
         kinds = (self.counts[:, [AT_END, WHOLE]] > 0).astype(np.int64)
         for column, counted in enumerate((ANYWHERE, AT_START)):
@@ -59,7 +58,7 @@ class Substrings:
             kinds[:, column] += np.bincount(self.parent[1:][seen], minlength=len(self))
         return kinds
 
-    def child(self, nodes: Any, symbols: Any) -> NDArray[np.int64]:
+    def child(self, nodes: Any, symbols: Any) -> Ints:
         """Return the child of each node for a symbol, or -1 if the substring was not seen or the node is -1."""
         keys = np.asarray(nodes) * self.size + symbols
         at = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
@@ -80,7 +79,7 @@ class Substrings:
             node = int(self.parent[node])
         return tuple(symbols[::-1])
 
-    def table(self, rows: NDArray[np.int64], suffixes: list[tuple[int, ...]], column: int) -> Any:
+    def table(self, rows: Ints, suffixes: list[tuple[int, ...]], column: int) -> Any:
         """Return the mean count per string of each substring followed by each suffix, as a sparse array."""
         path: list[tuple[Any, Any]] = [(np.flatnonzero(rows >= 0), rows[rows >= 0])]
         before: tuple[int, ...] = ()

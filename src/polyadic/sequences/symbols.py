@@ -25,7 +25,7 @@ from polyadic.core.streams import lines, name_of, open_bytes
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 
     Path = str | os.PathLike[str]
     Sequences = Iterable[Sequence[Hashable]] | Sequence[Hashable]
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 class Coded(NamedTuple):
     """Sequences of symbol ids, concatenated in one array."""
 
-    symbols: NDArray[np.int64]  # ids; the number of known symbols stands for unknown ones
-    edges: NDArray[np.int64]  # start and end of each sequence, shape (sequences + 1,)
+    symbols: Ints  # ids; the number of known symbols stands for unknown ones
+    edges: Ints  # start and end of each sequence, shape (sequences + 1,)
 
-    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+    def split(self, values: AnyArray) -> list[AnyArray]:
         """Split an array with a row per position into one array per sequence."""
         return np.split(values, self.edges[1:-1]) if len(self.edges) > 1 else []
 
-    def taken(self, which: NDArray[np.bool_]) -> Coded:
+    def taken(self, which: Mask) -> Coded:
         """Return the sequences selected by a boolean mask.
 
         >>> Coded(np.array([4, 5, 6, 7]), np.array([0, 1, 4])).taken(np.array([False, True])).symbols.tolist()
@@ -50,7 +50,7 @@ class Coded(NamedTuple):
         lengths = np.diff(self.edges)
         return Coded(self.symbols[np.repeat(which, lengths)], np.concatenate([[0], np.cumsum(lengths[which])]))
 
-    def runs(self, length: int) -> NDArray[np.int64]:
+    def runs(self, length: int) -> Ints:
         """Return all n-grams of ``length`` symbols within sequences, of shape (n-grams, length)."""
         first = np.arange(max(len(self.symbols) - length + 1, 0))
         ends = np.repeat(self.edges[1:], np.diff(self.edges))[: len(first)]
@@ -121,7 +121,7 @@ def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
     return data.taken(~second), data.taken(second)
 
 
-def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
+def held_out(many: int, share: float, seed: int | None) -> Mask:
     """Return a random mask of held-out sequences, with at least one sequence held out and one kept."""
     if many < 2:
         raise InputError(f"at least 2 sequences are required, because some are held out; got {many}")
@@ -177,7 +177,7 @@ def read_strings(path: Path) -> list[tuple[str, ...]]:
     return strings
 
 
-def read_numbers(path: Path) -> list[NDArray[np.float64]]:
+def read_numbers(path: Path) -> list[Array]:
     """Read sequences of vectors: one vector of numbers per line, empty lines between sequences, an optional heading."""
     rows, sequences = list[list[float]](), list[Any]()
     for at, (where, line) in enumerate(chain(_lines(path), [("", "")])):

@@ -111,8 +111,7 @@ def train(
         return {"sequences": len(data), **sizes, "steps": model.n_iter_, **fit, **criteria, **spent}
 
     saved = run(HiddenMarkov(**given), read, out, force=force, fit=fit, summary=summary)
-    saved.next = "hmm", "score", out, sequences
-    return saved
+    return saved.then("hmm", "score", out, sequences)
 
 
 def _print_scores(result: dict[str, Any]) -> None:
@@ -289,9 +288,7 @@ def train_automaton(
             result["automaton_share"] = round(model.model_.share, 4)
         return result | {"seconds": round(time.perf_counter() - began, 2)}
 
-    saved = run(model, read, out, force=force, summary=summary)
-    saved.next = "automaton", "score", out, strings
-    return saved
+    return run(model, read, out, force=force, summary=summary).then("automaton", "score", out, strings)
 
 
 @AUTOMATON.verb(word="score", example="polyadic automaton score automaton letters.txt", show=_print_scores)

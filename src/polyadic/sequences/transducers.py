@@ -21,12 +21,9 @@ from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.kernels.pairs import pair_values
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.symbols import Coded
 
-    Array = NDArray[np.float64]
-    Ids = NDArray[np.int64]
     States = dict[tuple[int, ...], Array]
 
 MAX_INSERTED = 20  # maximum number of outputs between two input symbols in a search
@@ -58,7 +55,7 @@ class WeightedTransducer:
     """
 
     automaton: WeightedAutomaton
-    ids: Ids
+    ids: Ints
 
     def logs(self, x: Coded, y: Coded) -> Array:
         """Return the logarithm of the weight of each pair, or minus infinity if the weight is not positive."""
@@ -78,11 +75,11 @@ class WeightedTransducer:
         """The sum over all outputs without input, G."""
         return np.asarray(np.linalg.inv(np.eye(self.automaton.rank) - self._read(self.ids[-1]).sum(axis=0)))
 
-    def _read(self, row: Ids) -> Array:
+    def _read(self, row: Ints) -> Array:
         """Return the matrices of the pairs of one input symbol."""
         return self.automaton.A[row[row >= 0]]
 
-    def k_best(self, x: Ids, *, k: int, beam: int) -> list[Output]:
+    def k_best(self, x: Ints, *, k: int, beam: int) -> list[Output]:
         """Return the ``k`` outputs of the largest weight for an input, by beam search.
 
         After each input symbol, the ``beam`` output prefixes with the largest weights of all their continuations are
@@ -108,7 +105,7 @@ class WeightedTransducer:
         ends = [(float(state @ self.automaton.alpha_inf), t) for t, state in now.items()]
         return [Output(t, log + float(np.log(end))) for end, t in sorted(ends, reverse=True)[:k] if end > 0]
 
-    def _extended(self, states: States, row: Ids, reached: States) -> States:
+    def _extended(self, states: States, row: Ints, reached: States) -> States:
         """Add the states after each output prefix extended by the outputs of a row of ``ids``."""
         reached, gap = dict(reached), len(row) - 1
         tails = [() if b == gap else (b,) for b in np.flatnonzero(row >= 0).tolist()]

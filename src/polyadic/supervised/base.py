@@ -21,7 +21,9 @@ from polyadic.supervised.kernels import FeatureTable, anova_scores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 Rank = Natural | tuple[Natural, ...]
 
@@ -50,9 +52,8 @@ class FactorizationMachineBase(Model):
         """Raise InputError if a setting is out of range or ``rank`` does not match ``order``."""
         super().check()
         if isinstance(self.rank, tuple) and len(self.rank) != self.order - 1:
-            raise InputError(
-                f"rank must be one number, or one for each order from 2 to {self.order}; got {self.rank}", "rank"
-            )
+            about = f"rank must be one number, or one for each order from 2 to {self.order}"
+            raise InputError(f"{about}; got {self.rank}", "rank")
 
     def __sklearn_tags__(self) -> Any:
         """Declare support for sparse features."""
@@ -96,9 +97,8 @@ class FactorizationMachineBase(Model):
             raise InputError(f"X must have exactly one row; got {table.shape[0]:,}")
         called = getattr(self, "feature_names_in_", range(table.shape[1])) if names is None else names
         if len(called) != table.shape[1]:
-            raise InputError(
-                f"names must have one name for each of the {table.shape[1]:,} features; got {len(called):,}", "names"
-            )
+            about = f"names must have one name for each of the {table.shape[1]:,} features"
+            raise InputError(f"{about}; got {len(called):,}", "names")
         score, machines, unit = self._sum(X)
         _, columns, x = table.rows
         V = np.hstack([V[columns] for V in machines]).astype(float)  # a sum of machines is a machine
@@ -106,16 +106,14 @@ class FactorizationMachineBase(Model):
         parts = parts_of_products(x, V, some, orders=np.tile(self._orders, len(machines)))
         return Explanation.of(float(score), ((name, unit * part) for name, part in parts))
 
-    def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
+    def _sum(self, X: Any) -> tuple[float, Sequence[AnyArray], float]:
         """Return a row's score, and parameters and scale of the machines that add up to it without a constant."""
         del X  # unused
-        raise InputError(
-            f"explanations are not supported by {type(self).__name__}, because averages of probabilities cannot be"
-            " decomposed; use FactorizationMachineClassifier (solver als, adagrad or sgd)"
-        )
+        about = f"explanations are not supported by {type(self).__name__}, because averages of probabilities cannot"
+        raise InputError(f"{about} be decomposed; use FactorizationMachineClassifier (solver als, adagrad or sgd)")
 
     @property
-    def _orders(self) -> NDArray[np.int64]:
+    def _orders(self) -> Ints:
         """Interaction order of each parameter column."""
         return orders_of(self.rank if isinstance(self.rank, tuple) else (self.rank,) * (self.order - 1))
 
@@ -146,8 +144,7 @@ class PointMachine(FactorizationMachineBase):
     linear_ridge : float
         Ridge penalty :math:`\lambda_w` on the linear weights.
     count_power : float
-        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
-        proportion to their rows.
+        Exponent :math:`\gamma` of a feature's number of rows in its penalty: 0 penalises all alike, 1 in proportion.
     decay : float
         Decay :math:`d` of the learning rate.
     """
@@ -162,13 +159,13 @@ class PointMachine(FactorizationMachineBase):
     """0 unless it is fitted."""
 
     @property
-    def weights_(self) -> NDArray[np.float64]:
+    def weights_(self) -> Array:
         """Linear weight of each feature."""
         check_is_fitted(self)
         return self.V_[:, 0]
 
     @property
-    def factors_(self) -> list[NDArray[np.float64]]:
+    def factors_(self) -> list[Array]:
         """Factor matrix of each interaction order above 1, of shape (features, rank of the order)."""
         check_is_fitted(self)
         orders = self._orders
@@ -179,18 +176,18 @@ class PointMachine(FactorizationMachineBase):
         columns = np.where(self._orders == 1, self.linear_ridge, self.ridge).astype(float)
         return Ridge(columns, float(self.count_power))
 
-    def _started(self, table: FeatureTable, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _started(self, table: FeatureTable, rng: np.random.Generator) -> Array:
         """Initialize factors with small random values, or zeros for features that occur in no row."""
         V = started(table, self._orders, self.scale, rng)
         V[table.counts == 0] = 0
         return V
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Any) -> Array:
         """Return the score of each row, before any link function."""
         check_is_fitted(self)
         return self.bias_ + anova_scores(self._table(X), self.V_, orders=self._orders, threads=self._threads)
 
-    def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
+    def _sum(self, X: Any) -> tuple[float, Sequence[AnyArray], float]:
         return self._scores(X)[0], [self.V_], 1.0
 
 
@@ -203,27 +200,25 @@ class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
         tags.classifier_tags.multi_class = False
         return tags
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Predict the class of each row."""
         second = self.decision_function(X) > 0
         return np.asarray(self.classes_[second.astype(int)])
 
-    def _learned(self, y: NDArray[Any]) -> NDArray[np.float64]:
+    def _learned(self, y: AnyArray) -> Array:
         """Store the two classes, and return the targets encoded as 0 and 1."""
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
-            raise InputError(
-                f"Only binary classification is supported. The type of the target is {kind}; for more classes wrap the"
-                " model in sklearn.multiclass.OneVsRestClassifier"
-            )
+            about = f"Only binary classification is supported. The type of the target is {kind}"
+            raise InputError(f"{about}; for more classes wrap the model in sklearn.multiclass.OneVsRestClassifier")
         classes = np.unique(y)
         if len(classes) < 2:
             raise InputError(f"y must have two classes; got 1 class, {str(classes[0])!r}", "y")
         self.classes_ = classes
         return self._truth(y)
 
-    def _truth(self, y: NDArray[Any]) -> NDArray[np.float64]:
+    def _truth(self, y: AnyArray) -> Array:
         if (strange := ~np.isin(y, self.classes_)).any():
             raise InputError(f"labels must be among the classes {self.classes_.tolist()}; got {str(y[strange][0])!r}")
         return (y == self.classes_[1]).astype(float)

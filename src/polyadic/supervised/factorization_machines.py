@@ -22,8 +22,9 @@ from polyadic.supervised.fm_solvers import Machine, Observed, Stepper, descend_f
 from polyadic.supervised.kernels import anova_scores
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from polyadic.core.annotations import Array, Ints
     from polyadic.core.losses import Convex
 
     Part = tuple[Any, ArrayLike]
@@ -38,10 +39,10 @@ BATCH, STEPS = 256, 64
 class Progress(NamedTuple):
     """State kept between calls of ``partial_fit``: feature counts, epochs and Adagrad accumulators."""
 
-    counts: NDArray[np.float64]
-    rows: NDArray[np.int64]
+    counts: Array
+    rows: Ints
     epochs: int
-    squares: tuple[float, NDArray[np.float64]] | None
+    squares: tuple[float, Array] | None
 
 
 class PenalizedMachine(PointMachine, ABC):
@@ -77,9 +78,8 @@ class PenalizedMachine(PointMachine, ABC):
         """Raise InputError if a setting is out of range or the solver does not support another setting."""
         super().check()
         if self.solver in AVERAGING and self.order > 1:
-            raise InputError(
-                f"solver={self.solver!r} fits linear models only; set order=1 or use another solver", "solver", "order"
-            )
+            about = f"solver={self.solver!r} fits linear models only"
+            raise InputError(f"{about}; set order=1 or use another solver", "solver", "order")
         if self.l1 and self.solver != "saga":
             raise InputError(f"l1 requires solver='saga'; got solver={self.solver!r}", "l1", "solver")
 
@@ -97,8 +97,7 @@ class PenalizedMachine(PointMachine, ABC):
     ) -> Self:
         """Fit the model to feature vectors and targets.
 
-        InputError or ValueError is raised if values are not finite, shapes do not match, or a parameter is out of
-        range.
+        InputError or ValueError is raised if values are not finite, shapes differ, or a parameter is out of range.
 
         Parameters
         ----------
@@ -109,8 +108,7 @@ class PenalizedMachine(PointMachine, ABC):
         sample_weight : array of shape (rows,), optional
             Weights of the rows.
         validation : (X, y), optional
-            Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
-            without improvement.
+            Validation data. The sweep of the lowest loss is kept, and the fit stops after five without improvement.
         """
         self.check()
         data = self._observed(X, y, sample_weight, reset=True)
@@ -151,9 +149,8 @@ class PenalizedMachine(PointMachine, ABC):
         stepper.counts, stepper.rows, stepper.epochs = before.counts + data.counts, before.rows + n, before.epochs
         stepper.epoch(data, self._loss, np.arange(data.table.shape[0]))
         if not (np.isfinite(stepper.bias) and np.isfinite(stepper.V).all()):
-            raise InputError(
-                "the update was discarded, because the parameters diverged; lower learning_rate", "learning_rate"
-            )
+            about = "the update was discarded, because the parameters diverged"
+            raise InputError(f"{about}; lower learning_rate", "learning_rate")
         self.bias_, self.V_ = stepper.bias, stepper.V
         squares = stepper.squares if self.solver == "adagrad" else None
         self._progress_ = Progress(stepper.counts, stepper.rows, stepper.epochs, squares)
@@ -162,15 +159,9 @@ class PenalizedMachine(PointMachine, ABC):
     def _stepper(self, start: Machine, rows: int, *, squares: tuple[float, Any] | None = None) -> Stepper:
         adagrad = self.solver == "adagrad"
         step = (0.3 if adagrad else 0.02) if self.learning_rate is None else self.learning_rate
-        return Stepper(
-            start,
-            orders=self._orders,
-            ridge=self._ridge,
-            steps=LearningRate(step, self.decay),
-            batch=self.batch or max(1, min(BATCH, rows // STEPS)),
-            adagrad=adagrad,
-            squares=squares,
-        )
+        how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge, "adagrad": adagrad, "squares": squares}
+        how["batch"] = self.batch or max(1, min(BATCH, rows // STEPS))
+        return Stepper(start, steps=LearningRate(step, self.decay), **how)
 
     def _start(self, data: Observed, rng: np.random.Generator) -> Machine:
         """Initialize the bias with the best constant prediction, and the factors with small random values."""
@@ -191,10 +182,8 @@ class PenalizedMachine(PointMachine, ABC):
 def supports_partial_fit(model: PenalizedMachine) -> bool:
     """Return whether a model has ``partial_fit``; raise AttributeError if its solver requires all rows at once."""
     if model.solver not in ("adagrad", "sgd"):
-        raise AttributeError(
-            f"partial_fit is not supported by solver={model.solver!r}, which requires all rows at once; use 'adagrad'"
-            " or 'sgd'"
-        )
+        about = f"partial_fit is not supported by solver={model.solver!r}, which requires all rows at once"
+        raise AttributeError(f"{about}; use 'adagrad' or 'sgd'")
     return True
 
 
@@ -245,21 +234,19 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         """Raise InputError if a setting is out of range or the solver does not support the loss."""
         super().check()
         if self.solver not in ("adagrad", "sgd") and self.loss == "poisson":
-            raise InputError(
-                f"loss='poisson' is not supported by solver={self.solver!r}; use 'adagrad' or 'sgd'", "loss", "solver"
-            )
+            about = f"loss='poisson' is not supported by solver={self.solver!r}"
+            raise InputError(f"{about}; use 'adagrad' or 'sgd'", "loss", "solver")
 
     @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Run one epoch of the stochastic solver over further rows, in the given order.
 
-        Parameters are those of :meth:`fit`. InputError or ValueError is raised as for :meth:`fit`, or if the parameters
-        diverge.
+        Parameters and errors are those of :meth:`fit`; InputError is also raised if the parameters diverge.
         """
         self.check()
         return self._partial(self._observed(X, y, sample_weight, reset=not hasattr(self, "V_")))
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Array:
         """Return the predicted target of each row."""
         m = self._scores(X)
         return np.exp(m) if self.loss == "poisson" else m
@@ -312,11 +299,11 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
         self.check()
         return self._partial(self._observed(X, y, sample_weight, reset=not hasattr(self, "V_"), classes=classes))
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Array:
         """Return the log-odds of the second class for each row."""
         return self._scores(X)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of both classes, shape (rows, 2)."""
         m = self.decision_function(X)
         return np.column_stack([expit(-m), expit(m)])
@@ -334,7 +321,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
         return Logistic()
 
 
-def checked_weights(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float64] | None:
+def checked_weights(sample_weight: ArrayLike | None, X: Any) -> Array | None:
     """Validate sample weights, or return None if there are none."""
     from sklearn.utils.validation import _check_sample_weight
 

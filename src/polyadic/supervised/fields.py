@@ -18,7 +18,7 @@ from polyadic.core.model import Model
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Ints
 
     Columns = Mapping[str, Sequence[Any]] | Any
 
@@ -35,8 +35,7 @@ class FieldEncoder(Model):
     Parameters
     ----------
     unknown : {"skip", "error"}
-        Treatment of values in :meth:`transform` that were not seen in :meth:`fit`: skip and count them, or raise an
-        error.
+        Values in :meth:`transform` that were not seen in :meth:`fit`: skip and count them, or raise an error.
 
     Attributes
     ----------
@@ -93,10 +92,8 @@ class FieldEncoder(Model):
         check_is_fitted(self)
         columns = columns_of(columns, self.values_)
         if set(columns) != set(self.values_):
-            raise InputError(
-                f"columns must have the fields {', '.join(self.values_)}, as in fit; got {', '.join(columns)}",
-                "columns",
-            )
+            about = f"columns must have the fields {', '.join(self.values_)}, as in fit"
+            raise InputError(f"{about}; got {', '.join(columns)}", "columns")
         n = _rows(columns)
         self.skipped_: dict[str, int] = {}
         return csr_array(hstack([self._block(name, columns[name], n) for name in self.values_], format="csr"))
@@ -108,14 +105,13 @@ class FieldEncoder(Model):
     @property
     def names_(self) -> list[str]:
         """Name of each feature."""
-        return [
-            word
-            for name, known in self.values_.items()
-            for word in ([name] if known is None else [f"{name}={value}" for value in known])
+        pairs = [
+            (name, value) for name, known in self.values_.items() for value in ([None] if known is None else known)
         ]
+        return [name if value is None else f"{name}={value}" for name, value in pairs]
 
     @property
-    def groups_(self) -> NDArray[np.int64]:
+    def groups_(self) -> Ints:
         """Index of the field of each feature."""
         widths = [1 if known is None else len(known) for known in self.values_.values()]
         return np.repeat(np.arange(len(widths)), widths)
@@ -131,11 +127,8 @@ class FieldEncoder(Model):
         self.skipped_[name] = int((~seen).sum())
         if self.unknown == "error" and self.skipped_[name]:
             first = int(np.argmin(seen))
-            raise InputError(
-                f"row {rows[first]}: value {words[at[first]]!r:.60} of field {name} was not seen in fit; set"
-                " unknown='skip' to skip unseen values",
-                "unknown",
-            )
+            about = f"row {rows[first]}: value {words[at[first]]!r:.60} of field {name} was not seen in fit"
+            raise InputError(f"{about}; set unknown='skip' to skip unseen values", "unknown")
         shares = 1 / np.maximum(lengths, 1)
         return csr_array((shares[rows[seen]], (rows[seen], which[seen])), shape=(n, len(known)))
 
@@ -148,10 +141,8 @@ def columns_of(table: Any, fields: Iterable[str] = ()) -> Columns:
         names, columns, _ = indexed(table)
         return dict(zip(names, columns, strict=True))
     if not isinstance(table, LISTS) or not all(isinstance(row, Mapping) for row in table):
-        raise InputError(
-            f"columns must be a mapping of fields, a data frame or a list of dicts; got {type(table).__name__}",
-            "columns",
-        )
+        about = "columns must be a mapping of fields, a data frame or a list of dicts"
+        raise InputError(f"{about}; got {type(table).__name__}", "columns")
     names = [*dict.fromkeys([*fields, *(name for row in table for name in row)])]
     return {name: [row.get(name) for row in table] for name in names}
 
@@ -159,9 +150,8 @@ def columns_of(table: Any, fields: Iterable[str] = ()) -> Columns:
 def _rows(columns: Columns) -> int:
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) != 1:
-        raise InputError(
-            f"columns must contain at least one field, and all fields must have the same length; got {sizes}", "columns"
-        )
+        about = "columns must contain at least one field, and all fields must have the same length"
+        raise InputError(f"{about}; got {sizes}", "columns")
     return next(iter(sizes.values()))
 
 
@@ -172,21 +162,19 @@ def _is_float(column: Any) -> bool:
     return any(isinstance(value, float | np.floating) and not is_missing(value) for value in column)
 
 
-def _numbers(name: str, column: Any) -> NDArray[Any]:
+def _numbers(name: str, column: Any) -> AnyArray:
     try:
         numbers = np.array([np.nan if is_missing(value) else value for value in column], float)
     except (TypeError, ValueError) as error:
         raise InputError(f"field {name} must contain only numbers: {error}") from None
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
-        raise InputError(
-            f"field {name} must contain only finite numbers; row {row} does not. Replace missing numbers, or convert"
-            " the field to text to get one feature for each value"
-        )
+        about = f"field {name} must contain only finite numbers; row {row} does not. Replace missing numbers,"
+        raise InputError(f"{about} or convert the field to text to get one feature for each value")
     return numbers
 
 
-def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+def _written(column: Sequence[Any]) -> tuple[list[str], Ints, Ints]:
     """Return the distinct values as strings, the indices of all values in the column, and the number per row."""
     if all(issubclass(kind, str | int | np.integer) for kind in set(map(type, column))):
         values, at = np.unique(np.asarray(column), return_inverse=True)

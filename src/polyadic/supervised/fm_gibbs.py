@@ -29,9 +29,9 @@ from polyadic.supervised.kernels import anova_scores, anova_sweep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 
 class GibbsMachine(FactorizationMachineBase):
@@ -72,7 +72,7 @@ class GibbsMachine(FactorizationMachineBase):
         self.penalties_ = np.mean([draw.state[3] for draw in chain.draws], axis=0)
         return float(noise.mean[0])
 
-    def _average(self, X: Any, of: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Average:
+    def _average(self, X: Any, of: Callable[[Array], Array]) -> Average:
         """Average a function of the row scores over the posterior samples."""
         check_is_fitted(self)
         table, orders, threads = self._table(X), self._orders, self._threads
@@ -149,12 +149,12 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
         average = self._average(X, self._number)
         return (average.mean, np.sqrt(average.variance + self.noise_**2)) if return_std else average.mean
 
-    def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
+    def _sum(self, X: Any) -> tuple[float, Sequence[AnyArray], float]:
         if self.clip:
             raise InputError("explanations are not supported for clipped predictions; set clip to false", "clip")
         return self.predict(X)[0], [V for _, V in self.draws_], self.scale_ / len(self.draws_)
 
-    def _number(self, m: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _number(self, m: Array) -> Array:
         numbers = self.mean_ + self.scale_ * m
         return numbers.clip(*self.range_) if self.clip else numbers
 
@@ -196,26 +196,25 @@ class BayesianFactorizationMachineClassifier(BinaryClassifier, GibbsMachine):
         self._draw(Observed(table, self._learned(labels)), groups, probit=True)
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of both classes, shape (rows, 2)."""
         p = self._average(X, ndtr).mean
         return np.column_stack([1 - p, p])
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Array:
         """Return the probit of the probability of the second class; 0 is the decision boundary."""
         p = self._average(X, ndtr).mean
         return np.asarray(ndtri(p.clip(1e-16, 1 - 1e-16)))
 
 
-def checked_groups(groups: ArrayLike | None, features: int) -> NDArray[np.int64]:
+def checked_groups(groups: ArrayLike | None, features: int) -> Ints:
     """Validate feature groups, by default one for all features, and return consecutive group indices."""
     if groups is None:
         return np.zeros(features, np.int64)
     group = np.asarray(groups)
     if group.shape != (features,) or not np.issubdtype(group.dtype, np.integer) or (features and group.min() < 0):
-        raise InputError(
-            f"groups must have a non-negative integer for each of the {features} features; got {group!r:.80}", "groups"
-        )
+        about = f"groups must have a non-negative integer for each of the {features} features"
+        raise InputError(f"{about}; got {group!r:.80}", "groups")
     return np.asarray(np.unique(group, return_inverse=True)[1], np.int64)
 
 
@@ -236,8 +235,8 @@ def draw_machines(
     data: Observed,
     start: Draw,
     *,
-    orders: NDArray[np.int64],
-    groups: NDArray[np.int64],
+    orders: Ints,
+    groups: Ints,
     priors: Priors,
     probit: bool,
     rng: np.random.Generator,
@@ -284,7 +283,7 @@ def draw_machines(
 
 
 def _draw_priors(
-    v: Array, groups: NDArray[np.int64], sizes: NDArray[np.int64], mean: Array, priors: Priors, rng: np.random.Generator
+    v: Array, groups: Ints, sizes: Ints, mean: Array, priors: Priors, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     """Sample the precision and then the mean of the prior of each feature group."""
     squares = np.bincount(groups, (v - mean[groups]) ** 2, minlength=len(sizes)) + priors.beta * mean**2

@@ -20,7 +20,9 @@ from polyadic.supervised.kernels import FeatureTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from polyadic.core.annotations import Array
 
 
 class FactorizationMachineRanker(PointMachine):
@@ -84,9 +86,8 @@ class FactorizationMachineRanker(PointMachine):
         table, grades = self._table_and_targets(X, y, reset=True, numeric=True)
         of = np.asarray(groups)
         if of.shape != grades.shape:
-            raise InputError(
-                f"groups must have one element for each of the {len(grades)} rows; got shape {of.shape}", "groups"
-            )
+            about = f"groups must have one element for each of the {len(grades)} rows"
+            raise InputError(f"{about}; got shape {of.shape}", "groups")
         of = np.unique(of, return_inverse=True)[1]
         order = np.lexsort((grades, of))
         g, v = of[order], grades[order]
@@ -114,10 +115,8 @@ class FactorizationMachineRanker(PointMachine):
         self.check()
         A, B, N = canonical(contexts), canonical(items), canonical(chosen)
         if not A.ndim == B.ndim == N.ndim == 2 or N.shape != (A.shape[0], B.shape[0]):
-            raise InputError(
-                f"the argument chosen must have shape ({A.shape[0]}, {B.shape[0]}), contexts by items; got {N.shape}",
-                "chosen",
-            )
+            about = f"the argument chosen must have shape ({A.shape[0]}, {B.shape[0]}), contexts by items"
+            raise InputError(f"{about}; got {N.shape}", "chosen")
         if not all(np.isfinite(part.data).all() for part in (A, B, N)):
             raise InputError("contexts, items and chosen must contain only finite values")
         rows = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))
@@ -136,7 +135,7 @@ class FactorizationMachineRanker(PointMachine):
         self.n_features_in_ = A.shape[1] + B.shape[1]
         return self._fit(drawn, FeatureTable(canonical(block_diag([A[np.unique(rows[free])], B], format="csr"))))
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Array:
         """Return the score of each row; scores are comparable within a group."""
         return self._scores(X)
 

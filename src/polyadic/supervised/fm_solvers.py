@@ -45,12 +45,9 @@ from polyadic.supervised.kernels import FeatureTable, GradientBuffer, anova_scor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.losses import Convex, Loss
     from polyadic.core.solvers.sgd import LearningRate
-
-    Array = NDArray[np.float64]
 
 TINY = 1e-12  # substitute for a count of 0, so that features without a row stay at zero
 COPIES = 4  # number of copies of the parameters held during a fit: current, best so far, and working memory of a step
@@ -71,11 +68,11 @@ class Ridge:
     columns: Array  # lambda, shape (K,)
     power: float  # gamma: 0 penalises all features alike, 1 in proportion to their number of rows
 
-    def features(self, counts: NDArray[Any]) -> Array:
+    def features(self, counts: AnyArray) -> Array:
         r"""Return the penalty weight of each feature, :math:`n_j^\gamma`."""
         return np.maximum(counts, TINY) ** self.power
 
-    def value(self, V: Array, counts: NDArray[Any]) -> float:
+    def value(self, V: Array, counts: AnyArray) -> float:
         """Return the penalty of the parameters V."""
         return float(0.5 * self.features(counts) @ (V**2 @ self.columns))
 
@@ -101,12 +98,12 @@ class Observed(NamedTuple):
         return float(values.sum() if self.weights is None else self.weights @ values)
 
 
-def orders_of(rank: tuple[int, ...]) -> NDArray[np.int64]:
+def orders_of(rank: tuple[int, ...]) -> Ints:
     """Return the interaction order of each parameter column: one column of order 1, ``rank[0]`` of order 2, ..."""
     return np.repeat(np.arange(1, len(rank) + 2), [1, *rank])
 
 
-def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: np.random.Generator) -> Array:
+def started(table: FeatureTable, orders: Ints, scale: float, rng: np.random.Generator) -> Array:
     """Return linear weights of zero and random factors, divided by the root mean square of a feature above 1."""
     features, K = table.shape[1], len(orders)
     remedy = "lower the rank, or number the features without gaps"
@@ -117,7 +114,7 @@ def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: n
 
 
 def descend_features(
-    data: Observed, start: Machine, *, orders: NDArray[np.int64], loss: Convex, ridge: Ridge, threads: int = 1
+    data: Observed, start: Machine, *, orders: Ints, loss: Convex, ridge: Ridge, threads: int = 1
 ) -> Iterator[Sweep]:
     """Yield ``[bias, V]`` at the start and after each sweep of coordinate descent over all parameters."""
     table, y, w = data
@@ -150,15 +147,9 @@ def descend_linear(
     starts, columns, x = data.table.rows
     (n, features), counts = data.table.shape, data.counts
     share = np.append(ridge.features(counts) * (counts > 0), 0)
-    examples = LinearExamples(
-        np.array([0, n]),
-        starts + np.arange(n + 1),
-        np.insert(columns, starts[1:], features),
-        np.insert(x, starts[1:], 1.0),
-        data.y,
-        np.zeros(n),
-        np.ones(n) if data.weights is None else data.weights,
-    )
+    weights = np.ones(n) if data.weights is None else data.weights
+    rows = starts + np.arange(n + 1), np.insert(columns, starts[1:], features), np.insert(x, starts[1:], 1.0)
+    examples = LinearExamples(np.array([0, n]), *rows, data.y, np.zeros(n), weights)
 
     def objective(w: Array) -> float:
         V = w[:-1, None]
@@ -180,10 +171,10 @@ class Pairs(NamedTuple):
     """Pairs of rows of a feature table, with a better and a worse row in each pair."""
 
     table: FeatureTable
-    better: NDArray[np.int64]
-    worse: NDArray[np.int64]
+    better: Ints
+    worse: Ints
 
-    def loss(self, V: Array, orders: NDArray[np.int64]) -> float:
+    def loss(self, V: Array, orders: Ints) -> float:
         """Return the logistic loss of the score differences, ``log(1 + exp(-difference))``, summed over pairs."""
         m = anova_scores(self.table, V, orders=orders)
         return float(np.logaddexp(0, m[self.worse] - m[self.better]).sum())
@@ -196,7 +187,7 @@ class Stepper:
         self,
         start: Machine,
         *,
-        orders: NDArray[np.int64],
+        orders: Ints,
         ridge: Ridge,
         steps: LearningRate,
         batch: int,
@@ -204,8 +195,8 @@ class Stepper:
         squares: tuple[float, Array] | None = None,
     ) -> None:
         self.bias, self.V, self.orders, self.ridge = start.bias, np.array(start.V, float, order="C"), orders, ridge
-        self.counts: NDArray[Any] = np.zeros(len(self.V))
-        self.rows: NDArray[Any] = self.counts
+        self.counts: AnyArray = np.zeros(len(self.V))
+        self.rows: AnyArray = self.counts
         self.epochs = 0
         self._steps, self._batch, self._adagrad = steps, batch, adagrad
         self._bias_squares, before = squares or (0.0, None)
@@ -216,14 +207,14 @@ class Stepper:
         """Accumulated squared gradients of the bias and the parameters."""
         return self._bias_squares, self._moves.squares
 
-    def epoch(self, data: Observed, loss: Loss, order: NDArray[np.int64]) -> None:
+    def epoch(self, data: Observed, loss: Loss, order: Ints) -> None:
         """Run one epoch of gradient steps over rows in the given order."""
         for part in self._batches(order):
             g = loss.grad(data.y[part], self._scores(data.table, part))
             self._step(data.table, part, g if data.weights is None else g * data.weights[part])
         self.epochs += 1
 
-    def epoch_pairs(self, pairs: Pairs, order: NDArray[np.int64]) -> None:
+    def epoch_pairs(self, pairs: Pairs, order: Ints) -> None:
         """Run one epoch of gradient steps over pairs of rows in the given order."""
         for part in self._batches(order):
             rows = np.concatenate([pairs.better[part], pairs.worse[part]])
@@ -232,15 +223,15 @@ class Stepper:
             self._step(pairs.table, rows, np.concatenate([-g, g]))
         self.epochs += 1
 
-    def _batches(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def _batches(self, order: Ints) -> Iterator[Ints]:
         # a feature's penalty in each of its rows; constant during an epoch
         self._shares = self.ridge.features(self.counts) / np.maximum(self.rows, 1)
         return (order[k : k + self._batch] for k in range(0, len(order), self._batch))
 
-    def _scores(self, table: FeatureTable, rows: NDArray[np.int64]) -> Array:
+    def _scores(self, table: FeatureTable, rows: Ints) -> Array:
         return self.bias + anova_scores(table, self.V, orders=self.orders, rows=rows)
 
-    def _step(self, table: FeatureTable, rows: NDArray[np.int64], g: Array) -> None:
+    def _step(self, table: FeatureTable, rows: Ints, g: Array) -> None:
         step, shares, ridges = self._steps.at(self.epochs), self._shares, self.ridge.columns
         self._moves.pull(table, self.V, orders=self.orders, rows=rows, slopes=g)
         total = float(g.sum())

@@ -20,9 +20,7 @@ from numba import njit
 from polyadic.core.kernels.common import frozen, in_threads
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 MIN_PARALLEL_SIZE = 1 << 18  # minimum number of feature values for which threads are worth their overhead
@@ -41,18 +39,18 @@ class FeatureTable:
         self.rows = frozen(X.indptr, np.int64), frozen(X.indices, np.int32), frozen(X.data, np.float64)
 
     @cached_property
-    def features(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    def features(self) -> tuple[Ints, Ints32, Array]:
         """CSC arrays: column pointers, row indices and values."""
         turned = self._X.tocsc()
         return frozen(turned.indptr, np.int64), frozen(turned.indices, np.int32), frozen(turned.data, np.float64)
 
     @cached_property
-    def single(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def single(self) -> tuple[Floats, Floats]:
         """Values in CSR order and in CSC order, in single precision."""
         return frozen(self.rows[2], np.float32), frozen(self.features[2], np.float32)
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """Number of rows in which each feature occurs."""
         return np.bincount(self.rows[1], minlength=self.shape[1])
 
@@ -62,7 +60,7 @@ class FeatureTable:
         squares = np.bincount(self.rows[1], self.rows[2] ** 2, self.shape[1])
         return np.asarray(np.sqrt(squares / np.maximum(self.counts, 1)))
 
-    def times(self, rows: NDArray[Any]) -> NDArray[np.int64]:
+    def times(self, rows: AnyArray) -> Ints:
         """Count how often each feature occurs in the given rows, which may repeat."""
         often = np.bincount(_inside(rows, self.shape[0]), minlength=self.shape[0])
         listed = np.repeat(often, np.diff(self.rows[0]))
@@ -83,10 +81,10 @@ class FeatureTable:
                 ends.append(j)
         return [*zip(ends, [*ends[1:], self.shape[1]], strict=True)]
 
-    def parts(self, threads: int) -> list[list[NDArray[np.int64]]]:
+    def parts(self, threads: int) -> list[list[Ints]]:
         """Split the features into sequential steps of parts to update in parallel; small runs share a step."""
         starts = self.features[0]
-        steps: list[list[NDArray[np.int64]]] = []
+        steps: list[list[Ints]] = []
         waiting = 0
         for low, high in self.runs if threads > 1 else []:
             size = starts[high] - starts[low]
@@ -101,9 +99,7 @@ class FeatureTable:
         return [parts for step in steps if (parts := [part for part in step if len(part)])]
 
 
-def anova_scores(
-    table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any] | None = None, threads: int = 1
-) -> Array:
+def anova_scores(table: FeatureTable, V: Array, *, orders: Ints, rows: Ints | None = None, threads: int = 1) -> Array:
     r"""Return the ANOVA kernel score of each row, :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)`.
 
     V has shape (features, K); ``orders``, :math:`d_f` of shape (K,), must not decrease.
@@ -132,14 +128,13 @@ class GradientBuffer:
         self.squares = np.zeros(shape) if squares is None else np.array(squares, float)
         self._G, self._seen, self._touched = np.zeros(shape), np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
 
-    def pull(self, table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any], slopes: Array) -> None:
+    def pull(self, table: FeatureTable, V: Array, *, orders: AnyArray, rows: AnyArray, slopes: Array) -> None:
         """Compute the gradient of the weighted sum of scores, ``slopes @ anova_scores(rows)``, for the next step."""
         first = _checked(table, V, orders)
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
-            raise ValueError(
-                f"slopes must have one element per row, and V shape {self._G.shape}; got {slopes.shape}, {V.shape}"
-            )
+            about = f"slopes must have one element per row, and V shape {self._G.shape}"
+            raise ValueError(f"{about}; got {slopes.shape}, {V.shape}")
         slopes = frozen(slopes, np.float64)
         work = *table.rows, wanted, slopes, first, frozen(V, np.float64), self._G, self._seen, self._touched
         self._found = _anova_pull(*work)
@@ -161,20 +156,19 @@ class GradientBuffer:
         work = self._work(V, shares, ridges)
         _adagrad_features(*work, float(step), float(eps), V, self._G, self.squares)
 
-    def _work(self, V: Array, shares: Array, ridges: Array) -> tuple[NDArray[Any], ...]:
+    def _work(self, V: Array, shares: Array, ridges: Array) -> tuple[AnyArray, ...]:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:
             raise ValueError(f"V must be contiguous float64 of shape {self._G.shape}; got {V.dtype} of shape {V.shape}")
         if shares.shape != V.shape[:1] or ridges.shape != V.shape[1:]:
-            raise ValueError(
-                f"shares must have an element per feature, ridges per column; got {shares.shape}, {ridges.shape}"
-            )
+            about = "shares must have an element per feature, ridges per column"
+            raise ValueError(f"{about}; got {shares.shape}, {ridges.shape}")
         return self._touched[: self._found], self._seen, frozen(shares, np.float64), frozen(ridges, np.float64)
 
 
 def anova_sweep(
     table: FeatureTable,
     v: Array,
-    C: NDArray[Any],
+    C: AnyArray,
     *,
     ridge: Array,
     pull: Array | None = None,
@@ -210,13 +204,13 @@ def anova_sweep(
     features = *table.features[:2], by_feature
     for parts in table.parts(threads):
 
-        def work(k: int, parts: list[NDArray[np.int64]] = parts) -> None:
+        def work(k: int, parts: list[Ints] = parts) -> None:
             _anova_sweep(*features, frozen(parts[k]), float(precision), w, *own, v, C)
 
         in_threads(work, len(parts), threads)
 
 
-def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.int64]:
+def _checked(table: FeatureTable, V: Array, orders: AnyArray) -> Ints:
     """Validate the parameter matrix, and return the index of the first column of each interaction order."""
     if V.shape != (table.shape[1], len(orders)):
         raise ValueError(f"V must have shape ({table.shape[1]}, {len(orders)}); got {V.shape}")
@@ -224,14 +218,14 @@ def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.
 
 
 @lru_cache(maxsize=64)
-def _first(orders: tuple[int, ...]) -> NDArray[np.int64]:
+def _first(orders: tuple[int, ...]) -> Ints:
     d = np.array(orders, np.int64)
     if d.min(initial=1) < 1 or (np.diff(d) < 0).any():
         raise ValueError(f"orders must be at least 1 and non-decreasing; got {orders}")
     return frozen(np.searchsorted(d, np.arange(d.max(initial=1) + 2)), np.int64)
 
 
-def _inside(rows: NDArray[Any], size: int) -> NDArray[Any]:
+def _inside(rows: AnyArray, size: int) -> AnyArray:
     if len(rows) and not 0 <= rows.min() <= rows.max() < size:
         raise ValueError(f"rows must contain indices from 0 to {size - 1}; got {rows.min()} to {rows.max()}")
     return rows
@@ -343,8 +337,7 @@ def _anova_terms(starts, columns, values, v, C):
 def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull, noise, v, C):
     """Numba kernel: update the parameters of the given features in turn by minimisation or sampling.
 
-    The score of a row is linear in ``v_j``, with slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` stand for
-    ones.
+    The score of a row is linear in ``v_j``, with slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` are ones.
     """
     d = C.shape[1]
     h = np.empty(max([starts[j + 1] - starts[j] for j in features]) if d > 2 else 0, C.dtype)

@@ -33,12 +33,11 @@ from polyadic.core.solvers.run import run
 from polyadic.core.solvers.smooth import WithOffsets
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from polyadic.core.losses import Convex
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array
     from polyadic.core.forms import Factors
+    from polyadic.core.losses import Convex
 
 LossName = Literal["squared", "logistic", "huber"]
 LOSSES: dict[str, Convex] = {"squared": Squared(), "logistic": Logistic(), "huber": Huber()}
@@ -117,9 +116,8 @@ class LowRankTasks(Model):
         known = ~np.isnan(Y)
         judged = out & known.any(axis=1)
         if not judged.any() or not known[~out].any():
-            raise InputError(
-                f"y has too few rows with known targets to hold out some of the {len(Y):,} rows for validation", "y"
-            )
+            about = "y has too few rows with known targets to hold out some of"
+            raise InputError(f"{about} the {len(Y):,} rows for validation", "y")
         known, right, Z = known[judged], Y[judged], X[judged]
         mean = known.sum() / len(known)
 
@@ -128,20 +126,15 @@ class LowRankTasks(Model):
             return np.asarray(np.where(known, each, 0.0).sum(axis=1) / mean)
 
         most = min(X.shape[1], Y.shape[1])
-        return SearchSpace(
-            values={"ridge": RIDGES, "rank": (*(rank for rank in RANKS if rank < most), most)},
-            fit=lambda model: model.fit(X[~out], Y[~out]),
-            last=lambda model: model.fit(X, Y),
-            losses=losses,
-            units="rows",
-            measure=f"{self.loss} loss",
-        )
+        values = {"ridge": RIDGES, "rank": (*(rank for rank in RANKS if rank < most), most)}
+        how: dict[str, Any] = {"fit": lambda model: model.fit(X[~out], Y[~out]), "last": lambda model: model.fit(X, Y)}
+        return SearchSpace(values=values, losses=losses, units="rows", measure=f"{self.loss} loss", **how)
 
     def decision_function(self, X: Any) -> Array:
         """Return the predicted targets, or the log-odds for the logistic loss, of shape (n, tasks)."""
         return np.asarray(self._directions(X) @ self.V_.T + self.intercept_)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Predict the targets, or boolean labels for the logistic loss."""
         m = self.decision_function(X)
         return m > 0 if self.loss == "logistic" else m
@@ -160,9 +153,8 @@ class LowRankTasks(Model):
         at, Z = np.asarray(tasks), self._directions(X)
         inside = at.dtype.kind in "iu" and (not at.size or 0 <= at.min() <= at.max() < len(self.V_))
         if at.shape != (len(Z),) or not inside:
-            raise InputError(
-                f"tasks must contain an index from 0 to {len(self.V_) - 1:,} for each of the {len(Z):,} rows", "tasks"
-            )
+            about = f"tasks must contain an index from 0 to {len(self.V_) - 1:,}"
+            raise InputError(f"{about} for each of the {len(Z):,} rows", "tasks")
         return np.asarray(np.einsum("nr,nr->n", Z, self.V_[at]) + self.intercept_[at])
 
     def _directions(self, X: Any) -> Array:
@@ -199,9 +191,8 @@ class Tasks:
     def __init__(self, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> None:
         Y = dense_of(targets, "targets", "array")
         if Y.ndim != 2 or len(Y) != X.shape[0]:
-            raise InputError(
-                f"targets must have {X.shape[0]:,} rows and a column for each task; got shape {Y.shape}", "targets"
-            )
+            about = f"targets must have {X.shape[0]:,} rows and a column for each task"
+            raise InputError(f"{about}; got shape {Y.shape}", "targets")
         known = ~np.isnan(Y)
         if not known.any():
             raise InputError("at least one target must be known; all are NaN", "targets")
@@ -220,9 +211,8 @@ class Tasks:
         U, V, b = factors
         Z = self.X @ U
         m = self._predicted(Z, V, b)
-        value = float(self.loss.value(self.y, m).sum()) + sum(
-            penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True)
-        )
+        penalty = sum(p.value(u) for p, u in zip(self.penalties, factors, strict=True))
+        value = float(self.loss.value(self.y, m).sum()) + penalty
         G = self.slopes(m)
         gradient = [self.X.T @ (G @ V), G.T @ Z, np.asarray(G.sum(axis=0)).ravel()]
         return value, [np.asarray(g) + p.grad(u) for g, p, u in zip(gradient, self.penalties, factors, strict=True)]

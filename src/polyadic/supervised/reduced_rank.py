@@ -33,9 +33,7 @@ from polyadic.core.model import Amount, Count, Model, Natural, Within
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array
 
 
 class Spectrum(NamedTuple):

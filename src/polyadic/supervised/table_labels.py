@@ -21,8 +21,9 @@ from polyadic.text.tokens import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
+
+    from polyadic.core.annotations import AnyArray, Array
 
 TOKENIZER = Tokenizer(digits="drop")
 MARKS = {"no": 0.0, "false": 0.0, "yes": 1.0, "true": 1.0}  # values of binary labels that are not numbers
@@ -113,19 +114,19 @@ class TableLabels(Model):
         self._keep(self.model_.result_)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Array:
         """Return the predicted labels, or the log-odds of logistic regression, of shape (rows, labels)."""
         return self._fitted.decision_function(self._encoded(columns_of(X)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Predict the labels of each row, of shape (rows, labels); columns that the fit did not have are ignored."""
         return self._fitted.predict(self._encoded(columns_of(X)))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Array:
         """Return the probability of each label, of shape (rows, labels); only for labels of 0 and 1."""
         return self._fitted.predict_proba(self._encoded(columns_of(X)))
 
-    def targets(self, X: Any) -> NDArray[np.float64]:
+    def targets(self, X: Any) -> Array:
         """Return the labels in the columns of a table, NaN where unknown, of shape (rows, labels)."""
         return self._targets(columns_of(X), self.labels_)
 
@@ -139,17 +140,15 @@ class TableLabels(Model):
         check_is_fitted(self, "model_")
         return self.model_
 
-    def _targets(self, table: Mapping[str, Any], labels: Sequence[str]) -> NDArray[np.float64]:
+    def _targets(self, table: Mapping[str, Any], labels: Sequence[str]) -> Array:
         if not labels or len(set(labels)) < len(labels):
             raise InputError("labels must be the names of one or more columns, each given once", "labels")
         found = []
         for name in labels:
             values = [MARKS.get(str(value).strip().lower(), value) for value in _column(table, name)]
             if (numbers := _numbers(values)) is None:
-                raise InputError(
-                    f"label {name} must contain numbers, or yes and no; {_first(values)}. Of categories, make one"
-                    " column of 0 and 1 each"
-                )
+                about = f"label {name} must contain numbers, or yes and no"
+                raise InputError(f"{about}; {_first(values)}. Of categories, make one column of 0 and 1 each")
             found.append(numbers)
         return np.column_stack(found)
 
@@ -182,7 +181,7 @@ def _column(table: Mapping[str, Any], name: str) -> Any:
     return table[name]
 
 
-def _numbers(column: Sequence[Any]) -> NDArray[np.float64] | None:
+def _numbers(column: Sequence[Any]) -> Array | None:
     """Return a column as numbers, NaN where missing; None if a value is no finite number, or all are missing."""
     try:
         numbers = np.array([np.nan if is_missing(value) or value == "" else value for value in column], float)

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from polyadic.core.annotations import Array, Ints
     from polyadic.core.methods import Method
     from polyadic.supervised.base import FactorizationMachineBase
     from polyadic.supervised.table_labels import TableLabels
@@ -161,9 +160,7 @@ def train(
         best = {} if solver == "mcmc" else {"best_epoch": fitted.result_.best}
         return facts | measures | {"validation_skipped": skipped} | best
 
-    saved = run(model, read, out, force=force, summary=summary, fit=fit)
-    saved.next = "machine", "predict", out, "FILE"
-    return saved
+    return run(model, read, out, force=force, summary=summary, fit=fit).then("machine", "predict", out, "FILE")
 
 
 def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, validation: Path | None) -> Any:
@@ -174,23 +171,19 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
     if solver not in methods:
         raise InputError(f"task {task} requires solver {' or '.join(methods)}; got {solver}", "task", "solver")
     if task == "ranking" and validation is not None:
-        raise InputError(
-            "validation is not supported for task ranking; leave it out, and evaluate the model after training",
-            "validation",
-            "task",
-        )
+        about = "validation is not supported for task ranking"
+        raise InputError(f"{about}; leave it out, and evaluate the model after training", "validation", "task")
     for name in given:
         if not any(name in each.settings for each in methods.values()):
             raise InputError(f"{name} is not used for task {task}; leave it out", name, "task")
     refuse_unused(methods, solver, given, by="solver")
     if groups is not None and solver != "mcmc":
-        raise InputError(
-            f"groups can be used only with solver mcmc; leave out groups for solver {solver}", "groups", "solver"
-        )
+        about = "groups can be used only with solver mcmc"
+        raise InputError(f"{about}; leave out groups for solver {solver}", "groups", "solver")
     return methods[solver].make(given)
 
 
-def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], int]:
+def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, Array, Ints, int]:
     """Read feature vectors, labels and query groups, and count the values of unknown features."""
     from polyadic.text.feature_lines import read_feature_lines
 
@@ -199,15 +192,12 @@ def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[n
     if beyond and unknown == "error":
         first = (X.indices >= features).argmax()
         row = int(X.indptr.searchsorted(first, side="right"))
-        raise InputError(
-            f"{file}, row {row}: feature {X.indices[first]} was not in the training data, which had features 0 to"
-            f" {features - 1}; set unknown='skip' to skip unknown features",
-            "unknown",
-        )
+        about = f"{file}, row {row}: feature {X.indices[first]} was not in the training data, which had features"
+        raise InputError(f"{about} 0 to {features - 1}; set unknown='skip' to skip unknown features", "unknown")
     return X[:, :features], y, groups, beyond
 
 
-def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
+def _groups(file: Path | None, features: int) -> Ints | None:
     """Read the group of each feature from a file."""
     import numpy as np
 
@@ -220,10 +210,8 @@ def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
     except ValueError as error:
         raise InputError(f"{file} must contain a whole number on each line: {error}") from None
     if len(groups) != features or min(groups, default=0) < 0:
-        raise InputError(
-            f"{file} must contain a group number (0 or higher) for each of the {features:,} features; it contains"
-            f" {len(groups):,} numbers"
-        )
+        about = f"{file} must contain a group number (0 or higher) for each of the {features:,} features"
+        raise InputError(f"{about}; it contains {len(groups):,} numbers")
     return np.array(groups, np.int64)
 
 
@@ -402,11 +390,11 @@ def train_labels(
         sizes["rank"] = model.model_.U_.shape[1]
         return sizes | {what: ", ".join(names) for what, names in kinds.items() if names}
 
-    saved = run(
-        model, lambda: _columns(table, reading), out, force=force, fit=lambda X: model.fit(X, labels), summary=summary
-    )
-    saved.next = "labels", "predict", out, table
-    return saved
+    def fit(X: dict[str, list[Any]]) -> TableLabels:
+        return model.fit(X, labels)
+
+    saved = run(model, lambda: _columns(table, reading), out, force=force, fit=fit, summary=summary)
+    return saved.then("labels", "predict", out, table)
 
 
 @LABELS.verb(word="predict", example="polyadic labels predict labels marks-test.csv", settings={"reading": READING})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,8 +15,7 @@ from polyadic.syntax.trees import check_heads
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Floats, Ints32
     from polyadic.embedding import Embedding
     from polyadic.syntax.trees import Tree
 
@@ -48,7 +46,7 @@ class TokenCoder:
             self._numbers.setdefault(kind, {})[value] = at
         self._morphology: dict[str, list[int]] = {"": []}
 
-    def __call__(self, tree: Tree) -> NDArray[np.int32]:
+    def __call__(self, tree: Tree) -> Ints32:
         """Return the feature ids of the root and of each word, with -1 for unknown or missing features."""
         more = [[], *map(self._numbers_of, _present(tree.features, len(tree)))]
         table = np.full((len(tree) + 1, FIXED + max(map(len, more))), -1, np.int32)
@@ -150,9 +148,9 @@ AROUND = 3  # number of concatenated vectors per word: its own and those of the 
 class CodedSentence(NamedTuple):
     """Encoded training sentence: the feature ids of each token, the heads, and optional real-valued features."""
 
-    table: NDArray[np.int32]
-    heads: NDArray[np.int32]
-    dense: NDArray[np.float32] | None = None
+    table: Ints32
+    heads: Ints32
+    dense: Floats | None = None
 
 
 def check_trees(trees: Sequence[Tree]) -> None:
@@ -172,20 +170,6 @@ class SeveralRootsWarning(InputWarning):
     """Warning issued when training sentences have several roots but the parser predicts only one."""
 
 
-def check_tagged(trees: Sequence[Tree]) -> None:
-    """Raise InputError if no word has a part of speech."""
-    if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
-        raise InputError("words must have parts of speech in column 4 or 5; tag the words before training a parser")
-
-
-def warn_several_roots(trees: Sequence[Tree]) -> None:
-    """Warn if training sentences have several roots."""
-    if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
-        about = f"sentences with several roots: {several:,} of {len(trees):,}"
-        advice = "predicted trees have one root unless one_root=False"
-        warnings.warn(SeveralRootsWarning(f"{about}; {advice}", "one_root"), stacklevel=3)
-
-
 def known_features(trees: Iterable[Tree], *, min_count: int) -> dict[str, int]:
     """Return the ids of the features that occur at least ``min_count`` times."""
     counts = Counter(feature for tree in trees for row in token_features(tree) for feature in row if feature)
@@ -197,14 +181,14 @@ def numbered(counts: Counter[str], *, min_count: int) -> dict[str, int]:
     return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= min_count)}
 
 
-def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:
+def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> Ints32:
     """Encode feature names as ids, with -1 for unknown features and padding."""
     width = max(map(len, rows))
     padded = chain.from_iterable([*row, *[""] * (width - len(row))] for row in rows)
     return np.fromiter(map(known.get, padded, repeat(-1)), np.int32, len(rows) * width).reshape(-1, width)
 
 
-def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.float32] | None:
+def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> Floats | None:
     """Return the vectors of each word and its neighbours, shape (n + 1, 3 * rank), or None without vectors.
 
     Vectors have unit length. A word without a vector is looked up in lower case, else it is zero.
@@ -220,7 +204,7 @@ def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.f
     return rows
 
 
-def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray[np.int32]:
+def with_children(table: Ints32, heads: Ints32) -> Ints32:
     """Replace the morphological features of each word by the word and tag of its first and last dependent."""
     words = np.arange(1, len(table))
     below = np.zeros((4, len(table)), np.int64)

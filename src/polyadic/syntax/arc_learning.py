@@ -34,13 +34,10 @@ from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
     from polyadic.syntax.kernels.arc_tensor import FeaturePairs
 
-    Array = NDArray[np.float64]
-    Ints = NDArray[np.int32]
-    Decoder = Callable[[Array], Ints]
+    Decoder = Callable[[Array], Ints32]
 
 Updates = Literal["all", "cyclic"]
 _TURNS = (MovedFactors(True, False, False), MovedFactors(False, True, False), MovedFactors(False, False, True))
@@ -58,7 +55,7 @@ class ArcLearner:
         self._sums = ArcParts(*map(np.zeros_like, parts))
         self._scratch = Scratch.of(parts)
 
-    def learn(self, table: Ints, heads: NDArray[Any], dense: NDArray[np.float32] | None = None) -> tuple[Ints, float]:
+    def learn(self, table: Ints32, heads: AnyArray, dense: Floats | None = None) -> tuple[Ints32, float]:
         """Update the parameters on one sentence and return the predicted tree and the loss."""
         scored = score_tensor_arcs(table, self.parts, self.pairs, gamma=self.gamma, dense=dense)
         words = np.arange(1, len(table))
@@ -78,20 +75,20 @@ class ArcLearner:
             self._step(table, how | {"scored": scored, "heads": heads, "predicted": predicted, "loss": loss})
         return predicted, max(loss, 0.0)
 
-    def _best(self, _: Ints, scores: Array, __: NDArray[Any]) -> Ints:
+    def _best(self, _: Ints32, scores: Array, __: AnyArray) -> Ints32:
         """Return the heads of the highest-scoring tree."""
         return self.decode(scores[None])[0]
 
-    def _excess(self, _: Ints, S: Array, heads: NDArray[Any], predicted: NDArray[Any]) -> float:
+    def _excess(self, _: Ints32, S: Array, heads: AnyArray, predicted: AnyArray) -> float:
         """Return the score of the predicted tree minus the score of the correct tree."""
         words = np.arange(1, len(S))
         return float(S[predicted, words].sum() - S[heads, words].sum())
 
-    def _step(self, table: Ints, how: dict[str, Any]) -> float:
+    def _step(self, table: Ints32, how: dict[str, Any]) -> float:
         """Update the parameters and return the step size."""
         return step_tensor_arcs(table, self.parts, self.pairs, **how)
 
-    def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:
+    def reached(self, *, averaged: bool) -> list[Floats]:
         """Return copies of the current parameters, or the averaged parameters if ``averaged``."""
         return list(self.mean()) if averaged else [part.copy() for part in self.parts]
 
@@ -108,19 +105,19 @@ class RelationLearner:
         self.weights, self._sums = np.zeros((2, 1 << bits, relations), np.float32)
         self.C, self.clock = C, 0
 
-    def learn(self, table: Ints, heads: Ints, labels: NDArray[np.int64]) -> int:
+    def learn(self, table: Ints32, heads: Ints32, labels: Ints) -> int:
         """Update the weights on a sentence and return the number of wrongly predicted relations."""
         self.clock += 1
         how: dict[str, Any] = {"pairs": RELATION_PAIRS, "C": self.C, "clock": self.clock}
         children = with_children(table, heads)
         return step_arc_labels(children, heads, labels, weights=self.weights, sums=self._sums, **how)
 
-    def mean(self) -> NDArray[np.float32]:
+    def mean(self) -> Floats:
         """Return the weights averaged over the initial values and the values after each sentence."""
         return mean_weights(self.weights, self._sums, self.clock)
 
 
-def best_relations(table: Ints, heads: Ints, weights: NDArray[np.float32], names: Sequence[str]) -> tuple[str, ...]:
+def best_relations(table: Ints32, heads: Ints32, weights: Floats, names: Sequence[str]) -> tuple[str, ...]:
     """Return the highest-scoring relation between each word and its head."""
     best = score_arc_labels(with_children(table, heads), heads, weights, pairs=RELATION_PAIRS).argmax(axis=1)
     return tuple(names[at] for at in best.tolist())

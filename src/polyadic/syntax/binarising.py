@@ -125,11 +125,9 @@ def _annotated(tree: Phrase, above: str, *, alone: bool, tags: bool, splits: boo
         marks = (MARK + above if tags else "") + (MARK + "U" if splits and alone else "")
         return Phrase(label + marks, tree.children)
     below = tree.below
-    marks = MARK + above + (_split(tree) if splits else "")
-    return Phrase(
-        label + marks,
-        tuple(_annotated(child, label, alone=len(below) == 1, tags=tags, splits=splits) for child in below),
-    )
+    alone, marks = len(below) == 1, MARK + above + (_split(tree) if splits else "")
+    children = tuple(_annotated(child, label, alone=alone, tags=tags, splits=splits) for child in below)
+    return Phrase(label + marks, children)
 
 
 def _split(phrase: Phrase) -> str:

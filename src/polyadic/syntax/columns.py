@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     Path = str | os.PathLike[str]
+    Columns = tuple[tuple[str, ...], ...]
 
 _BLANKS = re.compile(r"[ \t]+")
 BOUNDARY = "-DOCSTART-"  # first column of the line before a document in CoNLL-2003
 FIRST = 1000  # sentences that determine the number of columns and the tags of a file
 
 
-def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tuple[str, ...], ...]]:
+def read_columns(path: Path, *, columns: int | None = None) -> Iterator[Columns]:
     r"""Yield the columns of each sentence in a file, such as words, parts of speech and chunk tags, as tuples of str.
 
     The file is in UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Columns are separated by spaces
@@ -45,9 +46,7 @@ def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tu
     return (rows for _, rows in headed_columns(path, columns=columns) if rows)
 
 
-def headed_columns(
-    path: Path, *, columns: int | None = None
-) -> Iterator[tuple[list[str], tuple[tuple[str, ...], ...]]]:
+def headed_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[list[str], Columns]]:
     """Yield the boundary and comment lines before each sentence, and its columns; see :func:`read_columns`."""
     stream, name = numbered_sentences(path), name_of(os.fspath(path))
     begun = list(islice(stream, FIRST))

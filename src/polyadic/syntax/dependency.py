@@ -26,11 +26,10 @@ from polyadic.syntax.trees import check_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints, Ints32
     from polyadic.syntax.trees import Tree
 
-    Coded = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
+    Coded = tuple[Ints, Ints, Ints32]
 
 ROOT, END, UNKNOWN = 1, 2, 3  # ids of the root, of the end mark, and of words seen once
 
@@ -110,26 +109,24 @@ class ArcFactored(Model):
                         step_arcs(words, tags, tree, step=step, time=time, weights=weights, sums=sums)
             yield Sweep([(weights - sums / (time + 1)).astype(np.float32)], wrong / total)
 
-    def scores(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.float64]:
+    def scores(self, words: Sequence[str], tags: Sequence[str]) -> Array:
         """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns."""
         check_words(words, tags)
         return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)
 
-    def k_best(
-        self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def k_best(self, words: Sequence[str], tags: Sequence[str], *, k: int = 50) -> tuple[Ints32, Array]:
         """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order."""
         check_int("k", k, low=1)
         return best_arcs(self.scores(words, tags), k)
 
-    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def candidates(self, tree: Tree, *, k: int) -> tuple[Ints32, Array]:
         """Return the ``k`` highest-scoring trees for the words and tags of a sentence, whose heads are ignored."""
         return self.k_best(tree.forms, tree.xpos, k=k)
 
-    def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
+    def parse(self, words: Sequence[str], tags: Sequence[str]) -> Ints32:
         """Return the head of each word in the best projective tree, from 1 (0 is the root); see :meth:`k_best`."""
         return best_projective_tree(self.scores(words, tags))[0]
 
 
-def _coded(names: Sequence[str], known: dict[str, int]) -> NDArray[np.int64]:
+def _coded(names: Sequence[str], known: dict[str, int]) -> Ints:
     return np.array([ROOT, *(known.get(name, UNKNOWN) for name in names), END])

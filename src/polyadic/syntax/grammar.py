@@ -14,8 +14,7 @@ from polyadic.syntax.kernels.chart import SAME, WORD, ChartRules, chart_rules, k
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints32
     from polyadic.syntax.kernels.chart import Chart, Derivations
 
 Production = tuple[str, ...]
@@ -34,10 +33,10 @@ class Grammar(NamedTuple):
 
     symbols: tuple[str, ...]  # sorted by their coarse symbol
     coarse: tuple[str, ...]  # in the order of their blocks
-    binary: NDArray[np.int32]  # parent and children of binary rules, (rules, 3)
+    binary: Ints32  # parent and children of binary rules, (rules, 3)
     chains: tuple[tuple[int, ...], ...]  # symbols of each chain of unary rules, from the highest to the lowest
-    binary_values: NDArray[np.float64]  # probabilities
-    chain_values: NDArray[np.float64]
+    binary_values: Array  # probabilities
+    chain_values: Array
 
     @classmethod
     def of(cls, probabilities: dict[Production, float], *, max_length: int = 3, floor: float = 1e-6) -> Grammar:
@@ -63,17 +62,12 @@ class Grammar(NamedTuple):
                 for child, q in unary.get(chain[-1], ())
                 if child not in chain and p * q >= floor
             ]
-        return cls(
-            symbols,
-            coarse,
-            np.array([rule for rule, _ in binary], np.int32).reshape(-1, 3),
-            tuple(chain for chain, _ in chains),
-            np.array([p for _, p in binary]),
-            np.array([p for _, p in chains]),
-        )
+        rules = np.array([rule for rule, _ in binary], np.int32).reshape(-1, 3)
+        values = np.array([p for _, p in binary]), np.array([p for _, p in chains])
+        return cls(symbols, coarse, rules, tuple(chain for chain, _ in chains), *values)
 
     @property
-    def block(self) -> NDArray[np.int32]:
+    def block(self) -> Ints32:
         """The index of the coarse symbol of each grammar symbol."""
         number = {name: at for at, name in enumerate(self.coarse)}
         return np.array([number[bare(symbol)] for symbol in self.symbols], np.int32)

@@ -2,8 +2,7 @@ r"""Second- and third-order dependency parsing with a low-rank tensor for arc sc
 
 .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
 
-where :math:`S_{hm}` is the score of :class:`~polyadic.syntax.low_rank_parser.LowRankParser`, and the parts :math:`p`
-are
+where :math:`S_{hm}` is the score of :class:`~polyadic.syntax.low_rank_parser.LowRankParser`, and parts :math:`p` are
 
 * of order 2: a word with its head and its inner neighbour among the dependents (or the end of the dependents on a
   side); a word with its head and grandparent;
@@ -44,8 +43,7 @@ from polyadic.syntax.low_rank_parser import LowRankParser
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints32
     from polyadic.core.forms import Factors
     from polyadic.syntax.arc_learning import Decoder, Updates
     from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs
@@ -54,42 +52,16 @@ if TYPE_CHECKING:
 NOISE, BEAM = 0.3, 1.5  # noise and beam of TreeSearch, in units of the cost of a wrong head
 LEARNING_RESTARTS = 1  # restarts per training sentence; with 1,000 sentences, 5 and 10 are slower and no better
 
-_ = -1
-_THIRD_ORDER = (  # x is the grandparent, or the dependent before s
-    (POS, POS, POS, POS),
-    (TAG, TAG, TAG, TAG),
-    (LEMMA, POS, POS, POS),
-    (POS, LEMMA, POS, POS),
-    (POS, POS, LEMMA, POS),
-    (POS, POS, POS, LEMMA),
-    (POS, _, POS, POS),
-)
-_TEMPLATES = (
-    # x is the grandparent, and s is not used
-    (GRAND, POS, POS, _, POS),
-    (GRAND, TAG, TAG, _, TAG),
-    *((GRAND, word, TAG, _, TAG) for word in (WORD, LEMMA)),
-    *((GRAND, TAG, word, _, TAG) for word in (WORD, LEMMA)),
-    *((GRAND, TAG, TAG, _, word) for word in (WORD, LEMMA)),
-    *((GRAND, word, _, _, word) for word in (WORD, LEMMA)),
-    (GRAND, TAG, _, _, TAG),
-    (GRAND, LEMMA, LEMMA, _, TAG),
-    (GRAND, LEMMA, TAG, _, LEMMA),
-    (GRAND, TAG, LEMMA, _, LEMMA),
-    # x is not used
-    (SIBLING, _, POS, POS, POS),
-    (SIBLING, _, TAG, TAG, TAG),
-    *((SIBLING, _, word, TAG, TAG) for word in (WORD, LEMMA)),
-    *((SIBLING, _, TAG, word, TAG) for word in (WORD, LEMMA)),
-    *((SIBLING, _, TAG, TAG, word) for word in (WORD, LEMMA)),
-    *((SIBLING, _, _, word, word) for word in (WORD, LEMMA)),
-    (SIBLING, _, _, TAG, TAG),
-    (SIBLING, _, LEMMA, LEMMA, TAG),
-    (SIBLING, _, LEMMA, TAG, LEMMA),
-    (SIBLING, _, TAG, LEMMA, LEMMA),
-    *((kind, *columns) for kind in (GRAND_SIBLING, THREE) for columns in _THIRD_ORDER),
-)
-TEMPLATES = np.array(_TEMPLATES)  # kind of part, and the columns of the features of x, h, s and m that are joined
+COLUMNS = {"W": WORD, "L": LEMMA, "P": POS, "T": TAG, "-": -1}
+_THIRD_ORDER = "PPPP TTTT LPPP PLPP PPLP PPPL P-PP"  # x is the grandparent, or the dependent before s
+_TEMPLATES = {
+    GRAND: "PP-P TT-T WT-T LT-T TW-T TL-T TT-W TT-L W--W L--L T--T LL-T LT-L TL-L",  # x is the grandparent
+    SIBLING: "-PPP -TTT -WTT -LTT -TWT -TLT -TTW -TTL --WW --LL --TT -LLT -LTL -TLL",
+    GRAND_SIBLING: _THIRD_ORDER,
+    THREE: _THIRD_ORDER,
+}
+TEMPLATES = np.array([(k, *map(COLUMNS.get, name)) for k, names in _TEMPLATES.items() for name in names.split()])
+"""Kind of part, and the columns of the features of x, h, s and m that are joined."""
 
 
 class HigherOrderParser(LowRankParser):
@@ -135,7 +107,7 @@ class HigherOrderParser(LowRankParser):
     order: Annotated[int, Within(2, 3)] = 3
     restarts: Natural = 20
 
-    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def candidates(self, tree: Tree, *, k: int) -> tuple[Ints32, Array]:
         """Return the heads, of shape (trees, n), and scores of up to ``k`` good trees, in decreasing order of score.
 
         They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
@@ -167,19 +139,16 @@ class HigherOrderParser(LowRankParser):
     def _tree_parts(self) -> TreeParts:
         return TreeParts(self.order, TEMPLATES, self.tree_weights_, self.gamma)
 
-    def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _best(self, forms: Sequence[str], table: Ints32) -> Ints32:
         return self._reached(forms, table).trees[0]
 
-    def _reached(self, forms: Sequence[str], table: NDArray[np.int32]) -> Climbed:
+    def _reached(self, forms: Sequence[str], table: Ints32) -> Climbed:
         _check_length(forms)
         rng = np.random.default_rng(self.seed)
         return self._search(self.restarts)(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)
 
     def _search(self, restarts: int) -> TreeSearch:
-        projective = self.decoding == "projective"
-        return TreeSearch(
-            self._decode, projective, single_root=self.one_root, restarts=restarts, noise=NOISE, beam=BEAM
-        )
+        return TreeSearch(self._decode, self.decoding == "projective", self.one_root, restarts, NOISE, BEAM)
 
     def _learner(self, parts: ArcParts, rng: np.random.Generator) -> TreeLearner:
         more = TreeParts(self.order, TEMPLATES, np.zeros(1 << self.bits, np.float32), self.gamma)
@@ -200,8 +169,8 @@ CELLS = 1 << 16  # perturbed scores drawn at a time, unless one table has more; 
 class Climbed(NamedTuple):
     """Dependency trees found by hill climbing and their scores, in decreasing order of score."""
 
-    trees: NDArray[np.int32]
-    values: NDArray[np.float64]
+    trees: Ints32
+    values: Array
 
 
 @dataclass(frozen=True)
@@ -216,13 +185,7 @@ class TreeSearch:
     beam: float  # maximum difference to the best arc of the same word; at most MAX_HEADS arcs are considered
 
     def __call__(
-        self,
-        table: NDArray[np.int32],
-        scores: NDArray[np.float64],
-        *,
-        parts: TreeParts,
-        rng: np.random.Generator,
-        wanted: NDArray[Any] | None = None,
+        self, table: Ints32, scores: Array, *, parts: TreeParts, rng: np.random.Generator, wanted: Ints32 | None = None
     ) -> Climbed:
         """Return the trees found from all starts, best first; arcs of ``wanted`` are never pruned."""
         size = len(table)
@@ -262,16 +225,14 @@ class TreeLearner(ArcLearner):
         self._tree_sums = np.zeros(len(tree_parts.weights))
         self._delta = np.zeros(len(tree_parts.weights), np.float32)
 
-    def _best(self, table: NDArray[np.int32], scores: NDArray[np.float64], heads: NDArray[Any]) -> NDArray[np.int32]:
+    def _best(self, table: Ints32, scores: Array, heads: AnyArray) -> Ints32:
         return self.search(table, scores, parts=self.tree_parts, rng=self.rng, wanted=heads).trees[0]
 
-    def _excess(
-        self, table: NDArray[np.int32], S: NDArray[np.float64], heads: NDArray[Any], predicted: NDArray[Any]
-    ) -> float:
+    def _excess(self, table: Ints32, S: Array, heads: AnyArray, predicted: AnyArray) -> float:
         of_predicted, of_heads = score_trees(table, S, np.stack([predicted, heads]), self.tree_parts)
         return float(of_predicted - of_heads)
 
-    def _step(self, table: NDArray[np.int32], how: dict[str, Any]) -> float:
+    def _step(self, table: Ints32, how: dict[str, Any]) -> float:
         trees = {"heads": how["heads"], "predicted": how["predicted"]}
         difference = climbing.difference_of_trees(table, self.tree_parts, delta=self._delta, **trees)
         alpha = super()._step(table, {**how, "more": self.gamma**2 * difference.squares})
@@ -279,7 +240,7 @@ class TreeLearner(ArcLearner):
         climbing.move_weights(self.tree_parts, difference, **how)
         return alpha
 
-    def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:
+    def reached(self, *, averaged: bool) -> list[Floats]:
         """Return copies of the current or averaged parameters, with the higher-order weights last."""
         weights = self.tree_parts.weights
         kept = mean_weights(weights, self._tree_sums, self.clock) if averaged else weights.copy()

@@ -30,11 +30,8 @@ from polyadic.syntax.pcfg import PCFG, ROOT
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array
     from polyadic.syntax.grammar import Production
-
-    Array = NDArray[np.float64]
 
 UNSEEN = 0.1  # count given to a word that was never seen with a tag
 
@@ -88,7 +85,7 @@ class LatentGrammar(Model, ABC):
     def log_probability(self, tree: Phrase) -> float:
         """Return the log-probability of a treebank tree, or minus infinity if its estimate is not positive."""
         rules, unseen, first = self.tensors_
-        values: list[NDArray[np.float64]] = []
+        values: list[Array] = []
         log = 0.0
         for node in nodes_of(self.plain_.prepared(tree), self.known_):
             tensor = rules.get(node.rule)

@@ -36,8 +36,7 @@ from polyadic.syntax.pcfg import ROOT, SCALE, word_weights
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.syntax.kernels.latent_chart import Forest, LatentSums
 
 
@@ -46,18 +45,18 @@ class SentenceForest(NamedTuple):
 
     words: Sequence[str]
     forest: Forest
-    leaves: NDArray[np.int64]  # node of each tag of a word, and position of the word; (tags, 2)
+    leaves: Ints  # node of each tag of a word, and position of the word; (tags, 2)
     root: int  # node of the whole sentence
 
 
 class PhraseMarginals(NamedTuple):
     """Marginal probabilities of phrases, identified by their symbols and chart cells."""
 
-    cells: NDArray[np.int64]
-    symbols: NDArray[np.int64]
-    marginals: NDArray[np.float64]
-    low: NDArray[np.int64]  # phrase of each node of a lower layer
-    chained: NDArray[np.int64]  # phrases that each unary edge adds, or -1; (unary edges, longest chain)
+    cells: Ints
+    symbols: Ints
+    marginals: Array
+    low: Ints  # phrase of each node of a lower layer
+    chained: Ints  # phrases that each unary edge adds, or -1; (unary edges, longest chain)
 
 
 class MarginalParser(Model):
@@ -190,9 +189,7 @@ class MarginalParser(Model):
         marginals = np.bincount(at, weights) / sums.total
         return PhraseMarginals(*np.divmod(kinds, len(self._states)), marginals, of_nodes, chained)
 
-    def _gains(
-        self, sentence: SentenceForest, shares: PhraseMarginals
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _gains(self, sentence: SentenceForest, shares: PhraseMarginals) -> tuple[Array, Array]:
         """Return the gain of each edge and each tag, which is zero for intermediate symbols and the root."""
         marginals = np.clip(shares.marginals, 0, 1)
         worth = np.append((marginals - self.cost) * self._counted[shares.symbols], 0)  # the last entry is for -1
@@ -203,7 +200,7 @@ class MarginalParser(Model):
         words[nodes] = marginals[shares.low[nodes]]
         return gains, words
 
-    def _built(self, sentence: SentenceForest, best: NDArray[np.int64]) -> Phrase:
+    def _built(self, sentence: SentenceForest, best: Ints) -> Phrase:
         """Build the tree along the best edges, without recursion because sentences may be long."""
         names, edges = self.grammar_.plain_.grammar_.symbols, sentence.forest.edges
         words = {node: sentence.words[i] for node, i in sentence.leaves.tolist()}

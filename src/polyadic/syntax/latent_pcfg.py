@@ -30,11 +30,8 @@ from polyadic.core.model import Amount, Count
 from polyadic.syntax.latent_grammar import UNSEEN, LatentGrammar, Node, RuleTensors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array
     from polyadic.syntax.grammar import Production
-
-    Array = NDArray[np.float64]
 
 MIN_SINGULAR_SHARE = 1e-6  # singular values below this share of the largest are treated as zero
 KAPPA = 5.0  # pseudo-count of features before they are scaled by the inverse square root of the count, as published

@@ -4,8 +4,7 @@ r"""Smoothed scores of part-of-speech tags for words, with word classes for unse
    \operatorname{score}(t, w) = \log \frac{P(t \mid w)}{P(t)} = \log \frac{P(w \mid t)}{P(w)}
 
 The signature :math:`s_w` is the shape and ending of a word, and :math:`P(t \mid s)` is estimated from rare words.
-Counts of an annotated tag are smoothed by its plain tag in the same way. The factor :math:`P(w)` is the same for all
-trees.
+Counts of an annotated tag are smoothed by its plain tag likewise. The factor :math:`P(w)` is the same for all trees.
 """
 
 from __future__ import annotations

@@ -34,8 +34,7 @@ from polyadic.syntax.trees import untagged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Floats, Ints, Ints32
     from polyadic.core.forms import Factors
     from polyadic.syntax.arc_learning import Decoder
     from polyadic.syntax.trees import Tree
@@ -58,32 +57,28 @@ class UnknownTagsWarning(UserWarning):
 class DependencyParse(NamedTuple):
     """Dependency tree of a sentence: heads counted from 1 (0 is the root), and relations (``"_"`` if not learned)."""
 
-    heads: NDArray[np.int32]
+    heads: Ints32
     relations: tuple[str, ...]
 
 
 class LowRankParser(Model):
     """First-order dependency parser with a low-rank tensor.
 
-    Sentences need parts of speech, either those of the treebank or universal ones. Lemmas and morphology are used where
-    the sentences have them.
+    Sentences need parts of speech, of the treebank or universal ones; lemmas and morphology are used if they have them.
 
     Parameters
     ----------
     rank : int
         Rank :math:`R` of the weight tensor.
     gamma : float
-        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
-        features.
+        Weight of sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only sparse features.
     C : float
         Maximum step size of the passive-aggressive updates.
     labels : bool
-        Whether to predict the relation label of each arc as well as the heads. Relations are predicted word by word,
-        given the tree.
+        Whether to predict the relation of each arc as well as the heads, word by word given the tree.
     init : {"svd", "random"}
-        Initial values of the weight tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser
-        learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), ``"random"`` from small random
-        numbers.
+        Initial weight tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser learns in one
+        pass (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), ``"random"`` from small random numbers.
     decoding : {"projective", "any"}
         Trees to predict: only trees without crossing arcs (projective), or any trees (any).
     one_root : bool
@@ -105,8 +100,7 @@ class LowRankParser(Model):
     history_ : list of float
         Mean loss of a sentence before its update, by pass.
     parts_, features_ : ArcParts, dict of str to int
-        Parameters theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R); and rows
-        of U and V by feature.
+        theta, of shape (cells,), U and V, (features, R), and W, (distances, R); and rows of U and V by feature.
     relations_, relation_weights_ : list of str, ndarray of shape (cells, relations)
         Names of the relations, and their hashed weights.
 
@@ -153,8 +147,11 @@ class LowRankParser(Model):
         held_out = None if validation is None else list(validation)
         if held_out is not None:
             self._check_treebank(held_out)
-        if self.one_root:
-            arc_features.warn_several_roots(treebank)
+        several = sum(int((tree.heads == 0).sum() > 1) for tree in treebank)
+        if self.one_root and several:
+            about = f"sentences with several roots: {several:,} of {len(treebank):,}"
+            text = f"{about}; predicted trees have one root unless one_root=False"
+            warnings.warn(arc_features.SeveralRootsWarning(text, "one_root"), stacklevel=2)
         known = arc_features.known_features(treebank, min_count=self.min_count)
         relations = sorted({name for tree in treebank for name in tree.relations}) if self.labels else []
         number = {name: at for at, name in enumerate(relations)}
@@ -173,9 +170,7 @@ class LowRankParser(Model):
         self.parts_ = ArcParts(*parts)
         return self
 
-    def _measure(
-        self, trees: Sequence[Tree], known: dict[str, int], relations: list[str]
-    ) -> Callable[[Factors], float]:
+    def _measure(self, trees: Sequence[Tree], known: dict[str, int], relations: list[str]) -> Callable[..., float]:
         """Return a function that computes the validation error, 1 - LAS, or 1 - UAS if no relations are learned."""
         reached = copy(self)
         reached.__dict__ |= {"relations_": relations, "features_": known, "_coder": TokenCoder(known)}
@@ -215,16 +210,15 @@ class LowRankParser(Model):
         pos: Sequence[str] | None = None,
         lemmas: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns."""
         return self._scores(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Yield each sentence with predicted heads and relations in place of the given heads and relations.
 
-        Columns that belong to the old trees are cleared, see :meth:`~polyadic.syntax.trees.Tree.with_heads`. After the
-        last sentence an :class:`UnknownTagsWarning` is issued if more than half of the words have unknown parts of
-        speech.
+        Columns of the old trees are cleared, see :meth:`~polyadic.syntax.trees.Tree.with_heads`. After the last
+        sentence an :class:`UnknownTagsWarning` is issued if more than half of the words have unknown parts of speech.
         """
         words = unknown = 0
         for tree in trees:
@@ -235,7 +229,7 @@ class LowRankParser(Model):
             about = f"{unknown:,} of {words:,} words have parts of speech that are unknown to the parser"
             warnings.warn(f"{about}; use the tag set of the training data", UnknownTagsWarning, stacklevel=2)
 
-    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def candidates(self, tree: Tree, *, k: int) -> tuple[Ints32, Array]:
         """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order.
 
         The heads of ``tree`` are ignored.
@@ -245,10 +239,11 @@ class LowRankParser(Model):
 
     def _check_treebank(self, trees: Sequence[Tree]) -> None:
         arc_features.check_trees(trees)
-        arc_features.check_tagged(trees)
+        if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
+            raise InputError("words must have parts of speech in column 4 or 5; tag the words before training a parser")
 
     def _epochs(
-        self, sentences: list[CodedSentence], labels: list[NDArray[np.int64]], *, features: int, relations: int
+        self, sentences: list[CodedSentence], labels: list[Ints], *, features: int, relations: int
     ) -> Iterator[Sweep]:
         """Yield the parameters and the mean loss after each pass over the sentences."""
         rng = np.random.default_rng(self.seed)
@@ -272,20 +267,20 @@ class LowRankParser(Model):
         """Return a learner that starts from the given parameters."""
         return ArcLearner(parts, PAIRS, gamma=self.gamma, C=self.C, decode=self._decode, updates=self.updates)
 
-    def _decode(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
+    def _decode(self, scores: Array) -> Ints32:
         """Return the heads of the highest-scoring tree for each matrix of arc scores."""
         best = best_spanning_trees if self.decoding == "any" else best_projective_trees
         return best(scores, single_root=self.one_root)[0]
 
-    def _scores(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _scores(self, forms: Sequence[str], table: Ints32) -> Array:
         dense = vector_rows(forms, self.vectors)
         return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
 
-    def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _best(self, forms: Sequence[str], table: Ints32) -> Ints32:
         """Return the heads of the highest-scoring tree of a sentence."""
         return self._decode(self._scores(forms, table)[None])[0]
 
-    def _parsed(self, forms: Sequence[str], table: NDArray[np.int32]) -> DependencyParse:
+    def _parsed(self, forms: Sequence[str], table: Ints32) -> DependencyParse:
         heads = self._best(forms, table)
         if not self.relations_:
             return DependencyParse(heads, ("_",) * len(heads))
@@ -332,9 +327,7 @@ def place_surrogate(
         part[:] = factor
 
 
-def _weighted_pairs(
-    arcs: Iterable[tuple[NDArray[np.int32], NDArray[np.int32]]], theta: NDArray[np.float32], F: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _weighted_pairs(arcs: Iterable[tuple[Ints32, Ints32]], theta: Floats, F: int) -> tuple[Ints32, Floats]:
     """Return the distinct feature pairs of the arcs of trees as tensor indices, with their nonzero weights."""
     keys, waiting, count = np.empty(0, np.int64), np.empty(BUFFER_SIZE, np.int64), 0
     for table, heads in arcs:

@@ -13,7 +13,7 @@ nearest tensor of that rank.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Vectors = list[NDArray[np.float64]]
+    from polyadic.core.annotations import AnyArray, Array
+
+    Vectors = list[Array]
 
 
 class RankOne(NamedTuple):
@@ -37,11 +39,11 @@ class RankOne(NamedTuple):
 
 
 def rank_one_power(
-    indices: NDArray[Any],
-    values: NDArray[np.float64],
+    indices: AnyArray,
+    values: Array,
     shape: Sequence[int],
     *,
-    taken: Sequence[NDArray[np.float64]] | None = None,
+    taken: Sequence[Array] | None = None,
     rng: np.random.Generator | None = None,
     max_iter: int = 1000,
     tol: float = 1e-6,
@@ -73,15 +75,15 @@ def rank_one_power(
 
 
 def greedy_power(
-    indices: NDArray[Any],
-    values: NDArray[np.float64],
+    indices: AnyArray,
+    values: Array,
     shape: Sequence[int],
     *,
     rank: int,
     seed: int = 0,
     max_iter: int = 1000,
     tol: float = 1e-6,
-) -> tuple[NDArray[np.float64], Vectors]:
+) -> tuple[Array, Vectors]:
     r"""Compute a CP approximation of a sparse tensor by the greedy power method with deflation.
 
     .. math:: T \approx \sum_{r=1}^R \sigma_r \, u^{(1)}_r \otimes \dots \otimes u^{(N)}_r
@@ -107,7 +109,7 @@ def greedy_power(
     return sigma, factors
 
 
-def _product(columns: NDArray[Any], values: NDArray[np.float64], vectors: Vectors, mode: int) -> NDArray[np.float64]:
+def _product(columns: AnyArray, values: Array, vectors: Vectors, mode: int) -> Array:
     """Contract a sparse tensor with a vector in every mode except one."""
     parts = values.copy()
     for k, vector in enumerate(vectors):
@@ -116,14 +118,12 @@ def _product(columns: NDArray[Any], values: NDArray[np.float64], vectors: Vector
     return np.bincount(columns[mode], weights=parts, minlength=len(vectors[mode])).astype(float)
 
 
-def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit(vector: Array) -> Array:
     length = float(np.linalg.norm(vector))
     return vector / length if length > 0 else vector
 
 
-def _checked(
-    indices: NDArray[Any], values: NDArray[np.float64], shape: Sequence[int]
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _checked(indices: AnyArray, values: Array, shape: Sequence[int]) -> tuple[AnyArray, Array]:
     if indices.ndim != 2 or indices.shape[1] != len(shape) or not len(shape) or values.shape != indices.shape[:1]:
         got = f"{indices.shape} and {values.shape}"
         raise InputError(f"indices and values must have shapes (n, {len(shape)}) and (n,); got {got}")
@@ -137,8 +137,8 @@ def _checked(
 
 
 def unfolded_start(
-    cells: NDArray[np.integer], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    cells: NDArray[np.integer], values: AnyArray, shape: tuple[int, int, int], *, rank: int, seed: int = 0
+) -> tuple[AnyArray, AnyArray, AnyArray]:
     r"""Return CP factor matrices U, V and W that approximate a sparse third-order tensor with indices ``cells``.
 
     .. math:: T_{(1)} \approx \sum_{r=1}^R \sigma_r u_r x_r^\top, \qquad x_r \approx \sigma'_r v_r \otimes w_r

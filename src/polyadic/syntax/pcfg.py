@@ -29,7 +29,7 @@ from polyadic.syntax.trees import check_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array, Mask
 
 ROOT = "()"  # symbol above each tree; as it is no treebank label, no phrase of the coarse grammar is mistaken for it
 SCALE = 13.0  # weight of the best tag of a word in the first pass: offsets rule probabilities, keeps sums in range
@@ -132,7 +132,7 @@ class PCFG(Model):
         pairs = enumerate(zip(words, given, strict=True))
         return [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]
 
-    def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
+    def allowed(self, plain: Sequence[dict[str, float]]) -> Mask | None:
         """Return a mask of the coarse symbols that are probable enough in each chart cell, or None without pruning.
 
         ``plain`` are the scores of the coarse tags of each word; see :func:`~polyadic.syntax.kernels.chart.inside`.
@@ -149,9 +149,7 @@ class PCFG(Model):
         self._fine, self._plain = PreparedGrammar.of(self.grammar_), PreparedGrammar.of(self.coarse_)
 
 
-def word_weights(
-    scores: Sequence[dict[str, float]], number: dict[str, int]
-) -> tuple[list[int], list[int], NDArray[np.float64]]:
+def word_weights(scores: Sequence[dict[str, float]], number: dict[str, int]) -> tuple[list[int], list[int], Array]:
     """Return the positions, symbol ids and weights of all tags, with weight ``SCALE`` for the best tag of a word."""
     places, symbols, values = word_rows(scores, number)
     best = np.array([max(word_tags.values()) for word_tags in scores])

@@ -20,8 +20,7 @@ from polyadic.syntax.kernels.role_cells import hashed_cells
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Ints, Ints32
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.trees import Tree
 
@@ -45,17 +44,11 @@ def word_features(tree: Tree) -> list[list[str]]:
         case = " ".join(lemmas[child] for child in below if tree.relations[child].partition(":")[0] in FUNCTION)
         order = sorted([*below, at])
         frame = [_plain(tree.relations[i]) if i != at else "V" for i in order]
-        head = heads[at] - 1
-        row[t.FIXED : t.FIXED] = [
-            f"d={tree.relations[at]}",
-            f"v={voice}",
-            f"lv={lemmas[at]} {voice}",
-            f"c={case}",
-            f"dc={tree.relations[at]} {case}",
-            f"fr={' '.join(name for name in frame if name in (*CORE, 'V'))}",
-            f"hl={lemmas[head]}" if head >= 0 else "hl=",
-            f"ht={tree.upos[head]}" if head >= 0 else "ht=",
-        ]
+        relation, head = tree.relations[at], heads[at] - 1
+        own = [f"d={relation}", f"v={voice}", f"lv={lemmas[at]} {voice}", f"c={case}", f"dc={relation} {case}"]
+        own.append(f"fr={' '.join(name for name in frame if name in (*CORE, 'V'))}")
+        lemma, tag = (lemmas[head], tree.upos[head]) if head >= 0 else ("", "")
+        row[t.FIXED : t.FIXED] = [*own, f"hl={lemma}", f"ht={tag}"]
     return rows
 
 
@@ -126,10 +119,10 @@ TRIPLES = np.array(_TRIPLES)
 class Frame(NamedTuple):
     """Feature ids of a predicate, its candidate arguments and the paths to them, with -1 for missing features."""
 
-    predicate: NDArray[np.int32]  # (1, word features)
-    words: NDArray[np.int32]  # (n, word features)
-    paths: NDArray[np.int32]  # (n, path features)
-    cells: NDArray[np.int32]  # (n, triples), see hashed_cells
+    predicate: Ints32  # (1, word features)
+    words: Ints32  # (n, word features)
+    paths: Ints32  # (n, path features)
+    cells: Ints32  # (n, triples), see hashed_cells
 
 
 class Known(NamedTuple):
@@ -180,7 +173,7 @@ def role_names(sentences: Iterable[Sentence]) -> list[str]:
 
 def framed(
     sentences: Iterable[Sentence], known: Known, names: Sequence[str], *, near: bool, bits: int
-) -> list[tuple[Frame, NDArray[np.int64]]]:
+) -> list[tuple[Frame, Ints]]:
     """Return the feature frame and the role ids of the candidate arguments of each predicate, with -1 for no role."""
     number = {name: at for at, name in enumerate(names)}
     framed_roles = []

@@ -25,8 +25,7 @@ from polyadic.syntax.role_features import Known, frames_of, role_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints, Mask
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.role_features import Frame
     from polyadic.syntax.trees import Tree
@@ -77,7 +76,7 @@ class RoleLabels(Model, ABC):
     def _learn(self, sentences: list[Sentence], names: list[str]) -> Known:
         """Learn the parameters of the role scores and return the ids of the features."""
 
-    def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
+    def scores(self, tree: Tree, predicate: int) -> tuple[list[int], Array]:
         """Return the candidate arguments of a predicate and their role scores, of shape (candidates, roles).
 
         A word has no role if no score is above 0. ``predicate`` is the number of the predicate's word, from 1.
@@ -116,18 +115,16 @@ class RoleLabels(Model, ABC):
             yield sentence.with_propositions(replaced)
 
     @abstractmethod
-    def _scores(self, frame: Frame) -> NDArray[np.float64]:
+    def _scores(self, frame: Frame) -> Array:
         """Return the score of each role for each word of a frame, relative to the score of no role."""
 
 
-def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:
+def played_once(roles: Sequence[str], once: Once) -> Mask:
     """Return a mask of the roles that at most one word per predicate may have."""
     return np.array([once == "all" or (once == "core" and bool(CORE.fullmatch(role))) for role in roles], bool)
 
 
-def best_roles(
-    scores: NDArray[np.float64], none: NDArray[np.float64] | None = None, *, once: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def best_roles(scores: Array, none: Array | None = None, *, once: Mask) -> Ints:
     """Return the highest-scoring assignment of roles to words (Hungarian method, Kuhn 1955), with -1 for no role.
 
     ``none`` holds the scores of no role, 0 by default, and ``once`` marks the roles that at most one word may have.

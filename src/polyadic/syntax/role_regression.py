@@ -17,8 +17,7 @@ from polyadic.syntax.role_features import framed, known_features
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.role_features import Frame, Known
 
@@ -42,8 +41,7 @@ class RoleRegression(RoleLabels):
     Attributes
     ----------
     columns_, weights_ : ndarray of shape (columns,) and (columns + 1, roles + 1)
-        Hashed features that are used, and their weights; the last row is the bias, the first column the absence of a
-        role.
+        Hashed features that are used, and their weights; the last row is the bias, the first column no role.
     known_, roles_, predicates_
         See :class:`~polyadic.syntax.role_labels.RoleLabels`.
     """
@@ -82,7 +80,7 @@ class RoleRegression(RoleLabels):
         self.columns_, self.weights_ = columns[kept], weights
         return known
 
-    def _scores(self, frame: Frame) -> NDArray[np.float64]:
+    def _scores(self, frame: Frame) -> Array:
         at = np.searchsorted(self.columns_, frame.cells).clip(max=len(self.columns_) - 1)
         at[self.columns_[at] != frame.cells] = -1
         logits = np.where(at[:, :, None] >= 0, self.weights_[at], 0).sum(axis=1) + self.weights_[-1]

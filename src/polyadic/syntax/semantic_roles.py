@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -38,24 +38,21 @@ from polyadic.syntax.role_labels import Bits, Once, RoleLabels, best_roles, play
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.role_features import Frame, Known
 
-    Array = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Decoder = Callable[[Array, Array], Whole]
+    Decoder = Callable[[Array, Array], Ints]
 
 
 class RoleParts(NamedTuple):
     """Parameters of the role scores (float32), or their running sums for averaging (float64)."""
 
-    theta: NDArray[Any]  # hashed weights, shared by all roles and per role, (cells + roles + 1,)
-    P: NDArray[Any]  # factor of predicates, (features, K)
-    Q: NDArray[Any]  # factor of words
-    R: NDArray[Any]  # factor of paths
-    S: NDArray[Any]  # factor of roles, (roles + 1, K); row 0 is shared by all
+    theta: AnyArray  # hashed weights, shared by all roles and per role, (cells + roles + 1,)
+    P: AnyArray  # factor of predicates, (features, K)
+    Q: AnyArray  # factor of words
+    R: AnyArray  # factor of paths
+    S: AnyArray  # factor of roles, (roles + 1, K); row 0 is shared by all
 
 
 class Costs(NamedTuple):
@@ -70,7 +67,7 @@ class RoleScores(NamedTuple):
     """Role scores of shape (words, roles), with the factor sums from which the scores are computed."""
 
     scores: Array
-    sums: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
+    sums: tuple[Floats, Floats, Floats]
 
 
 def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
@@ -87,7 +84,7 @@ def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
     return RoleScores(scores, (p, q, r))
 
 
-def total_score(scores: Array, roles: Whole) -> float:
+def total_score(scores: Array, roles: Ints) -> float:
     """Return the total score of a role assignment, where -1 means no role and has a score of 0."""
     chosen = np.flatnonzero(roles >= 0)
     return float(scores[chosen, roles[chosen]].sum())
@@ -101,7 +98,7 @@ class RoleLearner:
         self.clock = 0
         self._sums = RoleParts(*(np.zeros(part.shape) for part in parts))
 
-    def learn(self, frame: Frame, roles: Whole) -> tuple[Whole, float]:
+    def learn(self, frame: Frame, roles: Ints) -> tuple[Ints, float]:
         """Update the parameters on one predicate and return the predicted roles and the loss."""
         scored = score_roles(frame, self.parts, gamma=self.gamma)
         predicted, loss = self.worst(scored.scores, roles)
@@ -111,14 +108,14 @@ class RoleLearner:
             return predicted, loss
         return predicted, 0.0
 
-    def worst(self, scores: Array, roles: Whole) -> tuple[Whole, float]:
+    def worst(self, scores: Array, roles: Ints) -> tuple[Ints, float]:
         """Return the highest-scoring cost-augmented roles and their margin over the correct roles."""
         cost, none = self._costs(roles)
         predicted = self.decode(scores + cost, none)
         paid = total_score(cost, predicted) + float(none[predicted < 0].sum())
         return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
 
-    def loss_of_zero(self, choices: Sequence[Whole]) -> float:
+    def loss_of_zero(self, choices: Sequence[Ints]) -> float:
         """Return the mean loss per predicate when all weights are zero."""
         width = len(self.parts.S) - 1
         return float(np.mean([self.worst(np.zeros((len(roles), width)), roles)[1] for roles in choices]))
@@ -128,14 +125,14 @@ class RoleLearner:
         pairs = zip(self.parts, self._sums, strict=True)
         return RoleParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
-    def _costs(self, roles: Whole) -> tuple[Array, Array]:
+    def _costs(self, roles: Ints) -> tuple[Array, Array]:
         """Return the costs of assigning each role, and of assigning no role, to each word."""
         known = roles >= 0
         cost = np.repeat(np.where(known, self.costs.wrong, self.costs.extra)[:, None], len(self.parts.S) - 1, axis=1)
         cost[known, roles[known]] = 0
         return cost, np.where(known, self.costs.missed, 0.0)
 
-    def _step(self, frame: Frame, scored: RoleScores, roles: Whole, predicted: Whole, loss: float) -> None:
+    def _step(self, frame: Frame, scored: RoleScores, roles: Ints, predicted: Ints, loss: float) -> None:
         """Update all parameters by one passive-aggressive step."""
         moves = role_gradient(frame, self.parts, scored, roles=roles, predicted=predicted, gamma=self.gamma)
         norm = sum(float((change * change).sum()) for _, change in moves)
@@ -148,8 +145,8 @@ class RoleLearner:
 
 
 def role_gradient(
-    frame: Frame, parts: RoleParts, scored: RoleScores, *, roles: Whole, predicted: Whole, gamma: float
-) -> list[tuple[Whole, NDArray[Any]]]:
+    frame: Frame, parts: RoleParts, scored: RoleScores, *, roles: Ints, predicted: Ints, gamma: float
+) -> list[tuple[Ints, AnyArray]]:
     """Return the rows and gradients of parameters for the score difference of two assignments, -1 for no role."""
     changed = [np.flatnonzero((roles != predicted) & (side >= 0)) for side in (roles, predicted)]
     words = np.concatenate(changed)
@@ -169,7 +166,7 @@ def role_gradient(
     return [(at, gamma * signs[:, 0]), *(_gathered(table, np.float32(1 - gamma) * change) for table, change in rows)]
 
 
-def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[Whole, NDArray[Any]]:
+def _gathered(table: AnyArray, rows: AnyArray) -> tuple[Ints, AnyArray]:
     """Sum the rows of an array by feature id and return the distinct ids and the sums."""
     flat = table.ravel()
     keep = np.flatnonzero(flat >= 0)
@@ -183,22 +180,19 @@ POWER_ITERATIONS = 10  # iterations of the power method per component: as good a
 class SemanticRoles(RoleLabels):
     """Semantic role labeller with a low-rank tensor and sparse features.
 
-    Sentences need dependency trees, from a treebank or a parser. Predicates may be given; otherwise a classifier, which
-    is fitted too, finds them.
+    Sentences need dependency trees, of a treebank or parser. Predicates are given, or found by a classifier fitted too.
 
     Parameters
     ----------
     rank : int
         Rank :math:`K` of the weight tensor.
     gamma : float
-        Weight of the sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only the sparse
-        features.
+        Weight of sparse features relative to the low-rank tensor: 0 uses only the tensor, 1 only sparse features.
     C : float
         Maximum step size of the passive-aggressive updates.
     init : {"power", "random"}
-        Initial values of the weight tensor. ``"power"`` starts from an approximation of the weights that the sparse
-        part learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.greedy_power`), ``"random"`` from small random
-        numbers.
+        Initial weight tensor. ``"power"`` starts from an approximation of the weights that the sparse part learns in
+        one pass (:func:`~polyadic.syntax.low_rank_tensors.greedy_power`), ``"random"`` from small random numbers.
     costs : (float, float, float)
         Training costs of a spurious argument, a wrong role and a missed argument.
     averaged : bool
@@ -286,7 +280,7 @@ def random_parts(known: Known, roles: int, rank: int, *, bits: int, rng: np.rand
     return RoleParts(np.zeros((1 << bits) + roles + 1, np.float32), *draw)
 
 
-def power_parts(frames: Sequence[tuple[Frame, Whole]], learner: RoleLearner, *, rng: np.random.Generator) -> RoleParts:
+def power_parts(frames: Sequence[tuple[Frame, Ints]], learner: RoleLearner, *, rng: np.random.Generator) -> RoleParts:
     """Initialize the factors by a low-rank approximation of the weights that ``learner``, with gamma 1, learns."""
     used = []
     for at in tracked(rng.permutation(len(frames)).tolist(), "learning pairs"):
@@ -306,7 +300,7 @@ def power_parts(frames: Sequence[tuple[Frame, Whole]], learner: RoleLearner, *, 
     return RoleParts(np.zeros_like(theta), *(factor.astype(np.float32) for factor in factors))
 
 
-def tensor_cells(frame: Frame, theta: NDArray[np.float32], roles: Whole) -> tuple[Whole, Array]:
+def tensor_cells(frame: Frame, theta: Floats, roles: Ints) -> tuple[Ints, Array]:
     """Return the joint features of arguments as cells (predicate, word, path, 0 or 1 + role), and their weights."""
     words = np.flatnonzero(roles >= 0)
     begin = frame.cells[words]

@@ -53,17 +53,10 @@ def word_tree(words: list[Any]) -> Tree:
     heads = [0 if word.head.i == word.i else number.get(word.head.i, 0) for word in words]
     names = ["_" if not word.ent_type_ else f"Entity={_name(word)}" for word in words]
     blank = ("_",) * len(words)
-    return Tree(
-        forms=tuple(word.text for word in words),
-        lemmas=tuple(word.lemma_ or "_" for word in words),
-        upos=tuple(word.pos_ or "_" for word in words),
-        xpos=tuple(word.tag_ or "_" for word in words),
-        features=tuple(str(word.morph) or "_" for word in words),
-        heads=np.array(heads, np.int32),
-        relations=tuple("root" if head == 0 else word.dep_ or "_" for word, head in zip(words, heads, strict=True)),
-        enhanced=blank,
-        misc=tuple(names),
-    )
+    tags = ((word.text, word.lemma_, word.pos_, word.tag_, str(word.morph)) for word in words)
+    columns: Any = (tuple(cell or "_" for cell in column) for column in zip(*tags, strict=True))
+    relations = tuple("root" if head == 0 else word.dep_ or "_" for word, head in zip(words, heads, strict=True))
+    return Tree(*columns, np.array(heads, np.int32), relations, blank, tuple(names))
 
 
 def _name(word: Any) -> str:

@@ -37,9 +37,8 @@ from polyadic.sequences.symbols import check_fitted, coded, known_symbols, liste
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array
 
-    Array = NDArray[np.float64]
     Strings = Iterable[Sequence[Hashable]]
     Tree = tuple[tuple[int, int, int], ...]
 

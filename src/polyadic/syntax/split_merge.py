@@ -29,12 +29,8 @@ from polyadic.syntax.latent_grammar import UNSEEN, LatentGrammar, Node, RuleTens
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints, Ints32, Mask
     from polyadic.syntax.grammar import Production
-
-    Array = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 
 class SplitMergePCFG(LatentGrammar):
@@ -87,9 +83,8 @@ class SplitMergePCFG(LatentGrammar):
 
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
         rules, trees = in_arrays(forest)
-        solver = split_merge(
-            trees, cycles=self.cycles, sweeps=self.sweeps, merged=self.merged, smoothing=self.smoothing, seed=self.seed
-        )
+        how = {name: getattr(self, name) for name in ("cycles", "sweeps", "merged", "smoothing", "seed")}
+        solver = split_merge(trees, **how)
         numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, callback=self.callback))
         tensors = dict(zip(rules, _tensors(numbers, trees.rules, states), strict=True))
         tags = Counter(node.label for tree in forest for node in tree if not node.below)
@@ -126,22 +121,22 @@ BYTES_PER_NUMBER = 88.0  # measured bytes per tensor entry in an update: indices
 class TreeArrays(NamedTuple):
     """Collection of binarised trees, stored as arrays of nodes and rules."""
 
-    edges: NDArray[np.int32]  # rule, node and children of each node, children before parents; -1 for a missing child
-    symbols: Whole  # of the nodes
-    roots: Whole  # root nodes, whose symbol occurs nowhere else
-    rules: Whole  # symbols of parent and children of each rule; -1 for a missing child, as in rules of words
+    edges: Ints32  # rule, node and children of each node, children before parents; -1 for a missing child
+    symbols: Ints  # of the nodes
+    roots: Ints  # root nodes, whose symbol occurs nowhere else
+    rules: Ints  # symbols of parent and children of each rule; -1 for a missing child, as in rules of words
 
 
 class TensorLayout(NamedTuple):
     """Layout of all rule tensors in one flat array, given the number of latent states of each symbol."""
 
-    starts: Whole  # first entry of each tensor
-    parents: Whole  # parent state of each entry, counted over all symbols
-    children: Whole  # group of entries that differ in the parent state alone
-    symbols: Whole  # symbol of each state
+    starts: Ints  # first entry of each tensor
+    parents: Ints  # parent state of each entry, counted over all symbols
+    children: Ints  # group of entries that differ in the parent state alone
+    symbols: Ints  # symbol of each state
 
     @classmethod
-    def of(cls, rules: Whole, states: Whole) -> TensorLayout:
+    def of(cls, rules: Ints, states: Ints) -> TensorLayout:
         """Lay out the rule tensors one after another in a flat array."""
         sizes = np.where(rules < 0, 1, states[rules])
         below = sizes[:, 1:].prod(axis=1)
@@ -180,7 +175,7 @@ def split_merge(
         yield _swept(trees, numbers, states)[0]
 
 
-def _swept(trees: TreeArrays, numbers: Array, states: Whole) -> tuple[Sweep, Array, Array, Array]:
+def _swept(trees: TreeArrays, numbers: Array, states: Ints) -> tuple[Sweep, Array, Array, Array]:
     tensors = Tensors(numbers, TensorLayout.of(trees.rules, states).starts)
     log, counts, inner, outer = tree_sums(trees.edges, tensors, states[trees.symbols], trees.roots)
     return Sweep([numbers, states], -log / len(trees.roots)), counts, inner, outer
@@ -195,9 +190,7 @@ def improved(counts: Array, shape: TensorLayout, *, smoothing: float) -> Array:
     return np.asarray((counts + weight[shape.parents] * pooled) / (of_state + weight)[shape.parents])
 
 
-def divided(
-    numbers: Array, rules: Whole, states: Whole, split: NDArray[np.bool_], rng: np.random.Generator
-) -> tuple[Array, Whole]:
+def divided(numbers: Array, rules: Ints, states: Ints, split: Mask, rng: np.random.Generator) -> tuple[Array, Ints]:
     """Split each state of the symbols marked in ``split`` into two, with a little random noise."""
     after = np.where(split, 2 * states, states)
     size = int(np.where(rules < 0, 1, after[rules]).prod(axis=1).sum())
@@ -213,7 +206,7 @@ def divided(
     return improved(whole, TensorLayout.of(rules, after), smoothing=0), after
 
 
-def gathered(counts: Array, rules: Whole, states: Whole, groups: Sequence[Whole]) -> tuple[Array, Whole]:
+def gathered(counts: Array, rules: Ints, states: Ints, groups: Sequence[Ints]) -> tuple[Array, Ints]:
     """Sum the counts of merged states, where ``groups`` maps old to new states for each symbol."""
     row = []
     for tensor, rule in zip(_tensors(counts, rules, states), rules, strict=True):
@@ -224,13 +217,13 @@ def gathered(counts: Array, rules: Whole, states: Whole, groups: Sequence[Whole]
     return np.concatenate(row), np.array([group[-1] + 1 for group in groups])
 
 
-def _tensors(numbers: Array, rules: Whole, states: Whole) -> Iterator[Array]:
+def _tensors(numbers: Array, rules: Ints, states: Ints) -> Iterator[Array]:
     """Yield each rule tensor from a flat array of all tensor entries."""
     for part, rule in zip(np.split(numbers, TensorLayout.of(rules, states).starts[1:]), rules, strict=True):
         yield part.reshape(states[rule[rule >= 0]])
 
 
-def _groups(trees: TreeArrays, inner: Array, outer: Array, states: Whole, merged: float) -> list[Whole]:
+def _groups(trees: TreeArrays, inner: Array, outer: Array, states: Ints, merged: float) -> list[Ints]:
     """Return a map from old to new states that merges the state pairs with the lowest loss of likelihood."""
     losses: dict[tuple[int, int], float] = {}
     order = np.argsort(trees.symbols, kind="stable")

@@ -23,7 +23,7 @@ from polyadic.core.streams import blocks, lines, name_of, open_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Ints32
 
     Path = str | os.PathLike[str]
 
@@ -52,7 +52,7 @@ class Tree:
     upos: tuple[str, ...]  # universal parts of speech
     xpos: tuple[str, ...]  # treebank parts of speech
     features: tuple[str, ...]  # morphology such as "Number=Plur", separated by |
-    heads: NDArray[np.int32]  # number of the head of each word, from 1; 0 for a root
+    heads: Ints32  # number of the head of each word, from 1; 0 for a root
     relations: tuple[str, ...]  # of each word to its head, such as "nsubj:pass"
     enhanced: tuple[str, ...]  # in CoNLL-X, PHEAD
     misc: tuple[str, ...]  # in CoNLL-X, PDEPREL
@@ -69,18 +69,13 @@ class Tree:
             below[head - 1].append(word)
         return below
 
-    def with_heads(self, heads: NDArray[np.int32], relations: Sequence[str]) -> Tree:
+    def with_heads(self, heads: Ints32, relations: Sequence[str]) -> Tree:
         """Return a copy with new heads and relations, without columns and empty nodes that depend on the old tree."""
         none = ("_",) * len(self)
         projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are not
-        return replace(
-            self,
-            heads=heads,
-            relations=tuple(relations),
-            enhanced=none,
-            misc=none if projective else self.misc,
-            skipped=tuple(line for line in self.skipped if "." not in line[1].partition("\t")[0]),
-        )
+        kept = tuple(line for line in self.skipped if "." not in line[1].partition("\t")[0])
+        misc = none if projective else self.misc
+        return replace(self, heads=heads, relations=tuple(relations), enhanced=none, misc=misc, skipped=kept)
 
     def conllu(self) -> str:
         """Format the sentence in CoNLL-U, followed by an empty line."""
@@ -191,7 +186,7 @@ def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
                 sentence = []
 
 
-def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
+def parsed_heads(above: Sequence[str], where: str) -> Ints32:
     """Parse a column of heads, and raise NoTreeError if a head is out of range or the heads contain a cycle."""
     n = len(above)
     odd = next((h for h in above if not (h.isdecimal() and len(h) < 10 and int(h) <= n)), None)
@@ -202,7 +197,7 @@ def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
     return heads
 
 
-def check_heads(heads: NDArray[np.int32], where: str) -> None:
+def check_heads(heads: Ints32, where: str) -> None:
     """Raise NoTreeError if a word is not connected to the root."""
     reached = np.concatenate([np.zeros(1, np.int32), heads])
     for _ in range(len(heads).bit_length()):  # doubles the distance each time

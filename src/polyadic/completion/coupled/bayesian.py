@@ -19,11 +19,9 @@ from polyadic.core.progress import tracked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Database, Relation
-
+    from polyadic.core.annotations import AnyArray
 
 FOLD_IN_DRAWS = 5  # draws of new rows per stored sample; the last one is stored
 
@@ -117,17 +115,13 @@ class BayesianFactorization(DatabaseModel):
     def _sampling(self) -> dict[str, Any]:
         return {"priors": self._priors(), "n_samples": self.n_samples, "threads": self._threads}
 
-    def _go_on(
-        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
-    ) -> None:
+    def _go_on(self, added: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int) -> None:
         """Sample factors of new entities for each stored sample, then run a new chain from the last draw if asked."""
         memory, rng = self.memory_, np.random.default_rng()
         rng.bit_generator.state = memory.rng
-        if folded is not None:
-            given = [memory.last, *memory.draws]
-            last, *draws = (
-                self._folded(folded, draw, sizes, rng) for draw in tracked(given, "sampling", total=len(given))
-            )
+        if added is not None:
+            states = tracked([memory.last, *memory.draws], "sampling", total=1 + len(memory.draws))
+            last, *draws = (self._folded(added, draw, sizes, rng) for draw in states)
             memory = memory._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
         self.interrupted_ = False
         if coupled is None:
@@ -157,11 +151,10 @@ class BayesianFactorization(DatabaseModel):
             mu, precision = expected_prior(coupled.factor(state[0], s).astype(float), self._priors())
             yield Given(state, alphas.tolist(), precision, precision @ mu)
 
-    def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
+    def _distribution(self, relation: str, indices: AnyArray) -> Prediction:
         if not self.draws_:
-            raise InputError(
-                "the model has no stored samples; fit the model with n_samples above 0, or use averages()", "n_samples"
-            )
+            about = "the model has no stored samples"
+            raise InputError(f"{about}; fit the model with n_samples above 0, or use averages()", "n_samples")
         averages = Average(), Average()
         for draw in self.draws_:
             self._add(relation, indices, draw, averages)
@@ -180,7 +173,7 @@ class BayesianFactorization(DatabaseModel):
         for name, indices in self._cells_.items():
             self._add(name, indices, draw, self._averages_[name])
 
-    def _add(self, relation: str, indices: NDArray[Any], draw: Draw, averages: tuple[Average, Average]) -> None:
+    def _add(self, relation: str, indices: AnyArray, draw: Draw, averages: tuple[Average, Average]) -> None:
         t = list(self.database_.relations).index(relation)
         m = self._at(relation, indices, self._rows(draw.state[0]), draw.state[1 + t])
         averages[0].add(self._in_units(relation, m))
@@ -196,7 +189,7 @@ class BayesianFactorization(DatabaseModel):
         """Stored posterior samples."""
         return self.memory_.draws
 
-    def _stacks(self) -> list[NDArray[Any]]:
+    def _stacks(self) -> list[AnyArray]:
         return [draw.state[0] for draw in self.draws_] or super()._stacks()
 
     @property

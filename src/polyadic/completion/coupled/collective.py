@@ -34,8 +34,7 @@ class CollectiveFactorization(IterativeDatabaseModel):
     Parameters
     ----------
     ridge : float or mapping of str to float
-        Ridge penalty on the factors: one value for all entity types, or one per entity type. In the formula,
-        :math:`\lambda_s`.
+        Ridge penalty :math:`\lambda_s` on the factors: one value for all entity types, or one per entity type.
     bias_ridge : float
         Ridge penalty on the biases. In the formula, :math:`\rho`.
     count_power : float, optional
@@ -88,12 +87,8 @@ class CollectiveFactorization(IterativeDatabaseModel):
         return coupled.extended(position, sizes)
 
     def _improved(self, coupled: CoupledTables, start: State, max_iter: int, tol: float) -> State:
-        how: dict[str, Any] = {
-            "ridges": self._ridges(),
-            "bias_ridge": self.bias_ridge,
-            "count_power": self._power(coupled),
-            "threads": self._threads,
-        }
+        how: dict[str, Any] = {"ridges": self._ridges(), "bias_ridge": self.bias_ridge, "threads": self._threads}
+        how["count_power"] = self._power(coupled)
         if self.solver == "sgd" and not coupled.folds:
             rng = np.random.default_rng(self.seed)
             solver = collective_sgd(coupled, start, learning_rate=self.learning_rate, rng=rng, **how)
@@ -122,9 +117,8 @@ class CollectiveFactorization(IterativeDatabaseModel):
         if not isinstance(self.ridge, Mapping):
             return [float(self.ridge)] * len(types)
         if unknown := [entity for entity in self.ridge if entity not in types]:
-            raise InputError(
-                f"ridge contains an unknown entity type {unknown[0]!r}; types are {', '.join(types)}", "ridge"
-            )
+            about = f"ridge contains an unknown entity type {unknown[0]!r}"
+            raise InputError(f"{about}; types are {', '.join(types)}", "ridge")
         if lacking := [entity for entity in types if entity not in self.ridge]:
             raise InputError(f"ridge must have a value for each entity type; {lacking[0]!r} is missing", "ridge")
         return [float(self.ridge[entity]) for entity in types]

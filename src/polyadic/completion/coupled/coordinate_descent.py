@@ -26,12 +26,9 @@ from polyadic.core.solvers.run import Sweep
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
+    from polyadic.core.annotations import Array
     from polyadic.core.losses import Loss
-
-    Array = NDArray[Any]
 
 BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)  # losses with a known parabolic bound
 
@@ -44,8 +41,7 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
     The parabola touches the loss at ``mean``, so that minimising it cannot increase the loss. For random :math:`m`, of
     the expected ``square``, it is the lowest in expectation. Jaakkola, Jordan (2000), Bayesian parameter estimation via
     variational methods, eq. 8 (logistic); Seeger, Bouchard (2012), Fast variational Bayesian inference for
-    non-conjugate matrix factorization models, section 4.2 (counts: the curvature of the softplus model is at most .25 +
-    .17 x).
+    non-conjugate matrix factorization models, section 4.2 (counts, with a curvature of at most .25 + .17 x).
     """
     if isinstance(loss, Squared):
         return np.ones_like(mean), x
@@ -98,13 +94,9 @@ def collective(
             precision = ridge * np.eye(stack.shape[1])
             if any(coupled.zeros):
                 precision = precision + coupled.zero_precision(s, coupled.grams(stack), ones)
-            posterior_rows(
-                entries._replace(c=scale * entries.c, y=scale * entries.y),
-                stack,
-                precision=precision,
-                out=coupled.free_rows(stack, s),
-                threads=1 if coupled.factor_entries[s].sequential else threads,
-            )
+            entries = entries._replace(c=scale * entries.c, y=scale * entries.y)
+            one_by_one, out = coupled.factor_entries[s].sequential, coupled.free_rows(stack, s)
+            posterior_rows(entries, stack, precision=precision, out=out, threads=1 if one_by_one else threads)
         for t in tables:
             m[t] = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
             _solve_biases(coupled, state, t, c[t], y[t], m[t], bias_ridge, powers)
@@ -143,12 +135,7 @@ def _solve_biases(
 
 
 def objective_of(
-    coupled: CoupledTables,
-    state: State,
-    m: list[Array],
-    ridges: Sequence[float],
-    bias_ridge: float,
-    powers: list[Array],
+    coupled: CoupledTables, state: State, m: list[Array], ridges: Any, bias_ridge: float, powers: list[Array]
 ) -> float:
     """Return the objective, given the predictions of the observed entries and the penalty weights of the rows."""
     total, stack = 0.0, state[0]

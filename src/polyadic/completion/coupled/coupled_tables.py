@@ -1,7 +1,6 @@
 r"""Tables with shared factors, in a layout for solvers that update one factor row at a time.
 
-Cell :math:`(i_1, \dots, i_n)` of table :math:`t` is predicted by the factors of its slots, and by an intercept and
-biases of this table,
+Cell :math:`(i_1, \dots, i_n)` of table :math:`t` is predicted by the factors of its slots, an intercept and biases,
 
 .. math:: m = o_t + \sum_d b^{(t, d)}_{i_d} + \sum_r \prod_d U^{(s_d)}_{i_d r}.
 
@@ -11,34 +10,31 @@ The rows of all factors are stacked in one array (the stack), which ends with a 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from polyadic.core import kernels
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from polyadic.core.objective import Term
 
-    Array = NDArray[Any]
-
-State = list["NDArray[np.float64]"]
+State = list[Array]
 """The stack, then for each table one vector of its intercept and biases (of length 1 without biases)."""
 
 
 class FactorEntries(NamedTuple):
     """Entries of all tables that share a factor, sorted by factor row as :class:`~polyadic.core.kernels.RowEntries`."""
 
-    starts: Array
-    columns: Array  # rows of the stack
+    starts: AnyArray
+    columns: AnyArray  # rows of the stack
     tables: list[int]  # of the entries before sorting; a table occurs once per mode with this factor
-    order: Array  # sorting permutation of the entries
+    order: AnyArray  # sorting permutation of the entries
     sequential: bool  # whether rows refer to rows of the same factor and must be updated sequentially
 
 
@@ -73,7 +69,7 @@ class CoupledTables:
         shapes = [term.entries.shape for term in self.terms]
         return [stack, *(np.zeros(1 + has * sum(n)) for n, has in zip(shapes, self.biased, strict=True))]
 
-    def factor(self, stack: Array, number: int) -> Array:
+    def factor(self, stack: AnyArray, number: int) -> AnyArray:
         """Return a view of one factor matrix in the stack of all factors."""
         return stack[self.offsets[number] : self.offsets[number + 1]]
 
@@ -88,11 +84,11 @@ class CoupledTables:
         ]
         return [stack, *offsets]
 
-    def free_rows(self, stack: Array, number: int) -> Array:
+    def free_rows(self, stack: AnyArray, number: int) -> AnyArray:
         """Return a view of the rows of a factor that are not fixed."""
         return self.factor(stack, number)[self.fixed[number] :]
 
-    def products(self, stack: Array, table: int, threads: int) -> Array:
+    def products(self, stack: AnyArray, table: int, threads: int) -> AnyArray:
         """Return the predictions for the observed entries of a table, without intercept and biases."""
         return kernels.cp_predict(self.indices[table], stack, threads=threads)
 
@@ -101,12 +97,12 @@ class CoupledTables:
         ends = np.cumsum([1, *self.terms[table].entries.shape]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
 
-    def modes(self, table: int) -> Iterator[tuple[slice, int, Array]]:
+    def modes(self, table: int) -> Iterator[tuple[slice, int, AnyArray]]:
         """Yield the slice in the bias vector, the factor and the index of each entry by mode, if there are biases."""
         term = self.terms[table]
         return zip(self.parts(table), _slots(term), term.entries.indices.T, strict=False)
 
-    def biases(self, offsets: Array, table: int) -> Array:
+    def biases(self, offsets: AnyArray, table: int) -> AnyArray:
         """Return the intercept plus the biases of each observed entry, given the bias vector (or one of its layout)."""
         total = np.full(len(self.values[table]), offsets[0])
         for part, _, index in self.modes(table):
@@ -127,14 +123,14 @@ class CoupledTables:
         right = [y[t] - c[t] * self.biases(offsets[t], t) for t in tables]
         return RowEntries(starts, columns, np.concatenate(weights)[order], np.concatenate(right)[order])
 
-    def grams(self, stack: Array, covariances: Array | None = None) -> list[Array]:
+    def grams(self, stack: AnyArray, covariances: AnyArray | None = None) -> list[AnyArray]:
         """Return the Gram matrix of each factor, expected if the rows have covariances, (rows of the stack, R, R)."""
         grams = [self.factor(stack, s).T @ self.factor(stack, s) for s in range(len(self.sizes))]
         if covariances is None:
             return grams
         return [gram + self.factor(covariances, s).sum(axis=0) for s, gram in enumerate(grams)]
 
-    def zero_precision(self, number: int, grams: Sequence[Array], scales: Sequence[float]) -> Array:
+    def zero_precision(self, number: int, grams: Sequence[AnyArray], scales: Sequence[float]) -> AnyArray:
         """Return the contribution of weighted zeros to the precision matrix of the rows of a factor."""
         total = np.zeros_like(grams[0])
         for table, (term, z) in enumerate(zip(self.terms, self.zeros, strict=True)):
@@ -143,7 +139,7 @@ class CoupledTables:
                 total += scales[table] * z * np.prod(others, axis=0)
         return total
 
-    def all_squares(self, table: int, grams: Sequence[Array]) -> float:
+    def all_squares(self, table: int, grams: Sequence[AnyArray]) -> float:
         """Return the sum of squared predictions over all cells of a table."""
         return float(np.prod([grams[s] for s in _slots(self.terms[table])], axis=0).sum())
 
@@ -167,7 +163,7 @@ class CoupledTables:
         return FactorEntries(starts - starts[0], np.concatenate(columns)[order], tables, order, sequential)
 
 
-def _extended(array: Array, before: Sequence[int], now: Sequence[int]) -> Array:
+def _extended(array: AnyArray, before: Sequence[int], now: Sequence[int]) -> AnyArray:
     """Pad each block of rows with zeros to a new size."""
     blocks = np.split(array, np.cumsum(before)[:-1])
     zeros = [np.zeros((n - len(block), *block.shape[1:]), block.dtype) for block, n in zip(blocks, now, strict=True)]

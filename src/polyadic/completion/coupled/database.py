@@ -27,9 +27,7 @@ from polyadic.relations.facts import as_names, numbers_of
 from polyadic.text.tables import is_empty, number_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 
 LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "poisson": SoftplusPoisson(), "huber": Huber()}
 
@@ -84,9 +82,8 @@ class Relation:
         if len(self.entities) < 2:
             raise InputError(f"entities must contain at least two entity types; got {self.entities!r}", "entities")
         if self.columns is not None and len(self.columns) != len(self.entities):
-            raise InputError(
-                f"columns must contain {len(self.entities)} names, one per entity; got {self.columns!r}", "columns"
-            )
+            about = f"columns must contain {len(self.entities)} names, one per entity"
+            raise InputError(f"{about}; got {self.columns!r}", "columns")
 
     @property
     def weighs_zeros(self) -> bool:
@@ -109,10 +106,10 @@ class Units(NamedTuple):
 class RelationCells(NamedTuple):
     """Cells of a relation: the entities of each mode, the values and the weights."""
 
-    columns: list[Array]  # entity of each cell by mode, as name or number
+    columns: list[AnyArray]  # entity of each cell by mode, as name or number
     sizes: list[int | None]  # number of entities of each mode; None where they are named
-    values: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    values: Array
+    weights: Array
 
 
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
@@ -161,7 +158,7 @@ def _check_columns(name: str, frame: Any, wanted: Sequence[Any]) -> None:
         raise InputError(f"{name}: column {absent[0]!r} is missing; {advice}")
 
 
-def _names(name: str, column: Any, values: Any) -> Array:
+def _names(name: str, column: Any, values: Any) -> AnyArray:
     names = as_names(values)
     if names is None:
         values = [*values]
@@ -172,7 +169,7 @@ def _names(name: str, column: Any, values: Any) -> Array:
     return names
 
 
-def _numbers(name: str, column: Any, array: Array) -> NDArray[np.float64]:
+def _numbers(name: str, column: Any, array: AnyArray) -> Array:
     try:
         return array.astype(float)
     except (TypeError, ValueError):
@@ -203,7 +200,7 @@ def _check_values(name: str, relation: Relation, cells: RelationCells, *, added:
         raise InputError(f"{name}: at least one cell must be non-zero")
 
 
-def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
+def ordered(name: str, entities: Sequence[str], indices: AnyArray) -> AnyArray:
     """Sort entities of the same type within each cell, so that (a, b) and (b, a) become the same cell."""
     indices = indices.copy()
     for entity in {e for e in entities if entities.count(e) > 1}:
@@ -233,7 +230,7 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
     return [*zip(*rows, strict=True)] or [()] * len(relation.entities)
 
 
-def units_of(relation: Relation, values: Array) -> Units:
+def units_of(relation: Relation, values: AnyArray) -> Units:
     """Return the centre and scale that standardize the values of a relation to mean 0 and variance 1.
 
     With weighted zeros the mean square becomes 1 instead; truth values and counts are not changed.
@@ -277,14 +274,12 @@ class Database:
     {'user': 2, 'film': 2, 'genre': 2}
     """
 
-    def __init__(
-        self, relations: Mapping[str, Relation], *, entities: Mapping[str, Sequence[Any]] | None = None
-    ) -> None:
+    def __init__(self, relations: Mapping[str, Relation], *, entities: Mapping[str, Any] | None = None) -> None:
         if not isinstance(relations, Mapping) or not relations:
             raise InputError("relations must be a non-empty mapping of names to Relation objects", "relations")
         cells = {name: cells_in(name, relation) for name, relation in relations.items()}
         self.relations = {name: replace(relation, data=None) for name, relation in relations.items()}
-        self.names: dict[str, Array | None] = {}
+        self.names: dict[str, AnyArray | None] = {}
         self.sizes: dict[str, int] = {}
         types = dict.fromkeys(entity for relation in self.relations.values() for entity in relation.entities)
         named = {} if entities is None else dict(entities)
@@ -342,7 +337,7 @@ class Database:
             part.replace(name, part_of(entries, chosen[end : (end := end + len(entries))]))
         return part
 
-    def values(self, name: str) -> Array:
+    def values(self, name: str) -> AnyArray:
         """Return the values of the cells of a relation."""
         centre, scale = self.units[name]
         return np.asarray(centre + scale * np.asarray(self._cells[name].values))
@@ -361,7 +356,7 @@ class Database:
         """Replace the cells of a relation by new cells with standardized values."""
         self._cells = {**self._cells, name: cells}
 
-    def mentioned(self) -> dict[str, NDArray[np.bool_]]:
+    def mentioned(self) -> dict[str, Mask]:
         """Return a mask of the entities of each type that occur in a table; one with weighted zeros covers them all."""
         seen = {entity: np.zeros(size, bool) for entity, size in self.sizes.items()}
         for name, relation in self.relations.items():
@@ -379,11 +374,7 @@ class Database:
         return database
 
     def coupled(
-        self,
-        rng: np.random.Generator,
-        *,
-        fixed: Mapping[str, int] | None = None,
-        mention: tuple[str, int] | None = None,
+        self, rng: np.random.Generator, *, fixed: dict[str, int] | None = None, mention: tuple[str, int] | None = None
     ) -> CoupledTables:
         """Convert all tables to the layout of the solvers, adding sampled zeros where the settings require negatives.
 
@@ -431,7 +422,7 @@ class Database:
         names = self.names[entity]
         return number if names is None else names[number].item()
 
-    def locate(self, name: str, cells: Any) -> Array:
+    def locate(self, name: str, cells: Any) -> AnyArray:
         """Return the entity indices of the given cells of a relation, shape (n, order).
 
         Cells are tuples or an array of names, or of numbers if entities are numbered, or a frame with the columns of
@@ -441,15 +432,14 @@ class Database:
         columns = columns_of(name, relation, cells)
         return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
 
-    def located(self, name: str, other: Database) -> Array:
+    def located(self, name: str, other: Database) -> AnyArray:
         """Return the indices that the entities of the cells of another database have in this one, shape (n, order)."""
-        columns = [
-            self.number(entity, index if (names := other.names[entity]) is None else names[index])
-            for entity, index in zip(other.relations[name].entities, other.cells(name).indices.T, strict=True)
-        ]
+        given = zip(other.relations[name].entities, other.cells(name).indices.T, strict=True)
+        named = ((e, index if (names := other.names[e]) is None else names[index]) for e, index in given)
+        columns = [self.number(entity, index) for entity, index in named]
         return ordered(name, self.relation(name).entities, np.column_stack(columns))
 
-    def number(self, entity: str, names: Any) -> NDArray[np.int64]:
+    def number(self, entity: str, names: Any) -> Ints:
         """Return the indices of entities of a type, given by their names, or by numbers if they are numbered.
 
         InputError is raised if the type or an entity does not exist.
@@ -461,13 +451,9 @@ class Database:
     def _located(self, name: str, cells: RelationCells) -> Entries:
         """Convert cells to Entries with entity indices; raise InputError if a cell has contradictory values."""
         relation = self.relations[name]
-        indices = np.column_stack(
-            [
-                column if size is not None else self.number(entity, column)
-                for entity, column, size in zip(relation.entities, cells.columns, cells.sizes, strict=True)
-            ]
-        )
-        indices = ordered(name, relation.entities, indices)
+        given = zip(relation.entities, cells.columns, cells.sizes, strict=True)
+        columns = [self.number(entity, column) if size is None else column for entity, column, size in given]
+        indices = ordered(name, relation.entities, np.column_stack(columns))
         indices, first, inverse = np.unique(indices, axis=0, return_index=True, return_inverse=True)
         values, weights = cells.values[first], cells.weights[first]
         for kept, what in ((values, "values"), (weights, "weights")):
@@ -484,7 +470,7 @@ def in_units(entries: Entries, units: Units) -> Entries:
     return replace(entries, values=(entries.values - units.centre) / units.scale)
 
 
-def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -> NDArray[np.bool_]:
+def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -> Mask:
     """Return a mask of the entries that involve the entity with the given type and index."""
     found = np.zeros(len(entries), bool)
     for other, column in zip(relation.entities, entries.indices.T, strict=True):
@@ -503,7 +489,7 @@ def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
     return replace(known, indices=indices, values=values[first], weights=weights[first] if some else None), changed
 
 
-def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
+def part_of(entries: Entries, which: AnyArray) -> Entries:
     """Return the entries selected by a mask or by indices."""
     weights = None if entries.weights is None else entries.weights[which]
     return replace(entries, indices=entries.indices[which], values=entries.values[which], weights=weights)
@@ -511,7 +497,7 @@ def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
 
 def collect(
     entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
-) -> tuple[Array | None, int]:
+) -> tuple[AnyArray | None, int]:
     """Return the names of all entities of a type (None if entities are given by index) and the number of entities."""
     if given is not None and (given := as_names(given)) is None:
         raise InputError(f"names of entities of type {entity} must be text or whole numbers, without missing values")
@@ -540,8 +526,8 @@ def collect(
 
 
 def enlarged(
-    entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
-) -> tuple[Array | None, int]:
+    entity: str, names: AnyArray | None, size: int, columns: Sequence[tuple[AnyArray, int | None]]
+) -> tuple[AnyArray | None, int]:
     """Add new entities of a type that occur in new cells, and return all names and the number of entities."""
     if names is not None and any(n not in (None, size) for _, n in columns):
         about = f"entities of type {entity} must have names,"
@@ -578,10 +564,6 @@ def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generato
     _, first = np.unique(both, axis=0, return_index=True)
     new = drawn[first[first >= len(entries)] - len(entries)]
     weights = None if entries.weights is None else np.concatenate([entries.weights, np.ones(len(new))])
-    return Entries(
-        np.concatenate([np.asarray(entries.indices, np.int64), new]),
-        np.concatenate([entries.values, np.zeros(len(new))]),
-        entries.shape,
-        weights,
-        unobserved="missing",
-    )
+    indices = np.concatenate([np.asarray(entries.indices, np.int64), new])
+    values = np.concatenate([entries.values, np.zeros(len(new))])
+    return Entries(indices, values, entries.shape, weights, unobserved="missing")

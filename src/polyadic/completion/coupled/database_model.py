@@ -1,7 +1,6 @@
 """Base classes for database models, with fitting, updating, prediction, similarity and evaluation.
 
-A new entity is solved for given all others, like any row in a sweep: from ratings of a film, or only from its genres if
-another table provides them.
+A new entity is solved for given all others, as in a sweep: from ratings of a film, or only its genres in another table.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -35,9 +33,9 @@ if TYPE_CHECKING:
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Relation
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.entries import Entries
 
-Array = NDArray[Any]
 MAX_FOLD_IN_SWEEPS = 50  # maximum number of sweeps over new rows; new entities that share no cell converge in a few
 
 
@@ -72,12 +70,12 @@ class DatabaseModel(Model, ABC):
     state_: State = learned()
 
     @property
-    def factors_(self) -> dict[str, Array]:
+    def factors_(self) -> dict[str, AnyArray]:
         """Factor matrix of each entity type."""
         return self._rows(self.state_[0])
 
     @property
-    def offsets_(self) -> dict[str, Array]:
+    def offsets_(self) -> dict[str, AnyArray]:
         """Intercept and biases of each relation."""
         return dict(zip(self.database_.relations, self.state_[1:], strict=True))
 
@@ -105,9 +103,8 @@ class DatabaseModel(Model, ABC):
             accepts; other settings of the relation stay. Unknown names are new entities; numbers continue after the
             existing ones. Existing cells are replaced.
         sweeps : int
-            Number of sweeps over all entities, starting from their current factors. With 0 existing entities do not
-            change, and new cells between them have no effect until the next sweep. Gibbs sampling needs as many sweeps
-            as a fit (``burn_in + draws``).
+            Number of sweeps over all entities, from their current factors. With 0 existing entities do not change, and
+            new cells between them have no effect yet. Gibbs sampling needs as many as a fit (``burn_in + draws``).
         refit : bool
             Also fit from scratch, keep that model, and report its distance to the update.
         """
@@ -128,21 +125,19 @@ class DatabaseModel(Model, ABC):
         return self
 
     @abstractmethod
-    def _go_on(
-        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
-    ) -> None:
-        """Solve for new entities in ``folded``, then run sweeps over ``coupled``; either may be None."""
+    def _go_on(self, added: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int) -> None:
+        """Solve for new entities in ``added``, then run sweeps over ``coupled``; either may be None."""
 
-    def _rows(self, stack: Array) -> dict[str, Array]:
+    def _rows(self, stack: AnyArray) -> dict[str, AnyArray]:
         """Split the stacked factor matrices into one view per entity type."""
         ends = np.cumsum([0, *self.database_.sizes.values()]).tolist()
         return {entity: stack[a:b] for entity, (a, b) in zip(self.database_.sizes, pairwise(ends), strict=True)}
 
-    def _stacks(self) -> list[Array]:
+    def _stacks(self) -> list[AnyArray]:
         """Return the stacked factors of each posterior sample."""
         return [self.state_[0]]
 
-    def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
+    def predict(self, relation: str, cells: Any) -> Array:
         """Return the expected value of each cell (the probability of 1 for binary values), shape (n,).
 
         Cells are tuples, an array of shape (n, order), or a frame with the columns of the relation, of names of
@@ -155,7 +150,7 @@ class DatabaseModel(Model, ABC):
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
 
-    def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
+    def predict_numbered(self, relation: str, indices: Ints) -> Array:
         """Return the expected values of the cells with the given entity indices, (n, order), if these are in range."""
         check_is_fitted(self, "state_")
         entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
@@ -194,8 +189,7 @@ class DatabaseModel(Model, ABC):
 
         The entity is that of type ``by``, by default the first of the relation. InputError is raised if an entity of
         the cell does not exist. Values are in the units of the table: log-odds of truth values, and ``m`` before the
-        softplus of counts. Parts are named by relation and other entities of the observed cell. For samples they are
-        means.
+        softplus of counts. Parts are named by relation and other entities of the cell. For samples they are means.
         """
         check_is_fitted(self, "state_")
         database, entities = self.database_, [*self.database_.relation(relation).entities]
@@ -240,18 +234,18 @@ class DatabaseModel(Model, ABC):
         best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
         return [(self.database_.name(entity, int(i)), float(cosines[i])) for i in best]
 
-    def _distribution(self, relation: str, indices: Array) -> Prediction:
+    def _distribution(self, relation: str, indices: AnyArray) -> Prediction:
         """Predict the cells with the given entity indices; standard deviations are NaN."""
         m = self._at(relation, indices, self.factors_, self.offsets_[relation])
         return Prediction(self._in_units(relation, m), np.full(len(m), np.nan))
 
-    def _at(self, relation: str, indices: Array, factors: Mapping[str, Array], offsets: Array) -> NDArray[np.float64]:
+    def _at(self, relation: str, indices: AnyArray, factors: Mapping[str, AnyArray], offsets: AnyArray) -> Array:
         """Return the linear predictor ``m`` of each cell, including intercept and biases."""
         entities = self.database_.relations[relation].entities
         product = np.prod([factors[e][i] for e, i in zip(entities, indices.T, strict=True)], axis=0, dtype=float)
         return np.asarray(product.sum(axis=1) + self._biases(relation, indices, offsets))
 
-    def _biases(self, relation: str, indices: Array, offsets: Array) -> Array:
+    def _biases(self, relation: str, indices: AnyArray, offsets: AnyArray) -> AnyArray:
         total = np.full(len(indices), offsets[0], float)
         if len(offsets) > 1:
             start = 1
@@ -260,7 +254,7 @@ class DatabaseModel(Model, ABC):
                 start += self.database_.sizes[entity]
         return total
 
-    def _in_units(self, relation: str, m: Array, variance: Array | float = 0.0) -> NDArray[np.float64]:
+    def _in_units(self, relation: str, m: AnyArray, variance: AnyArray | float = 0.0) -> Array:
         """Return the expected value of each cell given the mean and the variance of the linear predictor ``m``."""
         loss = self.database_.relations[relation].loss
         centre, scale = self.database_.units[relation]
@@ -291,13 +285,11 @@ class IterativeDatabaseModel(DatabaseModel):
         self._take(self._improved(coupled, self._start(coupled, rng), self.max_iter, self.tol))
         return self
 
-    def _go_on(
-        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
-    ) -> None:
+    def _go_on(self, added: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int) -> None:
         position = self._position()
-        if folded is not None:
-            start = self._extended(folded, position, sizes)
-            position = self._improved(folded, start, MAX_FOLD_IN_SWEEPS, self.tol)
+        if added is not None:
+            start = self._extended(added, position, sizes)
+            position = self._improved(added, start, MAX_FOLD_IN_SWEEPS, self.tol)
         if coupled is not None:
             position = self._improved(coupled, position, sweeps, 0.0)
         self._take(position)
@@ -310,7 +302,7 @@ def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
     return float(np.sqrt(np.mean(differences**2)))
 
 
-def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
+def mean_cosines(factors: Sequence[AnyArray], at: int) -> Array:
     """Return the cosine similarity of each row to a given row, averaged over samples of centred factors.
 
     A single sample is unreliable, since rows with little data point in random directions.
@@ -332,8 +324,8 @@ class HeldOut(NamedTuple):
 
     database: Database
     relation: str
-    indices: NDArray[np.int64]
-    values: NDArray[np.float64]
+    indices: Ints
+    values: Array
 
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
@@ -352,8 +344,8 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
 
 
 def _with_zeros(
-    indices: Array, values: Array, known: Entries, table: Relation, rng: np.random.Generator
-) -> tuple[Array, Array]:
+    indices: AnyArray, values: AnyArray, known: Entries, table: Relation, rng: np.random.Generator
+) -> tuple[AnyArray, AnyArray]:
     """Append as many unobserved cells with the value 0 to held-out cells."""
     zeros = with_negatives(known, replace(table, n_negatives=1), rng).indices[len(known) :]
     zeros = zeros[rng.permutation(len(zeros))[: len(indices)]]
@@ -379,16 +371,16 @@ class Given(NamedTuple):
 
     state: State
     alphas: Sequence[float]  # precision of the cells of each table, besides their weights
-    precision: Array  # of the prior of the row, shape (R, R)
-    linear: Array  # precision times mean of the prior, shape (R,)
-    covariances: Array | None = None  # shape (rows of the stack, R, R)
-    squares: list[Array] | None = None  # expected squared predictions of the entries of each table
+    precision: AnyArray  # of the prior of the row, shape (R, R)
+    linear: AnyArray  # precision times mean of the prior, shape (R,)
+    covariances: AnyArray | None = None  # shape (rows of the stack, R, R)
+    squares: list[AnyArray] | None = None  # expected squared predictions of the entries of each table
 
 
 BLOCK = 1 << 10  # number of entries whose moments are held at once
 
 
-def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
+def shares_of(coupled: CoupledTables, s: int, row: int, target: AnyArray, given: Given) -> tuple[float, AnyArray]:
     """Decompose the inner product of a vector and a factor row into contributions of the prior and of each entry."""
     stack, *offsets = given.state
     m = [coupled.products(stack, t, 1) + coupled.biases(part, t) for t, part in enumerate(offsets)]
@@ -408,7 +400,7 @@ def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Gi
     return usual, parts_of_row(entries, v, target[None], precision=precision)[0]
 
 
-def _spread(stack: Array, covariances: Array, columns: Array, c: Array) -> Array:
+def _spread(stack: AnyArray, covariances: AnyArray, columns: AnyArray, c: AnyArray) -> AnyArray:
     """Return the weighted sum of the covariance matrices of elementwise products of random factor rows."""
     total = np.zeros(covariances.shape[1:])
     for block in blocks(len(c), BLOCK):

@@ -32,11 +32,10 @@ from polyadic.core.resources import check_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array
 
 
 @dataclass(frozen=True)
@@ -120,15 +119,10 @@ def gibbs(
             total = precision
             if any(coupled.zeros):
                 total = precision + coupled.zero_precision(s, coupled.grams(stack), alphas.tolist())
-            posterior_rows(
-                coupled.equations(s, c, y, state[1:], alphas.tolist()),
-                stack,
-                precision=total,
-                linear=precision @ mu,
-                noise=rng.standard_normal(out.shape),
-                out=out,
-                threads=1 if coupled.factor_entries[s].sequential else threads,
-            )
+            how: dict[str, Any] = {"linear": precision @ mu, "noise": rng.standard_normal(out.shape), "out": out}
+            how["threads"] = 1 if coupled.factor_entries[s].sequential else threads
+            entries = coupled.equations(s, c, y, state[1:], alphas.tolist())
+            posterior_rows(entries, stack, precision=total, **how)
         for t in tables:
             m = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
             _draw_biases(coupled, state, t, c[t], y[t], m, priors, rng)
@@ -192,8 +186,8 @@ class Average:
 
     def __init__(self) -> None:
         self.count = 0
-        self.mean: NDArray[np.float64] = np.zeros(0)
-        self._squares: NDArray[np.float64] = np.zeros(0)
+        self.mean: Array = np.zeros(0)
+        self._squares: Array = np.zeros(0)
 
     def add(self, values: ArrayLike) -> None:
         """Update the running mean and variance with a sample (Welford, 1962)."""
@@ -206,7 +200,7 @@ class Average:
         self._squares = self._squares + away * (x - self.mean)
 
     @property
-    def variance(self) -> NDArray[np.float64]:
+    def variance(self) -> Array:
         """Variance of the samples added so far."""
         return np.asarray(self._squares / max(self.count, 1))
 
@@ -242,26 +236,17 @@ class MarkovChain:
 
     @classmethod
     def of(
-        cls,
-        coupled: CoupledTables,
-        start: Draw,
-        rng: np.random.Generator,
-        *,
-        priors: Priors,
-        n_samples: int,
-        threads: int,
+        cls, coupled: CoupledTables, start: Draw, rng: np.random.Generator, *, n_samples: int, **how: Any
     ) -> MarkovChain:
-        """Start a Markov chain over the factors of coupled tables."""
-        return cls(partial(gibbs, coupled, priors=priors, rng=rng, threads=threads), start, rng, n_samples=n_samples)
+        """Start a Markov chain over the factors of coupled tables, with the priors and threads of :func:`gibbs`."""
+        return cls(partial(gibbs, coupled, rng=rng, **how), start, rng, n_samples=n_samples)
 
     @classmethod
-    def resumed(
-        cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int
-    ) -> MarkovChain:
+    def resumed(cls, coupled: CoupledTables, memory: Memory, **how: Any) -> MarkovChain:
         """Resume a chain for the same tables from :meth:`memory`, as if it had not been interrupted."""
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
-        chain = cls.of(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
+        chain = cls.of(coupled, memory.last, rng, **how)
         chain.draws, chain._every, chain.made, chain.sweeps = list(memory.draws), *memory[2:5]  # noqa: SLF001 its own
         return chain
 

@@ -15,7 +15,7 @@ optimization.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,11 +26,8 @@ from polyadic.core.solvers.run import Sweep
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-
-    Array = NDArray[Any]
+    from polyadic.core.annotations import AnyArray
 
 STEPS, BATCHES = 256, (16, 1024)
 """Number of batches of an epoch, unless they would have fewer or more cells than these."""
@@ -81,7 +78,7 @@ def collective_sgd(
 class _Table:
     """A table, with the Adagrad state and the penalties of its intercept and biases."""
 
-    def __init__(self, coupled: CoupledTables, t: int, powers: list[Array], bias_ridge: float) -> None:
+    def __init__(self, coupled: CoupledTables, t: int, powers: list[AnyArray], bias_ridge: float) -> None:
         term, parts = coupled.terms[t], coupled.parts(t)
         self.t, self.loss, self.rows = t, term.loss, coupled.indices[t]
         self.values, self.weights = coupled.values[t], coupled.weights[t]
@@ -95,7 +92,7 @@ class _Table:
             ridges[part] = bias_ridge * powers[slot]
         self.shares = ridges / np.maximum(np.bincount(self.places.ravel(), minlength=size), 1)
 
-    def gradient(self, state: State, cells: Array, learning_rate: float) -> tuple[Array, Array]:
+    def gradient(self, state: State, cells: AnyArray, learning_rate: float) -> tuple[AnyArray, AnyArray]:
         """Update the biases of the given cells; return the rows of the factors, (n, order), and their gradients."""
         rows, places, b = self.rows[cells], self.places[cells], state[1 + self.t]
         U = state[0][rows]

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from polyadic.text.tables import TableReading
 
 COUPLED = "polyadic.completion.coupled"
-TASK = Task(
-    "database",
-    "Factorize several tables that share entities, such as users, films and words.",
-    model=f"{COUPLED}.database_model:DatabaseModel",
-)
+METHODS = "variational:VariationalFactorization", "bayesian:BayesianFactorization", "collective:CollectiveFactorization"
+SETTINGS = tuple(f"{COUPLED}.{method}" for method in METHODS)  # classes whose settings training takes
+MODEL = f"{COUPLED}.database_model:DatabaseModel"
+TASK = Task("database", "Factorize several tables that share entities, such as users, films and words.", model=MODEL)
 
 
 def _print_training(result: dict[str, Any]) -> None:
@@ -39,13 +38,7 @@ def _print_training(result: dict[str, Any]) -> None:
 
 @TASK.verb(
     example="polyadic database train library.toml --out library --hold-out ratings=0.1",
-    settings={
-        "given": (
-            f"{COUPLED}.variational:VariationalFactorization",
-            f"{COUPLED}.bayesian:BayesianFactorization",
-            f"{COUPLED}.collective:CollectiveFactorization",
-        )
-    },
+    settings={"given": SETTINGS},
     options=("method", "rank", "ridge", "draws", "hold_out"),
     show=_print_training,
 )
@@ -84,11 +77,8 @@ def train(
     from polyadic.completion.coupled.variational import VariationalFactorization
     from polyadic.core.methods import Method, refuse_unused
 
-    methods = {
-        "als": Method(CollectiveFactorization),
-        "gibbs": Method(BayesianFactorization),
-        "variational": Method(VariationalFactorization),
-    }
+    methods = {"als": Method(CollectiveFactorization), "gibbs": Method(BayesianFactorization)}
+    methods["variational"] = Method(VariationalFactorization)
     refuse_unused(methods, method, given)
     figures: dict[str, Any] = {"method": method}
 
@@ -106,13 +96,9 @@ def train(
         return figures | {"unobserved": {entity: int(mask.sum()) for entity, mask in model.unobserved_.items()}}
 
     saved = run(make(), lambda: read_database(database), out, force=force, fit=fit, summary=summary)
-    saved.notes = [
-        f"entities of type {entity} without observations, predicted by the prior: {number:,}"
-        for entity, number in saved["unobserved"].items()
-        if number
-    ]
-    saved.next = "database", "similar", out, next(iter(saved["entities"])), "NAME"
-    return saved
+    unseen = [(entity, number) for entity, number in saved["unobserved"].items() if number]
+    saved.notes = [f"entities of type {e} without observations, predicted by the prior: {n:,}" for e, n in unseen]
+    return saved.then("database", "similar", out, next(iter(saved["entities"])), "NAME")
 
 
 def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
@@ -256,8 +242,7 @@ def add(
     news = {name: _columns(model, name, table, reading, values=True) for name, table in tables.items()}
     model.update(news, sweeps=sweeps, refit=refit)
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
-    saved.next = "database", "predict", out, *next(iter(tables.items())), "--why", 3
-    return saved
+    return saved.then("database", "predict", out, *next(iter(tables.items())), "--why", 3)
 
 
 @TASK.verb(example="polyadic database similar library novel Dracula", question=True)

@@ -14,7 +14,7 @@ Intercepts are point estimates.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln, xlogy
@@ -32,11 +32,8 @@ from polyadic.core.solvers.run import Sweep, run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array
 
 
 class VariationalFactorization(IterativeDatabaseModel):
@@ -120,12 +117,12 @@ class VariationalFactorization(IterativeDatabaseModel):
         self.beliefs_, self.state_ = position, position.means
 
     @property
-    def relevance_(self) -> dict[str, NDArray[np.float64]]:
+    def relevance_(self) -> dict[str, Array]:
         """Share of each component in the sum of squared posterior means, by entity type."""
         squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
         return {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
 
-    def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
+    def _distribution(self, relation: str, indices: AnyArray) -> Prediction:
         q = self.beliefs_
         t, types = list(self.database_.relations).index(relation), list(self.database_.sizes)
         table = self.database_.relations[relation]
@@ -186,15 +183,10 @@ def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prio
     size = coupled.offsets[-1] + 1
     covariances = np.broadcast_to(SPREAD * np.eye(rank) / rank, (size, rank, rank)).copy()
     covariances[-1] = 0
-    tables = range(len(coupled.terms))
-    return Beliefs(
-        means,
-        covariances,
-        [np.where(np.arange(len(means[1 + t])), SPREAD, 0.0) for t in tables],
-        [np.full(rank, prior.shape / prior.rate) for _ in coupled.sizes],
-        [np.full(len(coupled.parts(t)), prior.shape / prior.rate) for t in tables],
-        np.ones(len(coupled.terms)),
-    )
+    variances, first = [np.where(np.arange(len(part)), SPREAD, 0.0) for part in means[1:]], prior.shape / prior.rate
+    relevance = [np.full(rank, first) for _ in coupled.sizes]
+    precisions = [np.full(len(coupled.parts(t)), first) for t in range(len(coupled.terms))]
+    return Beliefs(means, covariances, variances, relevance, precisions, np.ones(len(coupled.terms)))
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
@@ -214,13 +206,10 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
             precision, alphas = np.diag(q.relevance[s]), q.alphas.tolist()
             if any(coupled.zeros):
                 precision = precision + coupled.zero_precision(s, coupled.grams(q.means[0], q.covariances), alphas)
-            variational_rows(
-                coupled.equations(s, c, y, q.means[1:], alphas),
-                RandomRows(q.means[0], q.covariances),
-                RandomRows(coupled.free_rows(q.means[0], s), coupled.free_rows(q.covariances, s)),
-                precision=precision,
-                threads=1 if coupled.factor_entries[s].sequential else threads,
-            )
+            entries, stack = coupled.equations(s, c, y, q.means[1:], alphas), RandomRows(q.means[0], q.covariances)
+            out = RandomRows(*(coupled.free_rows(part, s) for part in stack))
+            one_by_one = coupled.factor_entries[s].sequential
+            variational_rows(entries, stack, out, precision=precision, threads=1 if one_by_one else threads)
             if not coupled.folds:
                 q.relevance[s] = (prior.shape + coupled.sizes[s] / 2) / (prior.rate + _squares(coupled, q, s) / 2)
         for t in tables:

@@ -10,16 +10,12 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 MIN_PROBABILITY = 1e-300  # probability assigned to impossible strings
 
 
-def automaton_values(
-    symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, stop: Array, A: Array
-) -> tuple[Array, Array]:
+def automaton_values(symbols: AnyArray, edges: AnyArray, *, start: Array, stop: Array, A: Array) -> tuple[Array, Array]:
     r"""Return string weights :math:`\alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty` as ``values * exp(logs)``."""
     symbols, edges, A = _checked(symbols, edges, start, A)
     if stop.shape != start.shape:
@@ -30,7 +26,7 @@ def automaton_values(
 
 
 def follow_automaton(
-    symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, A: Array, total: Array, again: Array, floor: float
+    symbols: AnyArray, edges: AnyArray, *, start: Array, A: Array, total: Array, again: Array, floor: float
 ) -> Array:
     """Return the normalized state before each symbol and end; states of a mass up to ``floor`` become ``again``."""
     symbols, edges, A = _checked(symbols, edges, start, A)
@@ -46,8 +42,8 @@ def follow_automaton(
 class Transitions(NamedTuple):
     """Sparse transitions of an automaton, sorted by symbol and source state."""
 
-    bounds: NDArray[np.int64]  # those of symbol a from state i are between bounds[a, i] and bounds[a, i + 1]
-    to: NDArray[np.int64]
+    bounds: Ints  # those of symbol a from state i are between bounds[a, i] and bounds[a, i + 1]
+    to: Ints
     weights: Array
 
 
@@ -61,14 +57,7 @@ def listed_transitions(A: Array, *, above: float = 0.0) -> Transitions:
 
 
 def transition_counts(
-    parent: NDArray[Any],
-    last: NDArray[Any],
-    passing: NDArray[Any],
-    *,
-    ending: NDArray[Any],
-    start: Array,
-    stop: Array,
-    transitions: Transitions,
+    parent: Ints, last: Ints, passing: Ints, *, ending: Ints, start: Array, stop: Array, transitions: Transitions
 ) -> tuple[float, Array, Array, Array]:
     """Return the log-likelihood of strings, and the expected counts of transitions, ends and starts.
 
@@ -90,7 +79,7 @@ def transition_counts(
     return float(fit), taken, stopped, began
 
 
-def _checked(symbols: NDArray[Any], edges: NDArray[Any], start: Array, A: Array) -> tuple[Any, Any, Any]:
+def _checked(symbols: AnyArray, edges: AnyArray, start: Array, A: Array) -> tuple[Any, Any, Any]:
     """Validate strings and transition matrices and convert them to the types of the kernels."""
     r = len(start)
     if A.ndim != 3 or A.shape[1:] != (r, r):

@@ -6,7 +6,7 @@ probability of the first state is ``start[s]``, that of state t after s ``move[s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,9 +14,7 @@ from numba import njit
 from polyadic.core.kernels.common import PARTS, frozen, imap
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array, Ints, Ints32
 
 
 class HiddenChain(NamedTuple):
@@ -36,7 +34,7 @@ class Expected(NamedTuple):
     log_probability: float
 
 
-def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenChain, *, threads: int = 1) -> Expected:
+def expected_counts(symbols: AnyArray, edges: AnyArray, chain: HiddenChain, *, threads: int = 1) -> Expected:
     """Return the expected counts of initial states, transitions and emissions (Rabiner 1989, equations 91 to 95)."""
     x, ends, tables = _checked(symbols, edges, chain)
     bounds = np.linspace(0, len(ends) - 1, PARTS + 1).astype(np.int64)
@@ -54,9 +52,7 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenCha
     return Expected(sums[0], sums[1], sums[2], logs)
 
 
-def hidden_states(
-    symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenChain, *, smoothed: bool
-) -> tuple[Array, Array]:
+def hidden_states(symbols: AnyArray, edges: AnyArray, chain: HiddenChain, *, smoothed: bool) -> tuple[Array, Array]:
     """Return the state distribution of each token, and the log-probability of each token given its predecessors.
 
     States are conditioned on the whole sequence if ``smoothed``, else on the tokens up to each. In impossible sequences
@@ -68,9 +64,7 @@ def hidden_states(
     return states, logs
 
 
-def _checked(
-    symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenChain
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Array]]:
+def _checked(symbols: AnyArray, edges: AnyArray, chain: HiddenChain) -> tuple[Ints, Ints, list[Array]]:
     size = len(chain.start)
     if chain.move.shape != (size, size) or chain.emit.ndim != 2 or chain.emit.shape[1] != size:
         got = f"{chain.move.shape} and {chain.emit.shape}"
@@ -84,7 +78,7 @@ def _checked(
     return frozen(symbols, np.int64), ends, [frozen(part, np.float64) for part in chain]
 
 
-def viterbi_states(symbols: NDArray[Any], edges: NDArray[Any], scores: HiddenChain) -> NDArray[np.int32]:
+def viterbi_states(symbols: AnyArray, edges: AnyArray, scores: HiddenChain) -> Ints32:
     r"""Return the highest-scoring state path of each sequence; ties go to the path that ends in the first state.
 
     .. math:: \max_s\; a_{s_1} + \sum_i B_{x_i s_i} + \sum_{i > 1} M_{s_{i-1} s_i}

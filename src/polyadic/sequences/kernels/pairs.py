@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
@@ -10,21 +10,18 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array
     from polyadic.sequences.symbols import Coded
 
-    Array = NDArray[np.float64]
 
-
-def pair_values(x: Coded, y: Coded, ids: NDArray[Any], *, start: Array, A: Array, stop: Array) -> tuple[Array, Array]:
+def pair_values(x: Coded, y: Coded, ids: AnyArray, *, start: Array, A: Array, stop: Array) -> tuple[Array, Array]:
     """Return the weight of each pair of strings, summed over alignments, as ``values * exp(logs)``."""
     values, logs, *_ = _summed(x, y, ids, start, A, stop, count=False)
     return values, logs
 
 
 def pair_counts(
-    x: Coded, y: Coded, ids: NDArray[Any], *, start: Array, A: Array, stop: Array
+    x: Coded, y: Coded, ids: AnyArray, *, start: Array, A: Array, stop: Array
 ) -> tuple[float, Array, Array, Array]:
     """Return the log-likelihood of possible pairs, and the counts of transitions, of final and of initial states."""
     values, logs, *counts = _summed(x, y, ids, start, A, stop, count=True)
@@ -32,7 +29,7 @@ def pair_counts(
     return float((np.log(values[seen]) + logs[seen]).sum()), counts[0], counts[1], counts[2]
 
 
-def _summed(x: Coded, y: Coded, ids: NDArray[Any], *weights: Array, count: bool) -> tuple[Array, ...]:
+def _summed(x: Coded, y: Coded, ids: AnyArray, *weights: Array, count: bool) -> tuple[Array, ...]:
     start, A, stop = (frozen(part, float) for part in weights)
     r, k = len(start), len(A)
     if len(x.edges) != len(y.edges):

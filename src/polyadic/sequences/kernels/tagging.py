@@ -10,7 +10,7 @@ Weights are stored in tables of shape (rows, 3, width): weight, sum of squared g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,32 +18,32 @@ from numba import njit
 from polyadic.core.kernels.common import frozen, mean_weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 
 
 class CodedSentences(NamedTuple):
     """Sentences encoded as feature ids, with the boundaries of tokens and sentences."""
 
-    columns: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    edges: NDArray[np.int64]
-    values: NDArray[np.float32] = np.empty(0, np.float32)  # of the features, in the order of columns
+    columns: Ints32
+    starts: Ints
+    edges: Ints
+    values: Floats = np.empty(0, np.float32)  # of the features, in the order of columns
 
 
 class TagParts(NamedTuple):
     """Weights of a linear-chain tagger with F features and Y tags."""
 
-    U: NDArray[Any]  # shape (F, K)
-    V: NDArray[Any]  # shape (Y, K), or (0, Y) for the identity, where K is Y
-    T: NDArray[Any]  # transition scores, shape (Y + 1, Y + 1); the last row is the start, the last column the end
+    U: AnyArray  # shape (F, K)
+    V: AnyArray  # shape (Y, K), or (0, Y) for the identity, where K is Y
+    T: AnyArray  # transition scores, shape (Y + 1, Y + 1); the last row is the start, the last column the end
 
 
 class TagTables(NamedTuple):
     """Tagger weights in training, with sums of squared gradients and sums for averaging, of shape (rows, 3, width)."""
 
-    U: NDArray[np.float32]
-    V: NDArray[np.float32]
-    T: NDArray[np.float32]
+    U: Floats
+    V: Floats
+    T: Floats
 
     @classmethod
     def of(cls, parts: TagParts) -> TagTables:
@@ -62,11 +62,11 @@ class TagTables(NamedTuple):
 
 def tag_epoch(
     sentences: CodedSentences,
-    gold: NDArray[np.int32],
+    gold: Ints32,
     tables: TagTables,
     *,
-    order: NDArray[np.int64],
-    importance: NDArray[np.float32],
+    order: Ints,
+    importance: Floats,
     seen: int,
     soft: bool,
     cost: float,
@@ -91,7 +91,7 @@ def tag_epoch(
     return float(_tag_epoch(tuple(sentences), gold, order, importance, tuple(tables), *how))
 
 
-def tag_paths(sentences: CodedSentences, parts: TagParts) -> NDArray[np.int32]:
+def tag_paths(sentences: CodedSentences, parts: TagParts) -> Ints32:
     """Return the highest-scoring tags of all sentences, concatenated in one array (Viterbi decoding)."""
     _check(sentences, *parts)
     paths = np.zeros(len(sentences.starts) - 1, np.int32)
@@ -99,7 +99,7 @@ def tag_paths(sentences: CodedSentences, parts: TagParts) -> NDArray[np.int32]:
     return paths
 
 
-def tag_marginals(sentences: CodedSentences, parts: TagParts) -> NDArray[np.float64]:
+def tag_marginals(sentences: CodedSentences, parts: TagParts) -> Array:
     """Return the marginal probability of each tag for each token, of shape (tokens, Y)."""
     _check(sentences, *parts)
     shares = np.empty((len(sentences.starts) - 1, len(parts.T) - 1))
@@ -107,7 +107,7 @@ def tag_marginals(sentences: CodedSentences, parts: TagParts) -> NDArray[np.floa
     return shares
 
 
-def _check(sentences: CodedSentences, U: NDArray[Any], V: NDArray[Any], T: NDArray[Any]) -> None:
+def _check(sentences: CodedSentences, U: AnyArray, V: AnyArray, T: AnyArray) -> None:
     """Raise ValueError for shapes or indices that would make a kernel read out of bounds."""
     columns, starts, edges, values = sentences
     size = len(T) - 1

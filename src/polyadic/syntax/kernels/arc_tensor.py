@@ -6,7 +6,7 @@ pair of features of its ends, with and without its distance; both are in one cac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,7 +14,7 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 
 DISTANCES = 15  # number of distance bins: any distance; then 1 to 5, 6 to 10 and more, to the left and to the right
 
@@ -263,10 +263,7 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
     _move_rows(u_features, u_rows, u_count, step, clock, U, sums[1])
     _move_rows(v_features, v_rows, v_count, step, clock, V, sums[2])
     if gamma < 1 and moves[2]:
-        for d in range(DISTANCES):
-            for r in range(rank):
-                W[d, r] += step * dW[d, r]
-                sums[3][d, r] += step * clock * dW[d, r]
+        _move_rows(np.arange(DISTANCES), dW, DISTANCES, step, clock, W, sums[3])
     return alpha
 
 
@@ -298,25 +295,25 @@ def _hashed_cells(triples, mask, cells):
 class ArcParts(NamedTuple):
     """Parameters of the arc scores (float32), or their running sums for averaging."""
 
-    theta: NDArray[Any]  # hashed weights of feature pairs; their number is a power of two
-    U: NDArray[Any]  # factor of heads, (features + dense values, R)
-    V: NDArray[Any]  # factor of dependents
-    W: NDArray[Any]  # factor of distances, (DISTANCES, R)
+    theta: AnyArray  # hashed weights of feature pairs; their number is a power of two
+    U: AnyArray  # factor of heads, (features + dense values, R)
+    V: AnyArray  # factor of dependents
+    W: AnyArray  # factor of distances, (DISTANCES, R)
 
 
 class ArcScores(NamedTuple):
     """Arc scores of a sentence, with the sums of the factor rows of each word's features."""
 
-    scores: NDArray[np.float64]
-    P: NDArray[np.float32]
-    Q: NDArray[np.float32]
+    scores: Array
+    P: Floats
+    Q: Floats
 
 
 class Scratch(NamedTuple):
     """Reusable workspace of a learning step, restored to its initial values after each step."""
 
-    delta: NDArray[np.float32]
-    place: NDArray[np.int64]
+    delta: Floats
+    place: Ints
 
     @classmethod
     def of(cls, parts: ArcParts) -> Scratch:
@@ -338,17 +335,12 @@ ALL = MovedFactors()
 class FeaturePairs(NamedTuple):
     """Columns of the head and dependent features that form pairs, and the column of the part-of-speech tag."""
 
-    columns: NDArray[np.int64]
+    columns: Ints
     tag: int
 
 
 def score_tensor_arcs(
-    table: NDArray[np.int32],
-    parts: ArcParts,
-    pairs: FeaturePairs,
-    *,
-    gamma: float,
-    dense: NDArray[np.float32] | None = None,
+    table: Ints32, parts: ArcParts, pairs: FeaturePairs, *, gamma: float, dense: Floats | None = None
 ) -> ArcScores:
     r"""Return the score of each arc of a sentence (Lei et al. 2014, eq. 5).
 
@@ -372,13 +364,13 @@ def score_tensor_arcs(
 
 
 def step_tensor_arcs(
-    table: NDArray[np.int32],
+    table: Ints32,
     parts: ArcParts,
     pairs: FeaturePairs,
     *,
     scored: ArcScores,
-    heads: NDArray[Any],
-    predicted: NDArray[Any],
+    heads: AnyArray,
+    predicted: AnyArray,
     loss: float,
     gamma: float,
     C: float,
@@ -387,7 +379,7 @@ def step_tensor_arcs(
     scratch: Scratch,
     moves: MovedFactors = ALL,
     more: float = 0.0,
-    dense: NDArray[np.float32] | None = None,
+    dense: Floats | None = None,
 ) -> float:
     r"""Update the parameters in place towards the correct tree and away from the predicted tree; return the step size.
 
@@ -409,9 +401,7 @@ def step_tensor_arcs(
     return float(_tensor_arc_step(*what, tuple(parts), tuple(sums), (scored.P, scored.Q), tuple(scratch)))
 
 
-def tensor_cells(
-    table: NDArray[np.int32], theta: NDArray[np.float32], pairs: FeaturePairs, *, heads: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def tensor_cells(table: Ints32, theta: Floats, pairs: FeaturePairs, *, heads: AnyArray) -> tuple[Ints, Array]:
     """Return the feature pairs of the arcs of a tree as cells (head, dependent, distance or 0), and their weights."""
     _check_heads(table, heads)
     room = 2 * len(heads) * len(pairs.columns)
@@ -420,7 +410,7 @@ def tensor_cells(
     return cells[:count], values[:count]
 
 
-def hashed_cells(triples: NDArray[np.int64], *, bits: int) -> NDArray[np.int64]:
+def hashed_cells(triples: Ints, *, bits: int) -> Ints:
     """Hash each triple of head feature, dependent feature and distance bin to an index below ``2 ** bits``."""
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int64:
         got = f"{triples.dtype} of shape {triples.shape}"
@@ -430,14 +420,12 @@ def hashed_cells(triples: NDArray[np.int64], *, bits: int) -> NDArray[np.int64]:
     return cells
 
 
-def _check_heads(table: NDArray[Any], heads: NDArray[Any]) -> None:
+def _check_heads(table: AnyArray, heads: AnyArray) -> None:
     if len(heads) != len(table) - 1 or not 0 <= heads.min() <= heads.max() < len(table):
         raise ValueError(f"each word must have a head from 0 to {len(table) - 1}; got {heads}")
 
 
-def _check(
-    table: NDArray[Any], parts: ArcParts, pairs: FeaturePairs, dense: NDArray[np.float32] | None
-) -> NDArray[np.float32]:
+def _check(table: AnyArray, parts: ArcParts, pairs: FeaturePairs, dense: Floats | None) -> Floats:
     """Validate the inputs and return the real-valued features as a contiguous array."""
     theta, U, V, W = parts
     values = np.zeros((len(table), 0), np.float32) if dense is None else dense

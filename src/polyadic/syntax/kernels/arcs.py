@@ -6,7 +6,7 @@ scores use pairs of features of both ends, with passive-aggressive updates.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
@@ -14,14 +14,13 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 
 
-def score_arcs(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[np.float32]) -> NDArray[np.float64]:
+def score_arcs(words: AnyArray, tags: AnyArray, weights: Floats) -> Array:
     """Return the (n + 1, n + 1) matrix of arc scores, where a score is the sum of hashed feature weights.
 
-    ``words`` and ``tags``, of shape (n + 2,), are ids after one for the root and before an end mark; the number of
-    ``weights`` is a power of two.
+    ``words`` and ``tags``, of shape (n + 2,), include root and end mark; the number of ``weights`` is a power of two.
     """
     _check_sentence(words, tags, weights)
     scores = np.zeros((len(words) - 1, len(words) - 1))
@@ -30,14 +29,7 @@ def score_arcs(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[np.floa
 
 
 def step_arcs(
-    words: NDArray[Any],
-    tags: NDArray[Any],
-    heads: NDArray[Any],
-    *,
-    step: float,
-    time: int,
-    weights: NDArray[np.float32],
-    sums: NDArray[np.float64],
+    words: AnyArray, tags: AnyArray, heads: AnyArray, *, step: float, time: int, weights: Floats, sums: Array
 ) -> None:
     """Add ``step`` to the weight of each feature of a tree in place, and update the running sums for averaging."""
     _check_sentence(words, tags, weights)
@@ -49,7 +41,7 @@ def step_arcs(
     _arc_step(*(frozen(part, np.int64) for part in (words, tags, heads)), float(step), int(time), weights, sums)
 
 
-def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[Any]) -> None:
+def _check_sentence(words: AnyArray, tags: AnyArray, weights: AnyArray) -> None:
     if words.shape != tags.shape or words.ndim != 1 or len(words) < 3:
         about = "words and tags must be arrays of the same length, at least 3, including the root and the end"
         raise ValueError(f"{about}; got shapes {words.shape} and {tags.shape}")
@@ -57,9 +49,7 @@ def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[An
         raise ValueError(f"weights must be an array whose length is a power of two; got shape {weights.shape}")
 
 
-def score_arc_labels(
-    table: NDArray[np.int32], heads: NDArray[Any], weights: NDArray[np.float32], *, pairs: NDArray[np.int64]
-) -> NDArray[np.float32]:
+def score_arc_labels(table: Ints32, heads: AnyArray, weights: Floats, *, pairs: Ints) -> Floats:
     """Return the scores of all dependency relations for the arc between each word and its head, shape (n, relations).
 
     ``table`` of shape (n + 1, columns) holds the feature ids of the root and of each word, -1 for a missing feature;
@@ -72,15 +62,7 @@ def score_arc_labels(
 
 
 def step_arc_labels(
-    table: NDArray[np.int32],
-    heads: NDArray[Any],
-    labels: NDArray[Any],
-    *,
-    pairs: NDArray[np.int64],
-    C: float,
-    clock: int,
-    weights: NDArray[np.float32],
-    sums: NDArray[Any],
+    table: Ints32, heads: AnyArray, labels: Ints, *, pairs: Ints, C: float, clock: int, weights: Floats, sums: AnyArray
 ) -> int:
     """Update the relation weights in place by passive-aggressive steps and return the number of wrong relations.
 
@@ -96,7 +78,7 @@ def step_arc_labels(
     return int(_arc_label_steps(table, pairs, *trees, float(C), float(clock), weights, sums))
 
 
-def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any], pairs: NDArray[Any]) -> None:
+def _check_table(table: AnyArray, heads: AnyArray, weights: AnyArray, pairs: AnyArray) -> None:
     if len(heads) != len(table) - 1 or not len(heads) or not 0 <= heads.min() <= heads.max() < len(table):
         raise ValueError(f"each word must have a head from 0 to {len(table) - 1}; got {heads}")
     if weights.ndim != 2 or len(weights) < 8 or len(weights) & (len(weights) - 1):
@@ -105,15 +87,17 @@ def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]
         raise ValueError(f"feature pairs must be pairs of column indices below {table.shape[1]}; got {pairs.tolist()}")
 
 
+_GRAMS = "wt-- w--- t--- WT-- W--- T--- wtWT tWT- wWT- wtT- wtW- wW-- tT-- tbAT atAT tbTB atTB tbT- atT- tAT- tTB-"
+GRAMS = np.array([["-wtWTabAB".index(letter) for letter in gram] for gram in _GRAMS.split()])
+"""Words (w, W) and tags (t, T) of the head and of the dependent, and tags beside them (a, b; A, B), that are joined."""
 MAX_FEATURES = 64  # maximum number of features of an arc, apart from the tags between its ends
 
 
 @njit(cache=True, nogil=True)
 def _mix(a, b):
     """Combine an integer with a hash."""
-    a = (a ^ (np.uint64(b) + np.uint64(0x9E3779B97F4A7C15) + (a << np.uint64(6)) + (a >> np.uint64(2)))) * np.uint64(
-        0xFF51AFD7ED558CCD
-    )
+    added = np.uint64(b) + np.uint64(0x9E3779B97F4A7C15) + (a << np.uint64(6)) + (a >> np.uint64(2))
+    a = (a ^ added) * np.uint64(0xFF51AFD7ED558CCD)
     return a ^ (a >> np.uint64(32))
 
 
@@ -124,37 +108,13 @@ def _features(words, tags, h, m, mask, slots):
     away = right - left
     length = away if away < 5 else 5 if away < 8 else 6 if away < 12 else 7
     side = 2 * length + (1 if h < m else 0)
-    hw, ht, mw, mt = words[h], tags[h], words[m], tags[m]
-    h0, h1 = tags[h - 1] if h else 0, tags[h + 1]
-    m0, m1 = tags[m - 1], tags[m + 1]
-    grams = (
-        (hw, ht, 0, 0),
-        (hw, 0, 0, 0),
-        (ht, 0, 0, 0),
-        (mw, mt, 0, 0),
-        (mw, 0, 0, 0),
-        (mt, 0, 0, 0),
-        (hw, ht, mw, mt),
-        (ht, mw, mt, 0),
-        (hw, mw, mt, 0),
-        (hw, ht, mt, 0),
-        (hw, ht, mw, 0),
-        (hw, mw, 0, 0),
-        (ht, mt, 0, 0),
-        (ht, h1, m0, mt),
-        (h0, ht, m0, mt),
-        (ht, h1, mt, m1),
-        (h0, ht, mt, m1),
-        (ht, h1, mt, 0),
-        (h0, ht, mt, 0),
-        (ht, m0, mt, 0),
-        (ht, mt, m1, 0),
-    )
+    h0 = tags[h - 1] if h else np.int64(0)
+    joined = (np.int64(0), words[h], tags[h], words[m], tags[m], h0, tags[h + 1], tags[m - 1], tags[m + 1])
     count = 0
-    for kind in range(len(grams)):
-        key = _mix(np.uint64(kind + 1), grams[kind][0])
-        for part in range(1, 4):
-            key = _mix(key, grams[kind][part])
+    for kind in range(len(GRAMS)):
+        key = np.uint64(kind + 1)
+        for part in range(4):
+            key = _mix(key, joined[GRAMS[kind, part]])
         slots[count] = key & mask
         slots[count + 1] = _mix(key, side + 1) & mask
         count += 2
@@ -165,7 +125,7 @@ def _features(words, tags, h, m, mask, slots):
                 seen = True
                 break
         if not seen:
-            key = _mix(_mix(_mix(_mix(np.uint64(97), ht), tags[at]), mt), side & 1)
+            key = _mix(_mix(_mix(_mix(np.uint64(97), tags[h]), tags[at]), tags[m]), side & 1)
             slots[count] = key & mask
             count += 1
     return count

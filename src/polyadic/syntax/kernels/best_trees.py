@@ -21,18 +21,18 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array, Ints32
 
 
-def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
+def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[Ints32, float]:
     """Return heads and score of the best projective tree, or -1 and minus infinity; faster than :func:`best_arcs`."""
     heads, values = best_projective_trees(np.asarray(scores)[None], single_root=single_root)
     return heads[0], float(values[0])
 
 
-def best_projective_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
+def best_projective_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[Ints32, Array]:
     """Return the heads and score of the highest-scoring projective tree for each score matrix of a batch."""
     tables = _checked(scores)
     heads, values = np.full((len(tables), tables.shape[1] - 1), -1, np.int32), np.empty(len(tables))
@@ -40,14 +40,13 @@ def best_projective_trees(scores: ArrayLike, *, single_root: bool = True) -> tup
     return heads, values
 
 
-def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
+def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[Ints32, float]:
     r"""Return the heads and score of the maximum spanning tree, or -1 and minus infinity if there is none.
 
     The score of a tree is :math:`\sum_m S_{h_m m}`, where ``scores[h, m]`` is that of the arc from h to m; row 0 is the
     root, column 0 and the diagonal are ignored, and minus infinity forbids an arc. A large penalty on arcs from the
     root ensures a ``single_root``. Among trees that differ by less than about 1e-15 of the spread of the scores times
-    the square of the number of words, any may be returned; so forbid arcs by minus infinity, not by huge negative
-    numbers.
+    the square of the number of words, any may be returned; so forbid arcs by minus infinity, not huge numbers.
 
     McDonald, Pereira, Ribarov, Hajič (2005), Non-projective dependency parsing using spanning tree algorithms.
     Stanojević, Cohen (2021), A root of a problem: optimizing single-root dependency parsing, for the single root.
@@ -75,7 +74,7 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     return heads, value
 
 
-def best_spanning_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
+def best_spanning_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[Ints32, Array]:
     """Return the heads and score of the maximum spanning tree for each score matrix of a batch."""
     found = [best_spanning_tree(table, single_root=single_root) for table in np.asarray(scores)]
     return np.stack([heads for heads, _ in found]), np.array([value for _, value in found])
@@ -94,7 +93,7 @@ def _checked(scores: ArrayLike) -> Array:
     return tables
 
 
-def best_arcs(scores: ArrayLike, k: int = 1, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
+def best_arcs(scores: ArrayLike, k: int = 1, *, single_root: bool = True) -> tuple[Ints32, Array]:
     r"""Return the heads of the k projective trees with the highest scores :math:`\sum_m S_{h_m m}`, and the scores.
 
     Scores are those of :func:`best_spanning_tree`. Eisner (1996), Three new probabilistic models for dependency

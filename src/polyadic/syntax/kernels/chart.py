@@ -29,35 +29,35 @@ from polyadic.core.kernels.common import frozen
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from polyadic.core.annotations import Array, Ints, Ints32, Mask
 
 
 class ChartRules(NamedTuple):
     """Weighted grammar rules in the sorted orders that the chart kernels need."""
 
-    binary: NDArray[np.int32]  # parent and children, of shape (rules, 3)
-    unary: NDArray[np.int32]  # parent and child
-    binary_weights: NDArray[np.float64]
-    unary_weights: NDArray[np.float64]
+    binary: Ints32  # parent and children, of shape (rules, 3)
+    unary: Ints32  # parent and child
+    binary_weights: Array
+    unary_weights: Array
     by_child: tuple[Any, Any]  # binary (starts by left child, right, parent, weight), unary (starts, parent, weight)
     by_parent: tuple[Any, Any]  # binary (starts, rules, left, right, weight) and unary (starts, rules, child, weight)
     by_block: tuple[Any, ...]
     by_pair: tuple[Any, ...]
-    block: NDArray[np.int32]
-    first: NDArray[np.int32]
+    block: Ints32
+    first: Ints32
 
 
 class Chart(NamedTuple):
     """Parse chart of a sentence, with a value for each allowed symbol and span."""
 
     length: int  # number of words
-    base: NDArray[np.int64]  # slot of the first symbol of each block, or -1; (2 layers, cells, blocks)
-    values: NDArray[np.float64]  # by slot
+    base: Ints  # slot of the first symbol of each block, or -1; (2 layers, cells, blocks)
+    values: Array  # by slot
 
 
-def chart_rules(
-    binary: ArrayLike, unary: ArrayLike, *, weights: tuple[ArrayLike, ArrayLike], block: ArrayLike
-) -> ChartRules:
+def chart_rules(binary: ArrayLike, unary: ArrayLike, *, weights: tuple[Any, Any], block: ArrayLike) -> ChartRules:
     """Sort binary rules (parent, left, right) and unary rules (parent, child) for the chart kernels.
 
     ``weights`` are those of the binary and of the unary rules: probabilities for sums, logarithms for maxima. A unary
@@ -85,12 +85,11 @@ def chart_rules(
     by_child = (starts[0], b[2], b[0], bw), (starts[1], u[0], uw)
     by_parent = (starts[2], b_order, b[1], b[2], bw), (starts[3], u_order, u[1], uw)
     first = np.searchsorted(blocks, np.arange(blocks[-1] + 2)).astype(np.int32)
-    return ChartRules(
-        b.T, u.T, bw, uw, by_child, by_parent, _by_block(b, bw, blocks, first), _by_pair(b, bw), blocks, first
-    )
+    grouped = _by_block(b, bw, blocks, first), _by_pair(b, bw)
+    return ChartRules(b.T, u.T, bw, uw, by_child, by_parent, *grouped, blocks, first)
 
 
-def _by_block(b: NDArray[np.int32], weights: NDArray[np.float64], block: Any, first: Any) -> tuple[Any, ...]:
+def _by_block(b: Ints32, weights: Array, block: Any, first: Any) -> tuple[Any, ...]:
     """Group binary rules by the coarse symbols of the parent, the left child and the right child."""
     of = block[b]
     order = np.lexsort((b[0], b[2], b[1], of[0], of[2], of[1]))
@@ -101,7 +100,7 @@ def _by_block(b: NDArray[np.int32], weights: NDArray[np.float64], block: Any, fi
     return groups, other[starts], above[starts], np.append(starts, len(order)), *names, frozen(weights[order])
 
 
-def _by_pair(b: NDArray[np.int32], weights: NDArray[np.float64]) -> tuple[Any, ...]:
+def _by_pair(b: Ints32, weights: Array) -> tuple[Any, ...]:
     """Group binary rules by the pair of child symbols."""
     order = np.lexsort((b[2], b[1]))
     children = b[1:, order].T
@@ -116,7 +115,7 @@ def inside(
     values: ArrayLike,
     *,
     summed: bool,
-    allowed: NDArray[np.bool_] | None = None,
+    allowed: Mask | None = None,
 ) -> Chart:
     """Compute the inside values of all symbols and spans of a sentence, as sums or as Viterbi maxima.
 
@@ -157,7 +156,7 @@ def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: Arra
 
 def span_shares(
     rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike, root: int, *, min_share: float = 0.0
-) -> NDArray[np.float64] | None:
+) -> Array | None:
     """Return the posterior probability of each symbol over each span of a sentence.
 
     It equals inside times outside values over the total, but is ten times faster for grammars of few symbols without
@@ -186,7 +185,7 @@ def span_shares(
     return shares
 
 
-def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0.0) -> NDArray[np.float64]:
+def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0.0) -> Array:
     """Return the outside value of each symbol over each span, in derivations from the symbol ``root``.
 
     Times the inside value it is the sum over all derivations through the slot. Slots of the lower layer whose share of
@@ -213,9 +212,9 @@ class Derivations(NamedTuple):
 
     # rule (binary ones first, then unary ones), SAME or WORD; symbol; rows of both parts: -1 if there is none, and the
     # position of the word for WORD
-    table: NDArray[np.int32]
-    values: NDArray[np.float64]  # sum of the weights of each derivation
-    best: NDArray[np.int32]  # rows of the derivations of the whole sentence, best first
+    table: Ints32
+    values: Array  # sum of the weights of each derivation
+    best: Ints32  # rows of the derivations of the whole sentence, best first
 
 
 def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivations:
@@ -224,9 +223,8 @@ def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivation
         raise ValueError(f"k must be at least 1; got {k}")
     if value_of(rules, filled, root) == -np.inf:
         raise ValueError("the sentence has no derivation from the root symbol")
-    return Derivations(
-        *_chart_kbest(filled.length, root, k, *rules.by_parent, rules.block, rules.first, filled.base, filled.values)
-    )
+    n, base, values = filled
+    return Derivations(*_chart_kbest(n, root, k, *rules.by_parent, rules.block, rules.first, base, values))
 
 
 WORD, SAME = -1, -2  # in place of a rule: a word, and a symbol of the upper layer that is the same in the lower one
@@ -323,15 +321,11 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
                             if begin >= end:
                                 continue
                             place, length = np.uint64(row[PLACE] + begin - row[BEGIN]), np.uint64(end - begin)
+                            other, low = ending[t, c], np.uint64(begin)
                             if summed:
-                                values[a] += (
-                                    _sum_of_products(pool, place, ending[t, c], np.uint64(begin), length) * weight[r]
-                                )
+                                values[a] += _sum_of_products(pool, place, other, low, length) * weight[r]
                             else:
-                                values[a] = max(
-                                    values[a],
-                                    _largest_sum(pool, place, ending[t, c], np.uint64(begin), length) + weight[r],
-                                )
+                                values[a] = max(values[a], _largest_sum(pool, place, other, low, length) + weight[r])
                 for c in range(blocks):
                     start = base[0, cell, c]
                     if start < 0:

@@ -1,9 +1,8 @@
 """Numba kernels for higher-order dependency trees: hashed features, hill climbing and weight updates.
 
 A part is a tuple of positions ``(x, h, s, m)``: a word m with its head h, the inner neighbour s of m among the
-dependents of h on the same side, and x, which is the head of h or the inner neighbour of s. A missing neighbour is
-replaced by h. An end mark, at -1 or after the last word, follows the outermost dependent on each side and takes the
-place of m.
+dependents of h on the same side, and x, which is the head of h or the inner neighbour of s. h replaces a missing
+neighbour. An end mark, at -1 or after the last word, follows the outermost dependent on each side in place of m.
 
 A tree is stored as heads, with the neighbours of each word among the dependents on its side (``inner``, ``outer``) and
 its nearest dependent on each side (``near``). To reattach a word, it is detached with its subtree, and the gain of each
@@ -24,9 +23,7 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32, Mask
 
 # Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (inner neighbour of s, h, s, m). They
 # and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
@@ -270,9 +267,8 @@ def _best_head(model, how, tree, scores, allowed, gains, covered, m):
                 _mark_crossing(heads, k, covered)
             free = free and not covered[h]
         if free:
-            value = _attachment_gain(model, order, tree, scores, ROOT, m) - _attachment_gain(
-                model, order, tree, scores, ROOT, top
-            )
+            value = _attachment_gain(model, order, tree, scores, ROOT, m)
+            value -= _attachment_gain(model, order, tree, scores, ROOT, top)
             _attach(tree, ROOT, m)
             value += _attachment_gain(model, order, tree, scores, m, top)
             _detach(tree, m)
@@ -431,20 +427,20 @@ class TreeParts(NamedTuple):
     """Parameters of the higher-order parts of dependency trees."""
 
     order: int  # maximum number of arcs in a part: 1, 2 or 3
-    templates: NDArray[np.int64]  # kind of the part, ascending, and joined columns of x, h, s, m, or -1; (n, 5)
-    weights: NDArray[np.float32]  # hashed; their number is a power of two
+    templates: Ints  # kind of the part, ascending, and joined columns of x, h, s, m, or -1; (n, 5)
+    weights: Floats  # hashed; their number is a power of two
     gamma: float  # factor of the sums of weights
 
 
 class TreeDifference(NamedTuple):
     """Difference between the hashed feature counts of two trees, with its squared norm."""
 
-    cells: NDArray[np.int64]
-    counts: NDArray[np.float32]
+    cells: Ints
+    counts: Floats
     squares: float
 
 
-def score_trees(table: NDArray[np.int32], scores: Array, trees: NDArray[Any], parts: TreeParts) -> Array:
+def score_trees(table: Ints32, scores: Array, trees: AnyArray, parts: TreeParts) -> Array:
     r"""Return the scores of dependency trees with heads of shape (trees, n), summed over arcs and higher-order parts.
 
     .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
@@ -456,15 +452,15 @@ def score_trees(table: NDArray[np.int32], scores: Array, trees: NDArray[Any], pa
 
 
 def climb_trees(
-    table: NDArray[np.int32],
+    table: Ints32,
     scores: Array,
-    trees: NDArray[Any],
+    trees: AnyArray,
     *,
     parts: TreeParts,
-    allowed: NDArray[np.bool_],
+    allowed: Mask,
     projective: bool,
     single_root: bool = True,
-) -> tuple[NDArray[np.int32], Array]:
+) -> tuple[Ints32, Array]:
     """Improve trees by hill climbing, one head at a time, and return the locally optimal trees and their scores.
 
     Each pass visits the words from the leaves up and gives each its best head, all else fixed, until a pass changes
@@ -488,12 +484,7 @@ def climb_trees(
 
 
 def difference_of_trees(
-    table: NDArray[np.int32],
-    parts: TreeParts,
-    *,
-    heads: NDArray[Any],
-    predicted: NDArray[Any],
-    delta: NDArray[np.float32],
+    table: Ints32, parts: TreeParts, *, heads: AnyArray, predicted: AnyArray, delta: Floats
 ) -> TreeDifference:
     """Return the feature counts of ``heads`` minus those of ``predicted``; ``delta`` is zero before and after."""
     pair = np.stack([heads, predicted])
@@ -514,9 +505,7 @@ def move_weights(parts: TreeParts, difference: TreeDifference, *, step: float, c
     _move_cells(difference.cells, difference.counts, float(step), float(clock), parts.weights, sums)
 
 
-def _checked(
-    table: NDArray[Any], scores: NDArray[Any], trees: NDArray[Any], parts: TreeParts
-) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+def _checked(table: AnyArray, scores: AnyArray, trees: AnyArray, parts: TreeParts) -> tuple[tuple[Any, ...], Ints]:
     """Validate the inputs and return the model parameters for the kernels and a copy of the trees."""
     size, trees = len(table), trees.astype(np.int64)
     if table.ndim != 2 or not 2 <= size <= MAX_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:

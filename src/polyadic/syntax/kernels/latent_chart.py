@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from polyadic.core.annotations import Array, Ints, Ints32, Mask
     from polyadic.syntax.kernels.chart import Chart, ChartRules
 
 
 class Forest(NamedTuple):
     """Packed parse forest: the derivations of a sentence with shared subtrees."""
 
-    edges: NDArray[np.int32]  # (edges, 4), parts before wholes
-    layers: NDArray[np.int64]  # layer, cell and symbol of each node, sorted
-    cells: NDArray[np.int64]
-    symbols: NDArray[np.int32]
+    edges: Ints32  # (edges, 4), parts before wholes
+    layers: Ints  # layer, cell and symbol of each node, sorted
+    cells: Ints
+    symbols: Ints32
 
     def node(self, layer: int, cell: int, symbol: int) -> int:
         """Return the index of the node with the given layer, cell and symbol, or -1 if there is none."""
@@ -41,19 +42,19 @@ class Forest(NamedTuple):
 class Tensors(NamedTuple):
     """Parameter tensors of grammar rules, concatenated into one flat array."""
 
-    numbers: NDArray[np.float64]
-    starts: NDArray[np.int64]  # first entry of the tensor of each rule
+    numbers: Array
+    starts: Ints  # first entry of the tensor of each rule
 
 
 class LatentSums(NamedTuple):
     """Total weight of all derivations, and the weight of the derivations through each node and each unary edge."""
 
     total: float
-    nodes: NDArray[np.float64]
-    through: NDArray[np.float64]
+    nodes: Array
+    through: Array
 
 
-def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Forest:
+def forest_of(rules: ChartRules, filled: Chart, kept: Mask) -> Forest:
     """Build the parse forest of the derivations of a chart that use only the slots marked in ``kept``."""
     n, base, values = filled
     if kept.shape != values.shape or base.shape[2] != len(rules.first) - 1:
@@ -79,20 +80,14 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
     return Forest(edges[:count], layers, cells, symbols)
 
 
-def in_a_row(tensors: Sequence[NDArray[np.float64]]) -> Tensors:
+def in_a_row(tensors: Sequence[Array]) -> Tensors:
     """Concatenate the tensors of grammar rules into one flat array, in the order of the rules."""
     numbers = np.concatenate([np.zeros(0), *(np.ravel(tensor) for tensor in tensors)])
     return Tensors(numbers, np.cumsum([0, *(tensor.size for tensor in tensors)])[:-1])
 
 
 def latent_sums(
-    edges: NDArray[np.int32],
-    tensors: Tensors,
-    sizes: NDArray[np.integer],
-    words: NDArray[np.float64],
-    *,
-    root: int,
-    first: NDArray[np.float64],
+    edges: Ints32, tensors: Tensors, sizes: NDArray[np.integer], words: Array, *, root: int, first: Array
 ) -> LatentSums:
     """Compute the total weight of all derivations and of the derivations through each node and unary edge.
 
@@ -111,8 +106,8 @@ def latent_sums(
 
 
 def tree_sums(
-    edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer], roots: NDArray[np.integer]
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    edges: Ints32, tensors: Tensors, sizes: NDArray[np.integer], roots: NDArray[np.integer]
+) -> tuple[float, Array, Array, Array]:
     """Return the log-probability, expected counts, and inside and outside values of given trees (E-step of EM).
 
     There is one edge per node; ``sizes`` are the numbers of states of the nodes, 1 for ``roots``. The counts are
@@ -130,7 +125,7 @@ def tree_sums(
     return float(log), counts, inner, outer
 
 
-def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDArray[np.float64]) -> NDArray[np.int64]:
+def best_edges(edges: Ints32, gains: Array, words: Array) -> Ints:
     """Return the edge below each node with the largest sum of gains, or -1; ``words`` are gains of tags of words."""
     _check(edges, len(words))
     if gains.shape != (len(edges),):
@@ -140,14 +135,14 @@ def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDAr
     return best
 
 
-def _check(edges: NDArray[np.int32], nodes: int) -> None:
+def _check(edges: Ints32, nodes: int) -> None:
     if edges.ndim != 2 or edges.shape[1] != 4 or edges.dtype != np.int32:
         raise ValueError(f"edges must be an int32 array of shape (edges, 4); got {edges.dtype} of shape {edges.shape}")
     if len(edges) and (edges[:, 1:].max() >= nodes or edges[:, 1].min() < 0):
         raise ValueError(f"edges must connect node ids from 0 to {nodes - 1}")
 
 
-def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
+def _checked(edges: Ints32, tensors: Tensors, sizes: NDArray[np.integer]) -> Ints:
     """Validate the edges and tensors and return the number of states of each node."""
     _check(edges, len(sizes))
     states = frozen(sizes, np.int64)
@@ -185,8 +180,7 @@ def _node(numbers, base, block, first, layer, cell, symbol):
 def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary, edges):
     """Write the edges of a parse forest and return their number, which may exceed the length of ``edges``.
 
-    ``numbers`` holds the node of each slot, or -1, ``symbols`` the symbol of each node, and ``cells`` the first node of
-    each cell.
+    ``numbers`` are the nodes of slots, or -1, ``symbols`` those of nodes, and ``cells`` the first node of each cell.
     """
     b_start, b_right, b_parent = binary
     u_start, u_parent = unary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
@@ -12,8 +12,10 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints32
 
-def score_cells(cells: NDArray[np.int32], theta: NDArray[np.float32], *, roles: int) -> NDArray[np.float64]:
+
+def score_cells(cells: Ints32, theta: Floats, *, roles: int) -> Array:
     r"""Return the score of each semantic role for each row of hashed features.
 
     .. math:: S_{ir} = \sum_k \theta_{c_{ik}} + \theta_{c_{ik} + 1 + r}
@@ -29,7 +31,7 @@ def score_cells(cells: NDArray[np.int32], theta: NDArray[np.float32], *, roles: 
     return scores
 
 
-def hashed_cells(features: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], *, bits: int) -> NDArray[np.int32]:
+def hashed_cells(features: tuple[AnyArray, AnyArray, AnyArray], *, bits: int) -> Ints32:
     """Hash each triple of feature ids to an integer below ``2 ** bits``, or -1 if one of the ids is missing."""
     first, second, third = np.broadcast_arrays(*(np.asarray(part, np.int64) for part in features))
     missing = (first < 0) | (second < 0) | (third < 0)

@@ -26,15 +26,8 @@ if TYPE_CHECKING:
 ANNOTATED = "polyadic.syntax.pcfg:PCFG"
 SPECTRAL = "polyadic.syntax.latent_pcfg:LatentPCFG"
 SPLIT_MERGE = "polyadic.syntax.split_merge:SplitMergePCFG"
-TASK = Task(
-    "constituents",
-    "Parse sentences into constituency trees.",
-    model=(
-        "polyadic.syntax.latent_marginals:MarginalParser",
-        ANNOTATED,
-        "polyadic.syntax.latent_grammar:LatentGrammar",
-    ),
-)
+MODELS = "polyadic.syntax.latent_marginals:MarginalParser", ANNOTATED, "polyadic.syntax.latent_grammar:LatentGrammar"
+TASK = Task("constituents", "Parse sentences into constituency trees.", model=MODELS)
 SPECTRAL_SMOOTHING = 50.0  # default smoothing of method spectral, whose trees maximize marginals
 Trees = Annotated[
     Path,
@@ -115,8 +108,7 @@ def train(
         return result | {"seconds": round(time.perf_counter() - began, 2)}
 
     saved = run(grammar, read, out, force=force, summary=summary, fit=fit)
-    saved.next = "parse", "constituents", "apply", out, "TEXT"
-    return saved
+    return saved.then("parse", "constituents", "apply", out, "TEXT")
 
 
 @TASK.verb(example="polyadic parse constituents apply grammar phrases.txt", json=False)

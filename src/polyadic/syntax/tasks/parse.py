@@ -109,9 +109,7 @@ def train(
     def fit(data: list[Tree]) -> LowRankParser:
         return parser.fit(data, validation=held_out or None)
 
-    saved = run(parser, read, out, force=force, summary=summary, fit=fit)
-    saved.next = "parse", "apply", out, "TREES"
-    return saved
+    return run(parser, read, out, force=force, summary=summary, fit=fit).then("parse", "apply", out, "TREES")
 
 
 @TASK.verb(example="polyadic parse apply parser latin.txt --text --tagger tagger --out parsed.conllu", json=False)

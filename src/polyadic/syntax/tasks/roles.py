@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from polyadic.syntax.semantic_roles import SemanticRoles
 
 LABELLER = "polyadic.syntax.semantic_roles:SemanticRoles"
-TASK = Task(
-    "roles",
-    "Label the arguments of predicates with their semantic roles.",
-    model="polyadic.syntax.role_labels:RoleLabels",
-)
+MODEL = "polyadic.syntax.role_labels:RoleLabels"
+TASK = Task("roles", "Label the arguments of predicates with their semantic roles.", model=MODEL)
 Sentences = Annotated[
     Path,
     Metavar("SENTENCES"),
@@ -69,9 +66,7 @@ def train(
         spent = {"epochs": model.n_iter_, "loss": loss, "seconds": round(model.result_.seconds[-1], 2)}
         return {**sizes, "roles": len(model.roles_), **spent}
 
-    saved = run(model, read, out, force=force, summary=summary)
-    saved.next = "roles", "apply", out, "SENTENCES"
-    return saved
+    return run(model, read, out, force=force, summary=summary).then("roles", "apply", out, "SENTENCES")
 
 
 @TASK.verb(example="polyadic roles apply roles parsed.conllu --find --out labelled.conllu", json=False)

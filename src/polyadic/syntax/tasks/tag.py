@@ -59,9 +59,8 @@ def train(
     min_count
         Minimum number of occurrences of a feature (default: 2; 1 with --columns).
     """
-    saved = (_train_columns if columns else _train_treebank)(sentences, given, out, force=force)
-    saved.next = "tag", "apply", out, "SENTENCES"
-    return saved
+    train_on = _train_columns if columns else _train_treebank
+    return train_on(sentences, given, out, force=force).then("tag", "apply", out, "SENTENCES")
 
 
 def _train_treebank(sentences: Path, given: dict[str, Any], out: Path, *, force: bool) -> Saved:
