@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
@@ -33,6 +32,7 @@ from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.running import BREAK, RunningWriter
 from polyadic.text.store import FIELDS
 from polyadic.text.tokens import Tokenizer
+from polyadic.text.vocabulary import check_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,6 @@ Group = list[Piece] | Files
 CHUNK = 1 << 21  # characters that one task of a worker takes
 ROWS = "rows.npy"  # file with the number of the sentence of the running text for each sentence
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
-_NOT_STORED = re.compile("[\t\n\r\ud800-\udfff]")  # in a word, because a line holds one
 
 
 class Tagger(Protocol):
@@ -146,16 +145,10 @@ class _Encoder:
         """Return the encoded chunk, and leave its numbers in the spill file."""
         if self._starts:
             self._close(self._before.removesuffix(BREAK))
-        for word in self._words:
-            if not isinstance(word, str):
-                raise InputError(f"tokens must be strings; got {word!r}")
-            if _NOT_STORED.search(word):
-                line = any(map(word.__contains__, "\t\n\r"))
-                raise InputError(
-                    f"a word must not contain a tab or line break; got {word!r}"
-                    if line
-                    else f"a word must be valid Unicode; got {word!r} with an unpaired surrogate"
-                )
+        odd = [word for word in self._words if not isinstance(word, str)]
+        if odd:
+            raise InputError(f"tokens must be strings; got {odd[0]!r}")
+        check_spelling(self._words)
         ids = np.concatenate([*self._ids, np.zeros(0, np.uint32)])
         values: dict[str, dict[str, int]] = {name: {} for name in self._layers}
         layers = [

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from polyadic.core.containers import is_missing
-from polyadic.core.errors import InputError, InputWarning, MissingExtraError, error_text, meant
+from polyadic.core.errors import InputError, InputWarning, error_text, meant, needing
 from polyadic.core.frames import indexed, is_wide
 from polyadic.core.progress import note
 from polyadic.core.settings import check_settings
@@ -332,10 +332,8 @@ def _of_memory(source: Any, reading: TableReading) -> Table:
         names, columns, index = indexed(source)
         return _in_memory(names, zip(*columns, strict=True), reading, index=index)
     if isinstance(source, Mapping):
-        lengths = {
-            len(each) if hasattr(each, "__len__") and not isinstance(each, str) else -1 for each in source.values()
-        }
-        if len(lengths) != 1 or -1 in lengths:
+        lists = [each for each in source.values() if hasattr(each, "__len__") and not isinstance(each, str)]
+        if len(lists) < len(source) or len({*map(len, lists)}) != 1:
             raise InputError(
                 "a table given as a dict must have a list of values, all of the same length, for each name of a column"
             )
@@ -407,7 +405,8 @@ def _take_heading(table: Table, first: tuple[int, Sequence[Any]], roles: Sequenc
         first, table.sample, rest, cells = table.sample[0], table.sample[1:], rest[1:], below
     headed = sure or table.reading.header
     if headed is None:
-        headed = _asks_for_names(table, cells) or is_heading(cells, rest, roles)
+        asked = any(str(name) in cells and not str(name).isdecimal() for name in table.columns or ())  # not by position
+        headed = asked or is_heading(cells, rest, roles)
     if headed:
         if width == len(cells) + 1 and rest:  # names of rows without a heading, or a separator at the end of each line
             empty_ends = all(not text_of(row[-1]) for row in rest if len(row) == width)
@@ -419,11 +418,6 @@ def _take_heading(table: Table, first: tuple[int, Sequence[Any]], roles: Sequenc
     else:
         table.sample.insert(0, first)
         table.names, table.headed = [str(at) for at in range(1, max(width, len(cells)) + 1)], False
-
-
-def _asks_for_names(table: Table, cells: Sequence[str]) -> bool:
-    """Return whether the user named a column by a cell of the first line that is not the position of a column."""
-    return any(str(name) in cells and not str(name).isdecimal() for name in table.columns or ())
 
 
 def is_heading(first: Sequence[str], rows: Sequence[Sequence[Any]], roles: Sequence[Role] = ()) -> bool:
@@ -446,7 +440,7 @@ def is_heading(first: Sequence[str], rows: Sequence[Sequence[Any]], roles: Seque
         return False
     for at in range(len(first)):
         below = [text_of(row[at]) for row in rows if at < len(row) and not is_empty(row[at])]
-        if first[at] and below and all(map(_numeric, below)):
+        if first[at] and below and all(map(_NUMBER.fullmatch, below)):
             return True
     matched = {role.name for role in roles for name in names if {_plain(name), _last_word(name)} & role.usual}
     return len(matched) >= 2
@@ -480,7 +474,7 @@ def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> I
         raise InputError(f"{table.name} contains no rows")
     table.sample = [*islice(rows, SAMPLE)]
     _take_heading(table, first, roles)
-    return (row for row in _fitted(table, chain(table.sample, rows)))
+    return _fitted(table, chain(table.sample, rows))
 
 
 def _fitted(table: Table, rows: Iterable[tuple[int, Sequence[Any]]]) -> Iterator[tuple[int, Sequence[Any]]]:
@@ -610,10 +604,8 @@ def _json_rows(table: Table, numbered: Iterable[tuple[int, str]]) -> Iterator[tu
 
 def _rdf_rows(table: Table, path: str, kind: str) -> Iterator[tuple[int, Sequence[str]]]:
     """Return the triples of an RDF file (N-Triples, N-Quads, Turtle), with IRIs and literals as text."""
-    try:
+    with needing("pyoxigraph", "rdf", "reading RDF files"):
         import pyoxigraph as ox
-    except ImportError:
-        raise MissingExtraError("pyoxigraph", "rdf", "reading RDF files") from None
     formats = {"nt": ox.RdfFormat.N_TRIPLES, "nq": ox.RdfFormat.N_QUADS, "ttl": ox.RdfFormat.TURTLE}
     table.names, table.headed, table.unit = ["subject", "predicate", "object"], True, "triple"
     table.about.append("RDF")
@@ -622,10 +614,8 @@ def _rdf_rows(table: Table, path: str, kind: str) -> Iterator[tuple[int, Sequenc
         with open_bytes(path) as stream:
             try:
                 for number, each in enumerate(ox.parse(stream, formats[kind]), 1):
-                    yield (
-                        number,
-                        [getattr(term, "value", str(term)) for term in (each.subject, each.predicate, each.object)],
-                    )
+                    terms = (each.subject, each.predicate, each.object)
+                    yield number, [getattr(term, "value", str(term)) for term in terms]
             except SyntaxError as error:
                 raise InputError(f"{table.name} is not valid RDF: {error_text(error)}") from None
 
@@ -708,12 +698,7 @@ def number_of(cell: Any) -> float | None:
         return None
 
 
-_NUMBER = re.compile(r"[-+]?(\d{1,3}([., '\u00a0\u202f]\d{3})+|\d+)?([.,]\d+)?([eE][-+]?\d+)?%?")
-
-
-def _numeric(text: str) -> bool:
-    """Return whether text looks like a number, with any decimal and thousands marks."""
-    return bool(text) and any(map(str.isdigit, text)) and _NUMBER.fullmatch(text) is not None
+_NUMBER = re.compile(r"(?=.*\d)[-+]?(\d{1,3}([., '\u00a0\u202f]\d{3})+|\d+)?([.,]\d+)?([eE][-+]?\d+)?%?")
 
 
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")
@@ -750,19 +735,16 @@ class Numbers:
             decimal = "," if both[0].rfind(",") > both[0].rfind(".") else "."
         elif decimal is None and (self.thousands or twice) in {",", "."}:
             decimal = _other(str(self.thousands or twice))
-        elif (
-            decimal is None
-            and alone
-            and all(map(_GROUPED.fullmatch, marked[alone]))
-            and (alone == "," or len(marked[alone]) < len(texts))
-        ):
-            raise InputError(
-                f"{table.name}: the {'comma' if alone == ',' else 'point'} in numbers such as {marked[alone][0]!r} may"
-                " separate decimals or thousands; set decimal='.' or decimal=','",
-                "decimal",
-            )
         elif decimal is None:
             decimal = "," if alone == "," else "."
+            grouped = alone is not None and all(map(_GROUPED.fullmatch, marked[alone]))
+            if grouped and (alone == "," or len(marked["."]) < len(texts)):
+                mark = "comma" if alone == "," else "point"
+                raise InputError(
+                    f"{table.name}: the {mark} in numbers such as {marked[decimal][0]!r} may separate decimals or"
+                    " thousands; set decimal='.' or decimal=','",
+                    "decimal",
+                )
         self.decimal = decimal
         if self.thousands is None and marked[_other(str(decimal))]:
             self.thousands = _other(str(decimal))

@@ -89,6 +89,11 @@ def unescaped(text: str) -> str:
     return html.unescape(NO_CHARACTER.sub("\ufffd", text))
 
 
+def whole_characters(text: str) -> str:
+    """Join pairs of surrogates, and replace unpaired ones, which result from truncated text, with U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 """Code points that are too large, which are replaced before the numbers are parsed."""
 

@@ -14,10 +14,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.errors import InputError, error_text, needing
 from polyadic.core.progress import note
 from polyadic.core.streams import lines
-from polyadic.text.formats.plain import unescaped, without_links
+from polyadic.text.formats.plain import unescaped, whole_characters, without_links
 from polyadic.text.pieces import File, Piece, checked
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read_json(file: File) -> Iterator[Piece]:
             continue
         try:
             found = json.loads(text)
-            found = _with_whole_characters(found) if "\\u" in text else found
+            found = json.loads(whole_characters(json.dumps(found, ensure_ascii=False))) if "\\u" in text else found
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not valid JSON: {error}") from None
         records, field = ([found], file.reading.field) if by_line else _documents_in(found, file.reading.field)
@@ -134,10 +134,8 @@ def csv_rows(file: File) -> Iterator[Row]:
 def xlsx_rows(file: File) -> Iterator[Row]:
     """Yield the non-empty rows of a sheet of an Excel file; by default the only one."""
     sheet = file.reading.sheet
-    try:
+    with needing("openpyxl", "files", "reading Excel files"):
         from openpyxl import load_workbook
-    except ImportError:
-        raise MissingExtraError("openpyxl", "files", "reading Excel files") from None
     try:
         book = load_workbook(file.archive(), read_only=True, data_only=True)
         names = [each.title for each in book.worksheets]
@@ -157,10 +155,8 @@ def xlsx_rows(file: File) -> Iterator[Row]:
 
 def parquet_rows(file: File) -> Iterator[Row]:
     """Yield the column names and the rows of a Parquet or Arrow file; the columns of a pandas index come first."""
-    try:
+    with needing("pyarrow", "parquet", "reading Parquet and Arrow files"):
         from pyarrow import ipc, parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet", "reading Parquet and Arrow files") from None
     whole = file.whole()
     try:
         if whole.getbuffer()[: len(ARROW)] == ARROW:
@@ -260,17 +256,6 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
         f" are {named(names)}",
         "field",
     )
-
-
-def _with_whole_characters(value: Any) -> Any:
-    """Replace unpaired surrogates, which result from truncated text, with U+FFFD."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_with_whole_characters(each) for each in value]
-    if isinstance(value, dict):
-        return {_with_whole_characters(name): _with_whole_characters(each) for name, each in value.items()}
-    return value
 
 
 def _strings(record: Mapping[str, Any]) -> dict[str, str]:
