@@ -35,12 +35,10 @@ from polyadic.text.tokens import Tokenizer
 from polyadic.text.vocabulary import check_spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from polyadic.core.executor import Executor
-    from polyadic.text.pieces import Reading
+    from polyadic.text.pieces import Reading, Sentence
     from polyadic.text.vocabulary import Vocabulary
 
 Tokenize = Callable[[str], list[list[str]]]
@@ -212,10 +210,7 @@ def encode_all(
     remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
     work = partial(encode, tokenize=tokenize, spool=spool, tagger=tagger)
-    if len(first) > SMALL:
-        yield from executor.imap(work, chain(first, remaining))
-    else:
-        yield from map(work, chain(first, remaining))
+    yield from (executor.imap if len(first) > SMALL else map)(work, chain(first, remaining))
 
 
 class Draft:
@@ -448,14 +443,11 @@ def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.i
     return np.diff(total[edges])
 
 
-def _annotated(
-    piece: Piece, tokenize: Tokenize, tagger: Tagger | None
-) -> Iterator[tuple[list[str], Mapping[str, list[str]]]]:
-    """Yield each sentence as its words, between what is written before, between and after them, and its layers."""
+def _annotated(piece: Piece, tokenize: Tokenize, tagger: Tagger | None) -> Iterator[Sentence]:
+    """Yield each sentence with its layers."""
     content = piece.content
     if isinstance(content, Tokens) and isinstance(tokenize, Tokenizer):
-        for number, parts in enumerate(content.sentences):
-            yield parts, {name: values[number] for name, values in content.layers.items()}
+        yield from content.sentences
     elif tagger is None:
         yield from ((parts, {}) for parts in _sentences(piece, tokenize))
     else:

@@ -52,14 +52,14 @@ UNITS = ("paragraph", "line", "heading", "speaker")
 UNDIVIDED = "undivided"  # key of the number of files that have no headings at which to split them
 
 
+Sentence = tuple[list[str], Mapping[str, list[str]]]
+"""Words between what is written before, between and after them; and layers with a value, such as a tag, of each."""
+
+
 class Tokens(NamedTuple):
-    """Tokenized sentences: each as its words between what is written before, between and after them; and layers.
+    """Tokenized sentences with layers."""
 
-    A layer has a value for each word of each sentence, such as its part of speech.
-    """
-
-    sentences: list[list[str]]
-    layers: dict[str, list[list[str]]]
+    sentences: list[Sentence]
 
 
 Content = str | list[str] | list[list[str]] | Tokens
@@ -231,7 +231,7 @@ MAX_UNPACKED, MAX_RATIO = 1 << 26, 100
 def nested(content: list[str] | list[list[str]] | Tokens) -> list[list[str]]:
     """Return tokens as a list of sentences; a flat list of tokens becomes one sentence, annotated words lower case."""
     if isinstance(content, Tokens):
-        return [[word.lower() for word in parts[1::2]] for parts in content.sentences]
+        return [[word.lower() for word in parts[1::2]] for parts, _ in content.sentences]
     if content and isinstance(content[0], str):
         return [content]
     return content  # type: ignore[return-value]

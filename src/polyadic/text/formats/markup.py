@@ -76,10 +76,9 @@ def read_html(file: File) -> Iterator[Piece]:
     return text_pieces(marked_lines(page.parts), wrapped=False, fields=page.fields)
 
 
-def html_text(page: bytes | str, file: File) -> tuple[str, dict[str, str]]:
-    """Return the text of an HTML page, one paragraph per line, and the fields; raise ValueError if parsing fails."""
-    found = _parsed(page, file)
-    return "".join(part for part in marked_lines(found.parts) if isinstance(part, str)), found.fields
+def html_text(page: str, file: File) -> str:
+    """Return the text of an HTML page, one paragraph per line; raise ValueError if parsing fails."""
+    return "".join(part for part in marked_lines(_parsed(page, file).parts) if isinstance(part, str))
 
 
 def _parsed(
@@ -157,7 +156,10 @@ class _Page(HTMLParser):
         self._often[tag] += 1
         self._raised = len(self.parts) if tag == "sup" else self._raised
         if not self._skipped and self._begins_note(given):
-            self._leave_out_block()
+            blocks = (element for element in self.opened[-MAX_MARK:] if element.tag in PARAGRAPHS)
+            if block := next(blocks, None):  # which contains the beginning of a note
+                block.kind, self._skipped, self._written = "notes", self._skipped + 1, True
+                del self.parts[block.start :]
 
     def _kind(self, tag: str, given: dict[str, str]) -> str | None:
         """Return the kind of an element that is left out, "" if it is no text, or None."""
@@ -177,14 +179,6 @@ class _Page(HTMLParser):
             return ""
         self._add("" if tag in BLOCKS else " ")
         return None
-
-    def _leave_out_block(self) -> None:
-        """Leave out the paragraph, list item or cell that contains the beginning of a note."""
-        for element in self.opened[-MAX_MARK:]:
-            if element.tag in PARAGRAPHS:
-                element.kind, self._skipped, self._written = "notes", self._skipped + 1, True
-                del self.parts[element.start :]
-                break
 
     def _begins_note(self, given: dict[str, str]) -> bool:
         return any(f"{self._name}#{given[name]}" in self._notes for name in ("id", "name") if name in given)

@@ -166,10 +166,8 @@ def parquet_rows(file: File) -> Iterator[Row]:
             table = parquet.ParquetFile(whole)
             schema, batches = table.schema_arrow, table.iter_batches(1 << 12)
         index = (schema.pandas_metadata or {}).get("index_columns", ())
-        names = [
-            *(name for name in index if name in schema.names),
-            *(name for name in schema.names if name not in index),
-        ]
+        names = [name for name in index if name in schema.names]
+        names += [name for name in schema.names if name not in index]
         rows = ([row[name] for name in names] for batch in batches for row in batch.to_pylist())
         yield from enumerate(chain([names], rows))
     except Exception as error:  # noqa: BLE001 # its own, and of what it makes of broken bytes
@@ -192,17 +190,6 @@ def names_of(file: File, rows: Iterator[Row]) -> list[str]:
     return names
 
 
-def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the rows of a table; raise InputError if a row has more cells than there are columns."""
-    for number, row in rows:
-        if len(row) > len(names):
-            raise InputError(
-                f"{file.name}, row {number}: expected at most {len(names)} cells, one for each column name; got"
-                f" {len(row)}"
-            )
-        yield number, row
-
-
 def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Iterator[Piece]:
     """Read one document per row of a table whose first row names the columns."""
     rows = table_rows(file)
@@ -211,7 +198,10 @@ def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Itera
     field = _column(file, names, [dict(zip(names, row, strict=False)) for _, row in sample])
     if field not in names:
         raise InputError(f"{file.name} has no column {field!r}; its columns are {named(names)}")
-    for _, row in filled(file, names, chain(sample, rows)):
+    for number, row in chain(sample, rows):
+        if len(row) > len(names):
+            what = f"expected at most {len(names)} cells, one for each column name; got {len(row)}"
+            raise InputError(f"{file.name}, row {number}: {what}")
         record = _strings(dict(zip(names, row, strict=False)))
         yield Piece(_clean(file, record.pop(field, "")), fields=record)
 
@@ -246,11 +236,8 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
         raise InputError(f"{file.name} has no columns or fields")
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
-    sizes = dict.fromkeys(names, 0)
-    for record in records:
-        for name, value in record.items():
-            sizes[name] += len(str(value or ""))
-    fullest = max(sizes, key=sizes.__getitem__)
+    records = [*records]
+    fullest = max(dict.fromkeys(names), key=lambda name: sum(len(str(each.get(name) or "")) for each in records))
     raise InputError(
         f"field must name the column of {file.name} that contains the text, which is probably {fullest!r}; the columns"
         f" are {named(names)}",
@@ -262,8 +249,8 @@ def _strings(record: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in record.items() if name and value is not None and value != ""}
 
 
-def named(names: Iterable[str]) -> str:
-    """Format a list of names for an error message."""
+def named(names: Iterable[str], most: int = MAX_LISTED) -> str:
+    """Format a list of names, of which at most ``most`` are shown, for a message."""
     names = list(names)
-    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
-    return (", ".join(f"{name!r:.80}" for name in names[:MAX_LISTED]) or "none") + more
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return (", ".join(f"{name!r:.80}" for name in names[:most]) or "none") + more
