@@ -315,12 +315,10 @@ def corpus(
     return saved
 
 
-def _print_checked(result: dict[str, Any]) -> None:
-    """Print a table of the undamaged folders and the number of files in each folder."""
-    output.table(["undamaged folder", "files"], list(result["whole"].items()))
-
-
-@TASK.verb(example="polyadic check vectors work", show=_print_checked)
+@TASK.verb(
+    example="polyadic check vectors work",
+    show=lambda result: output.table(["undamaged folder", "files"], list(result["whole"].items())),
+)
 def check(folders: Annotated[list[str], Metavar("FOLDER")]) -> dict[str, Any]:
     """Verify the checksums of all files in folders written by polyadic.
 

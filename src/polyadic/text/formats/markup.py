@@ -73,7 +73,9 @@ def read_html(file: File) -> Iterator[Piece]:
         page = _parsed(file.stream.read(), file, file.reading.known_encoding)
     except ValueError as error:
         raise InputError(f"{file.name} cannot be read as HTML: {error_text(error)}") from None
-    return text_pieces(marked_lines(page.parts), wrapped=False, fields=page.fields)
+    fields = {"title": " ".join("".join(page.title).split()) or page.first, "language": page.language}
+    fields = {name: value for name, value in fields.items() if value}
+    return text_pieces(marked_lines(page.parts), wrapped=False, fields=fields)
 
 
 def html_text(page: str, file: File) -> str:
@@ -129,13 +131,7 @@ class _Page(HTMLParser):
         self._notes = notes  # the places of notes of which the marks were found
         self._raised = -1  # where the last superscript begins
         self._levels: list[tuple[str, str]] = []  # the headings above
-        self._first = ""  # heading
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """Title and language of the page."""
-        title = " ".join("".join(self.title).split()) or self._first
-        return {key: value for key, value in (("title", title), ("language", self.language)) if value}
+        self.first = ""  # heading
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -216,7 +212,7 @@ class _Page(HTMLParser):
                 if self._file.leaves_out("notes"):
                     self._notes.add(element.target)
         elif element.tag in ("h1", "h2", "h3", "h4", "h5", "h6") and text:
-            self._first = self._first or text
+            self.first = self.first or text
             self._levels = [*(level for level in self._levels if level[0] < element.tag), (element.tag, text)]
             self.parts.insert(element.start, {"heading": " / ".join(title for _, title in self._levels)})
 
