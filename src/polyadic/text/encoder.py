@@ -97,7 +97,6 @@ class _Encoder:
         self._leads: list[str] = []
         self._fields: list[dict[str, str]] = []
         self._layers: dict[str, list[str]] = {}
-        self._size = 0
         self._written = False
         self._before, self._leading = "", True  # what is written since the last word; whether none was read yet
 
@@ -120,12 +119,11 @@ class _Encoder:
                 words += parts[1::2]
                 self._gap_ids.extend(map(self._gaps.__getitem__, parts[2:-1:2]))
                 self._before = parts[-1] + BREAK
-                self._lengths.append(len(parts) // 2)
                 for name in layers.keys() - self._layers.keys():
-                    self._layers[name] = [""] * self._size
+                    self._layers[name] = [""] * sum(self._lengths)
                 for name, values in self._layers.items():
                     values.extend(layers.get(name) or [""] * (len(parts) // 2))
-                self._size += len(parts) // 2
+                self._lengths.append(len(parts) // 2)
             self._sentences.append(len(self._lengths) - number)
         try:
             numbers = map(self._words.__getitem__, words)

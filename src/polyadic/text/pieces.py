@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from polyadic.core.errors import InputError, check_choice, counted, meant
+from polyadic.core.errors import InputError, MissingExtraError, check_choice, counted, error_text, meant
 from polyadic.core.progress import note
 from polyadic.core.streams import decoded, encoding_of, name_of
 from polyadic.text.characters import Decoding
@@ -168,6 +168,16 @@ class File(NamedTuple):
             return False
         self.left_out[kind] += number
         return True
+
+    @contextlib.contextmanager
+    def read_as(self, what: str, errors: tuple[type[Exception], ...] = (Exception,)) -> Iterator[None]:
+        """Raise InputError if an error of these kinds shows that the file is not what it should be."""
+        try:
+            yield
+        except (InputError, MissingExtraError):
+            raise
+        except errors as error:
+            raise InputError(f"{self.name} cannot be read as {what}: {error_text(error)}") from None
 
     @property
     def name(self) -> str:

@@ -295,9 +295,7 @@ def _ranked(counts: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.in
     by_name = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
     values = np.fromiter(counts.values(), np.int64, len(names))
     order = by_name[np.argsort(-values[by_name], kind="stable")]
-    rank = np.empty(len(names), np.int64)
-    rank[order] = np.arange(len(names))
-    return order, rank
+    return order, np.argsort(order)
 
 
 def _smallest(size: int) -> type[np.unsignedinteger]:

@@ -51,14 +51,9 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
         return frozenset()
     if source == "language":
         if not stop_list(language):
-            warnings.warn(
-                InputWarning(
-                    f"there is no stop word list for the language {language}; set stop_words to a file, or to auto to"
-                    " derive a list from the text",
-                    "stop_words",
-                ),
-                stacklevel=2,
-            )
+            advice = "set stop_words to a file, or to auto to derive a list from the text"
+            message = f"there is no stop word list for the language {language}; {advice}"
+            warnings.warn(InputWarning(message, "stop_words"), stacklevel=2)
         return stop_list(language)
     if isinstance(source, str) and not Path(source).exists() and stop_list(source):
         return stop_list(source)

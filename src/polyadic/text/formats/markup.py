@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-from polyadic.core.errors import InputError, error_text, needing
+from polyadic.core.errors import InputError, needing
 from polyadic.text.formats.plain import NO_CHARACTER, marked_lines, text_pieces
 from polyadic.text.formats.tei import name_of
 from polyadic.text.pieces import Piece
@@ -69,10 +69,8 @@ PARAGRAPHS = ("p", "li", "dd", "td")  # elements that may contain a note
 
 def read_html(file: File) -> Iterator[Piece]:
     """Read an HTML page as one document without menus, notes and page numbers; title and language become fields."""
-    try:
+    with file.read_as("HTML", (ValueError,)):
         page = _parsed(file.stream.read(), file, file.reading.known_encoding)
-    except ValueError as error:
-        raise InputError(f"{file.name} cannot be read as HTML: {error_text(error)}") from None
     fields = {"title": " ".join("".join(page.title).split()) or page.first, "language": page.language}
     fields = {name: value for name, value in fields.items() if value}
     return text_pieces(marked_lines(page.parts), wrapped=False, fields=fields)
@@ -179,10 +177,6 @@ class _Page(HTMLParser):
     def _begins_note(self, given: dict[str, str]) -> bool:
         return any(f"{self._name}#{given[name]}" in self._notes for name in ("id", "name") if name in given)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
     def handle_endtag(self, tag: str) -> None:
         while self._often[tag]:
             last = self.opened.pop()
@@ -238,27 +232,25 @@ def read_epub(file: File) -> Iterator[Piece]:
     """
     parts: list[Part] = []
     notes: set[str] = set()
-    try:
-        with zipfile.ZipFile(file.archive()) as book:
-            container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
-            place = next(root.attrib["full-path"] for root in container.iter() if name_of(root) == "rootfile")
-            package = ET.fromstring(book.read(place))  # noqa: S314
-            items = {e.attrib["id"]: e for e in package.iter() if name_of(e) == "item"}
-            guided = [e for e in package.iter() if name_of(e) == "reference"]
-            guide = {e.get("href", "").partition("#")[0]: e.get("type", "") for e in guided}
-            inside = posixpath.dirname(place)
-            for item in [e for e in package.iter() if name_of(e) == "itemref"]:
-                href = items[item.attrib["idref"]].attrib["href"]
-                toc = "nav" in items[item.attrib["idref"]].get("properties", "").split()
-                kind = "boilerplate" if toc else _OF_ROLE.get(guide.get(href, "").lower(), "")
-                kind = kind or ("notes" if item.get("linear") == "no" else "")
-                content = book.read(posixpath.join(inside, unquote(href)))
-                page = _parsed(content, file, name=posixpath.basename(href), notes=notes)
-                written = any(isinstance(part, str) and part.strip() for part in page.parts)
-                if not (kind and written and file.leaves_out(kind)):
-                    parts += [*page.parts, "\n"]
-    except (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError) as error:
-        raise InputError(f"{file.name} cannot be read as an EPUB: {error_text(error)}") from None
+    broken = (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError)
+    with file.read_as("an EPUB", broken), zipfile.ZipFile(file.archive()) as book:
+        container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
+        place = next(root.attrib["full-path"] for root in container.iter() if name_of(root) == "rootfile")
+        package = ET.fromstring(book.read(place))  # noqa: S314
+        items = {e.attrib["id"]: e for e in package.iter() if name_of(e) == "item"}
+        guided = [e for e in package.iter() if name_of(e) == "reference"]
+        guide = {e.get("href", "").partition("#")[0]: e.get("type", "") for e in guided}
+        inside = posixpath.dirname(place)
+        for item in [e for e in package.iter() if name_of(e) == "itemref"]:
+            href = items[item.attrib["idref"]].attrib["href"]
+            toc = "nav" in items[item.attrib["idref"]].get("properties", "").split()
+            kind = "boilerplate" if toc else _OF_ROLE.get(guide.get(href, "").lower(), "")
+            kind = kind or ("notes" if item.get("linear") == "no" else "")
+            content = book.read(posixpath.join(inside, unquote(href)))
+            page = _parsed(content, file, name=posixpath.basename(href), notes=notes)
+            written = any(isinstance(part, str) and part.strip() for part in page.parts)
+            if not (kind and written and file.leaves_out(kind)):
+                parts += [*page.parts, "\n"]
     wanted = {"title": "title", "creator": "author", "date": "date", "language": "language"}
     known = reversed([e for e in package.iter() if name_of(e) in wanted and e.text])
     fields = {wanted[name_of(e)]: " ".join((e.text or "").split()) for e in known}

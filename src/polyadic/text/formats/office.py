@@ -32,18 +32,16 @@ def read_pdf(file: File) -> Iterator[Piece]:
     with needing("pypdf", "files", "reading PDF"):
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
-    try:
-        with _quiet("pypdf"):  # it tells what it mends; what it cannot mend it raises
+    with file.read_as("a PDF"), _quiet("pypdf"):  # it tells what it mends; what it cannot mend it raises
+        try:
             reader = PdfReader(file.whole())
             text = "\n".join(_without_edges(file, [page.extract_text().split("\n") for page in reader.pages]))
             known = reader.metadata or {}
             fields = {
                 name: str(known[key]) for name, key in (("title", "/Title"), ("author", "/Author")) if known.get(key)
             }
-    except DependencyError as error:
-        raise InputError(f"{file.name} is encrypted: {error_text(error)}") from None
-    except Exception as error:  # noqa: BLE001 # its own, and whatever broken objects lead to
-        raise InputError(f"{file.name} cannot be read as a PDF: {error_text(error)}") from None
+        except DependencyError as error:
+            raise InputError(f"{file.name} is encrypted: {error_text(error)}") from None
     if not text.strip():
         raise InputError(f"{file.name} contains no text, only images of pages; use OCR software to extract the text")
     wrapped = file.reading.wrapped

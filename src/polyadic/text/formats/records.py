@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, error_text, needing
+from polyadic.core.errors import InputError, needing
 from polyadic.core.progress import note
 from polyadic.core.streams import lines
 from polyadic.text.formats.plain import unescaped, whole_characters, without_links
@@ -136,21 +136,17 @@ def xlsx_rows(file: File) -> Iterator[Row]:
     sheet = file.reading.sheet
     with needing("openpyxl", "files", "reading Excel files"):
         from openpyxl import load_workbook
-    try:
+    with file.read_as("an Excel file"):
         book = load_workbook(file.archive(), read_only=True, data_only=True)
         names = [each.title for each in book.worksheets]
         at = names.index(sheet) if sheet in names else int(sheet) - 1 if str(sheet).isdecimal() else -1  # type: ignore[arg-type]
         if not 0 <= (at := 0 if sheet is None and len(names) < 2 else at) < max(len(names), 1):
             got = "" if sheet is None else f"; got {sheet!r}"
-            raise InputError(  # noqa: TRY301 # passed on below
+            raise InputError(
                 f"sheet must name one of the {len(names)} sheets of {file.name}, {named(names)}{got}", "sheet"
             )
         rows = book.worksheets[at].iter_rows(values_only=True, max_row=LAST_ROW) if names else ()
         yield from ((n, row) for n, row in enumerate(rows, 1) if any(value is not None for value in row))
-    except InputError:
-        raise
-    except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} cannot be read as an Excel file: {error_text(error)}") from None
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
@@ -158,7 +154,7 @@ def parquet_rows(file: File) -> Iterator[Row]:
     with needing("pyarrow", "parquet", "reading Parquet and Arrow files"):
         from pyarrow import ipc, parquet
     whole = file.whole()
-    try:
+    with file.read_as("a Parquet or Arrow file"):
         if whole.getbuffer()[: len(ARROW)] == ARROW:
             arrow = ipc.open_file(whole)
             schema, batches = arrow.schema, map(arrow.get_batch, range(arrow.num_record_batches))
@@ -170,8 +166,6 @@ def parquet_rows(file: File) -> Iterator[Row]:
         names += [name for name in schema.names if name not in index]
         rows = ([row[name] for name in names] for batch in batches for row in batch.to_pylist())
         yield from enumerate(chain([names], rows))
-    except Exception as error:  # noqa: BLE001 # its own, and of what it makes of broken bytes
-        raise InputError(f"{file.name} cannot be read as a Parquet or Arrow file: {error_text(error)}") from None
 
 
 ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}

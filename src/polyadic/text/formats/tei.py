@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from polyadic.core.errors import InputError, error_text
 from polyadic.text.formats.plain import GLUE, JOIN, LINE, marked_lines, text_pieces
 
 if TYPE_CHECKING:
@@ -77,10 +76,8 @@ def read_xml(file: File) -> Iterator[Piece]:
     corrected, regularised or expanded, and words across line and page breaks are joined. Title, author, date and
     language become fields.
     """
-    try:
+    with file.read_as("XML", (ET.ParseError, LookupError, ValueError)):  # the latter of encodings that it names
         root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
-    except (ET.ParseError, LookupError, ValueError) as error:  # the latter of encodings that it names
-        raise InputError(f"{file.name} cannot be read as XML: {error_text(error)}") from None
     corpora, texts = [root], []
     while corpora:
         element = corpora.pop()

@@ -13,7 +13,7 @@ import zipfile
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from polyadic.core.errors import InputError, error_text, needing
+from polyadic.core.errors import InputError, needing
 from polyadic.text.formats.plain import text_pieces, whole_characters
 from polyadic.text.formats.tei import name_of
 
@@ -99,13 +99,10 @@ def read_odt(file: File) -> Iterator[Piece]:
 
 def _read(file: File, rows: Callable[[zipfile.ZipFile], Iterator[str]], metadata: str, what: str) -> Iterator[Piece]:
     """Read the paragraphs of a document in a zip file, and its metadata."""
-    try:
-        with zipfile.ZipFile(file.archive()) as parts:
-            texts = [f"{row}\n" for row in rows(parts)]
-            found = _xml(parts, metadata).iter() if metadata in parts.namelist() else ()
-            known = [(FIELDS[name_of(each)], (each.text or "").strip()) for each in found if name_of(each) in FIELDS]
-    except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, of deep nesting: all say that the file is broken
-        raise InputError(f"{file.name} cannot be read as {what}: {error_text(error)}") from None
+    with file.read_as(what), zipfile.ZipFile(file.archive()) as parts:
+        texts = [f"{row}\n" for row in rows(parts)]
+        found = _xml(parts, metadata).iter() if metadata in parts.namelist() else ()
+        known = [(FIELDS[name_of(each)], (each.text or "").strip()) for each in found if name_of(each) in FIELDS]
     yield from text_pieces(texts, wrapped=False, fields={name: text for name, text in known if text})
 
 
