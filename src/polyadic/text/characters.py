@@ -7,7 +7,6 @@ such pairs follow one another.
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
 import warnings
@@ -41,7 +40,6 @@ _LETTERS = (
     *("\uff66-\uff9f\U0001d400-\U0001d7ff"),
 )
 _FOLDED = re.compile(f"[{''.join(_LETTERS)}]+|(?<=[０-９])[，．](?=[０-９])|＇")
-_MAY_BE_FOLDED = re.compile(f"[{''.join(_LETTERS)}＇]")
 """Ligatures, the long s, digraphs, Kangxi radicals, presentation forms, letters of full and half width, mathematics."""
 _SHORT_VOWELS = "\u064b-\u0652\u0656-\u065f\u0670\u0610-\u061a\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
 _MARKS = {
@@ -78,26 +76,12 @@ def folded(text: str, language: str, marks: Literal["auto", "keep", "drop"] = "a
     >>> folded("за́мок, йод", "ru"), folded("за́мок", "ru", "keep") == "за́мок"
     ('замок, йод', True)
     """
-    if text.isascii():
+    # a blank before a mark that is shown alone goes, so that the mark follows the letter before it
+    text = _FOLDED.sub(lambda match: unicodedata.normalize("NFKC", match[0]).replace(" ", ""), text)
+    if text.isascii() or marks == "keep":
         return text
-    if _MAY_BE_FOLDED.search(text):
-        text = _FOLDED.sub(lambda match: _compatible(match[0]), text)
-    pattern = _unwritten(language, marks)
-    return pattern.sub("", text) if pattern is not None and pattern.search(text) else text
-
-
-def _compatible(letters: str) -> str:
-    """Return the compatible letters (Unicode NFKC); marks that are shown alone follow the letter before them."""
-    return unicodedata.normalize("NFKC", letters).replace(" ", "")
-
-
-@functools.cache
-def _unwritten(language: str, marks: str) -> re.Pattern[str] | None:
-    """Return a pattern of the marks to remove, or None."""
-    if marks == "keep":
-        return None
     known = dict.fromkeys(_MARKS.values()) if marks == "drop" else [_MARKS[language]] if language in _MARKS else []
-    return re.compile("|".join([_TATWEEL, *known]))
+    return re.sub("|".join([_TATWEEL, *known]), "", text)
 
 
 @dataclass
@@ -126,10 +110,8 @@ class Decoding:
         """Pass on the blocks of a text, and count the characters that suggest a wrong encoding."""
         for text in texts:
             self.sizes[name] += len(text)
-            for places, may_be, pattern in (
-                (self.controls, _CONTROLS, _CONTROLS),
-                (self.mojibake, _PERHAPS, _MOJIBAKE),
-            ):
+            looked_for = (self.controls, _CONTROLS, _CONTROLS), (self.mojibake, _PERHAPS, _MOJIBAKE)
+            for places, may_be, pattern in looked_for:
                 if not text.isascii() and may_be.search(text) and (first := pattern.search(text)):
                     places[name] += sum(1 for _ in pattern.finditer(text))
                     self.examples.setdefault(name, _around(text, first.start()))

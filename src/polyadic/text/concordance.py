@@ -105,12 +105,7 @@ class Concordance:
         return [(word, word) for sentence in tokenizer(query) for word in sentence]
 
     def matches(
-        self,
-        query: str,
-        *,
-        where: Mapping[str, str] | None = None,
-        case: bool = False,
-        diacritics: bool = True,
+        self, query: str, *, where: Mapping[str, str] | None = None, case: bool = False, diacritics: bool = True
     ) -> Matches:
         """Return the positions of all matches of a query in documents whose fields have the values ``where``."""
         starts, ends = parse(query, self.spelling, case=case, diacritics=diacritics).find(self.text)
@@ -126,8 +121,11 @@ class Concordance:
                 known = f"have the fields {', '.join(self.fields)}" if self.fields else "have no fields"
                 near = meant(name, self.fields)
                 raise InputError(f"no document has the field {name!r}; the documents of this corpus {known}{near}")
-        fields: Sequence[Mapping[str, str]] = self.corpus.fields or ({},) * (len(self.text.documents) - 1)
-        return np.array([all(each.get(name) == value for name, value in where.items()) for each in fields])
+        return np.array([all(each.get(name) == value for name, value in where.items()) for each in self._fields_of])
+
+    @functools.cached_property
+    def _fields_of(self) -> Sequence[Mapping[str, str]]:
+        return self.corpus.fields or ({},) * (len(self.text.documents) - 1)
 
     def count(self, *queries: str, **how: Any) -> int:
         """Return the number of lines of :meth:`find`."""
@@ -213,19 +211,15 @@ class Concordance:
             first, last = (int(s) for s in text.sentence_of(np.array([start, stop - 1])))
             low, high = int(text.sentences[first]), int(text.sentences[last + 1])
         else:
-            low, high = (
-                max(start - context, int(text.edges[document])),
-                min(stop + context, int(text.edges[document + 1])),
-            )
+            low = max(start - context, int(text.edges[document]))
+            high = min(stop + context, int(text.edges[document + 1]))
         words, places = text.passage(low, high, whole=context is None)
         spans = [(start, stop)]
         for other in others:
             inside = slice(*np.searchsorted(other.starts, [low, high]))
             spans += [*zip(other.starts[inside].tolist(), other.ends[inside].tolist(), strict=True)][:1]
         shown = dict.fromkeys((places[a - low][0], places[min(b, high) - low - 1][1]) for a, b in spans)
-        return ConcordanceLine(
-            document, self.corpus.fields[document] if self.corpus.fields else {}, words, tuple(shown)
-        )
+        return ConcordanceLine(document, self._fields_of[document], words, tuple(shown))
 
     def document(
         self, number: int, *, start: int = 0, top: int | None = None
@@ -237,7 +231,7 @@ class Concordance:
         first, last = map(int, self.text.documents[number : number + 2])
         end = last if top is None else min(last, first + start + check_int("top", top, low=1))
         sentences = [self.text.sentence(k) for k in range(first + start, end)]
-        return self.corpus.fields[number] if self.corpus.fields else {}, sentences, last - first
+        return self._fields_of[number], sentences, last - first
 
     def _found(
         self, queries: Sequence[str], *, width: int | None = None, either: bool = False, **how: Any

@@ -370,6 +370,7 @@ def _fill(
             read.close()
             draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account=account, tagger=tagger)
             several.warn_skipped(account)
+            account.report()
         else:
             draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs, tagger=tagger)
     if not draft.documents:

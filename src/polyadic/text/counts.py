@@ -296,15 +296,7 @@ def plan(
 
 
 def positioned(corpus: Corpus, distance: Distance) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
-    """Return the word id of each position and the sentence offsets; removed words have the id ``len(vocabulary)``.
-
-    Examples
-    --------
-    >>> from polyadic import Corpus
-    >>> corpus = Corpus.build(["a rose is a rose"], min_count=1, stop_words=["a", "is"])
-    >>> [positioned(corpus, distance)[0].tolist() for distance in ("kept", "running")]
-    [[0, 0], [1, 0, 1, 1, 0]]
-    """
+    """Return the word id of each position and the sentence offsets; removed words have the id ``len(vocabulary)``."""
     if check_choice("distance", distance, get_args(Distance)) == "kept":
         return corpus.ids, corpus.sentences
     if "part" in corpus.settings:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
@@ -32,14 +31,13 @@ from polyadic.text.pieces import Piece, Tokens, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.running import BREAK, FIELDS, RunningWriter
 from polyadic.text.tokens import Tokenizer
+from polyadic.text.vocabulary import check_spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from polyadic.core.executor import Executor
-    from polyadic.text.pieces import Reading
+    from polyadic.text.pieces import Reading, Sentence
     from polyadic.text.vocabulary import Vocabulary
 
 Tokenize = Callable[[str], list[list[str]]]
@@ -47,7 +45,6 @@ Group = list[Piece] | Files
 CHUNK = 1 << 21  # characters that one task of a worker takes
 ROWS = "rows.npy"  # file with the number of the sentence of the running text for each sentence
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
-_NOT_STORED = re.compile("[\t\n\r\ud800-\udfff]")  # in a word, because a line holds one
 
 
 class Tagger(Protocol):
@@ -99,7 +96,6 @@ class _Encoder:
         self._leads: list[str] = []
         self._fields: list[dict[str, str]] = []
         self._layers: dict[str, list[str]] = {}
-        self._size = 0
         self._written = False
         self._before, self._leading = "", True  # what is written since the last word; whether none was read yet
 
@@ -122,12 +118,11 @@ class _Encoder:
                 words += parts[1::2]
                 self._gap_ids.extend(map(self._gaps.__getitem__, parts[2:-1:2]))
                 self._before = parts[-1] + BREAK
-                self._lengths.append(len(parts) // 2)
                 for name in layers.keys() - self._layers.keys():
-                    self._layers[name] = [""] * self._size
+                    self._layers[name] = [""] * sum(self._lengths)
                 for name, values in self._layers.items():
                     values.extend(layers.get(name) or [""] * (len(parts) // 2))
-                self._size += len(parts) // 2
+                self._lengths.append(len(parts) // 2)
             self._sentences.append(len(self._lengths) - number)
         try:
             numbers = map(self._words.__getitem__, words)
@@ -145,16 +140,10 @@ class _Encoder:
         """Return the encoded chunk, and leave its numbers in the spill file."""
         if self._starts:
             self._close(self._before.removesuffix(BREAK))
-        for word in self._words:
-            if not isinstance(word, str):
-                raise InputError(f"tokens must be strings; got {word!r}")
-            if _NOT_STORED.search(word):
-                line = any(map(word.__contains__, "\t\n\r"))
-                raise InputError(
-                    f"a word must not contain a tab or line break; got {word!r}"
-                    if line
-                    else f"a word must be valid Unicode; got {word!r} with an unpaired surrogate"
-                )
+        odd = [word for word in self._words if not isinstance(word, str)]
+        if odd:
+            raise InputError(f"tokens must be strings; got {odd[0]!r}")
+        check_spelling(self._words)
         ids = np.concatenate([*self._ids, np.zeros(0, np.uint32)])
         values: dict[str, dict[str, int]] = {name: {} for name in self._layers}
         layers = [
@@ -218,10 +207,7 @@ def encode_all(
     remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
     work = partial(encode, tokenize=tokenize, spool=spool, tagger=tagger)
-    if len(first) > SMALL:
-        yield from executor.imap(work, chain(first, remaining))
-    else:
-        yield from map(work, chain(first, remaining))
+    yield from (executor.imap if len(first) > SMALL else map)(work, chain(first, remaining))
 
 
 class Draft:
@@ -454,14 +440,11 @@ def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.i
     return np.diff(total[edges])
 
 
-def _annotated(
-    piece: Piece, tokenize: Tokenize, tagger: Tagger | None
-) -> Iterator[tuple[list[str], Mapping[str, list[str]]]]:
-    """Yield each sentence as its words, between what is written before, between and after them, and its layers."""
+def _annotated(piece: Piece, tokenize: Tokenize, tagger: Tagger | None) -> Iterator[Sentence]:
+    """Yield each sentence with its layers."""
     content = piece.content
     if isinstance(content, Tokens) and isinstance(tokenize, Tokenizer):
-        for number, parts in enumerate(content.sentences):
-            yield parts, {name: values[number] for name, values in content.layers.items()}
+        yield from content.sentences
     elif tagger is None:
         yield from ((parts, {}) for parts in _sentences(piece, tokenize))
     else:

@@ -60,7 +60,9 @@ def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterat
             lines = _parsed(piece.removeprefix(BOM_UTF8) if line == 1 else piece, f"{path}", line)
             line += piece.count(b"\n")
             lines = lines if rest is None else _joined([rest, lines])
-            at = _complete(lines.groups) if file.peek(1) else len(lines.labels)
+            at = len(lines.labels)
+            if at and lines.groups[-1] >= 0 and file.peek(1):  # the last query group may be incomplete
+                at = int(np.flatnonzero(np.diff(lines.groups, prepend=-1))[-1])
             rest = _part(lines, slice(at, None))
             if at:
                 yield _part(lines, slice(at))
@@ -70,14 +72,6 @@ def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterat
 
 def _part(lines: FeatureLines, rows: slice) -> FeatureLines:
     return FeatureLines(lines.features[rows], lines.labels[rows], lines.groups[rows])
-
-
-def _complete(groups: NDArray[np.int64]) -> int:
-    """Return the number of lines before the last query group, which may be incomplete."""
-    if not len(groups) or groups[-1] < 0:
-        return len(groups)
-    other = np.flatnonzero(groups != groups[-1])
-    return int(other[-1]) + 1 if len(other) else 0
 
 
 def _joined(parts: list[FeatureLines]) -> FeatureLines:
@@ -190,16 +184,15 @@ class KeptBlocks:
             with folder_or_temporary(None) as (folder, release):
                 weakref.finalize(self, release)
                 folder.mkdir()
-                count = 0
-                for groups in self._make():
+                for count, groups in enumerate(self._make(), 1):
                     X, costs, starts = groups.features, groups.costs, groups.starts
                     parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "costs": costs, "starts": starts}
                     if groups.grades is not None:
                         parts["grades"] = groups.grades
                     np.savez(folder / f"{count}.npz", shape=X.shape, **parts)
-                    count += 1
-                self._folder, self._count = folder, count
-        for k in range(self._count):
+                    self._count = count
+                self._folder = folder
+        for k in range(1, self._count + 1):
             with np.load(self._folder / f"{k}.npz", allow_pickle=False) as file:
                 X = csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"].tolist()))
                 groups = QueryGroups(X, file["costs"], file["starts"], file.get("grades"))

@@ -47,11 +47,6 @@ def guess(text: str) -> str:
 _UNSPACED_SCRIPT = re.compile(f"[{UNSPACED_LETTERS}]{{8}}")
 
 
-def is_unspaced(letter: str) -> bool:
-    """Return whether a letter belongs to a script without spaces between words."""
-    return re.match(f"[{UNSPACED_LETTERS}]", letter) is not None
-
-
 def check(language: str) -> str:
     """Return the language code in lower case; raise InputError if it is invalid."""
     if not re.fullmatch(r"[A-Za-z]{2,3}", language):

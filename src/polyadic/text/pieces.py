@@ -9,9 +9,10 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from polyadic.core.errors import InputError, check_choice, counted, meant
+from polyadic.core.errors import InputError, MissingExtraError, check_choice, counted, error_text, meant
 from polyadic.core.progress import note
 from polyadic.core.streams import decoded, encoding_of, name_of
 from polyadic.text.characters import Decoding
@@ -52,14 +53,14 @@ UNITS = ("paragraph", "line", "heading", "speaker")
 UNDIVIDED = "undivided"  # key of the number of files that have no headings at which to split them
 
 
+Sentence = tuple[list[str], Mapping[str, list[str]]]
+"""Words between what is written before, between and after them; and layers with a value, such as a tag, of each."""
+
+
 class Tokens(NamedTuple):
-    """Tokenized sentences: each as its words between what is written before, between and after them; and layers.
+    """Tokenized sentences with layers."""
 
-    A layer has a value for each word of each sentence, such as its part of speech.
-    """
-
-    sentences: list[list[str]]
-    layers: dict[str, list[list[str]]]
+    sentences: list[Sentence]
 
 
 Content = str | list[str] | list[list[str]] | Tokens
@@ -132,17 +133,12 @@ class Reading:
             raise InputError(f"include must be a list of names, such as ['notes']; got {self.include!r}", "include")
         for name in self.include or ():
             if name not in LEFT_OUT:
-                raise InputError(
-                    f"include must name kinds of structure ({', '.join(LEFT_OUT)}); got"
-                    f" {name!r}{meant(str(name), LEFT_OUT)}",
-                    "include",
-                )
+                got = f"{name!r}{meant(str(name), LEFT_OUT)}"
+                raise InputError(f"include must name kinds of structure ({', '.join(LEFT_OUT)}); got {got}", "include")
         if self.documents is not None and self.documents not in UNITS and self.words is None:
-            raise InputError(
-                f"documents must be {', '.join(UNITS)} or a number of words such as '1000'; got"
-                f" {self.documents!r}{meant(str(self.documents), UNITS)}",
-                "documents",
-            )
+            got = f"{self.documents!r}{meant(str(self.documents), UNITS)}"
+            units = f"{', '.join(UNITS)} or a number of words such as '1000'"
+            raise InputError(f"documents must be {units}; got {got}", "documents")
 
     @property
     def words(self) -> int | None:
@@ -172,6 +168,16 @@ class File(NamedTuple):
             return False
         self.left_out[kind] += number
         return True
+
+    @contextlib.contextmanager
+    def read_as(self, what: str, errors: tuple[type[Exception], ...] = (Exception,)) -> Iterator[None]:
+        """Raise InputError if an error of these kinds shows that the file is not what it should be."""
+        try:
+            yield
+        except (InputError, MissingExtraError):
+            raise
+        except errors as error:
+            raise InputError(f"{self.name} cannot be read as {what}: {error_text(error)}") from None
 
     @property
     def name(self) -> str:
@@ -205,20 +211,17 @@ class File(NamedTuple):
         with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(packed) as parts:
             size = sum(part.file_size for part in parts.infolist())
             if size > max(MAX_UNPACKED, MAX_RATIO * packed.getbuffer().nbytes):
-                raise InputError(
-                    f"{self.name} was not unpacked: the content has {size:,} bytes, more than {MAX_RATIO} times the"
-                    " size of the file"
-                )
+                what = f"the content has {size:,} bytes, more than {MAX_RATIO} times the size of the file"
+                raise InputError(f"{self.name} was not unpacked: {what}")
         packed.seek(0)
         return packed
 
 
 def note_left_out(left_out: Mapping[str, int]) -> None:
     """Note which files were recognised as transcripts or the like, and how much structure was left out, by kind."""
-    for kind in (kind for kind in RECOGNISED if left_out.get(kind)):
-        note(
-            f"{counted(left_out[kind], 'file')} read as {RECOGNISED[kind]}; to read the whole text, set format to text"
-        )
+    for kind, why in RECOGNISED.items():
+        if files := left_out.get(kind):
+            note(f"{counted(files, 'file')} read as {why}; to read the whole text, set format to text")
     kinds = [kind for kind in LEFT_OUT if left_out.get(kind)]
     if kinds:
         parts = ", ".join(counted(left_out[kind], LEFT_OUT[kind]) for kind in kinds)
@@ -234,7 +237,7 @@ MAX_UNPACKED, MAX_RATIO = 1 << 26, 100
 def nested(content: list[str] | list[list[str]] | Tokens) -> list[list[str]]:
     """Return tokens as a list of sentences; a flat list of tokens becomes one sentence, annotated words lower case."""
     if isinstance(content, Tokens):
-        return [[word.lower() for word in parts[1::2]] for parts in content.sentences]
+        return [[word.lower() for word in parts[1::2]] for parts, _ in content.sentences]
     if content and isinstance(content[0], str):
         return [content]
     return content  # type: ignore[return-value]
@@ -253,18 +256,17 @@ def checked(item: Any, where: str) -> Content:
     """Return the content of a document; raise InputError unless it is text, a list of tokens or a list of sentences."""
     if isinstance(item, str):
         return item
+    expected = f"{where} must be a string, a list of tokens or a list of sentences; got"
     if isinstance(item, (bytes, dict)) or not isinstance(item, Iterable):
-        raise InputError(
-            f"{where} must be a string, a list of tokens or a list of sentences; got {type(item).__name__}"
-        )
+        raise InputError(f"{expected} {type(item).__name__}")
     parts = list(item)
     if all(isinstance(part, str) for part in parts):
         return parts
     if any(isinstance(part, (str, bytes, dict)) or not isinstance(part, Iterable) for part in parts):
         kinds = ", ".join(sorted({type(part).__name__ for part in parts}))
-        raise InputError(f"{where} must be a string, a list of tokens or a list of sentences; got a list of {kinds}")
+        raise InputError(f"{expected} a list of {kinds}")
     sentences = [list(part) for part in parts]
-    odd = next((repr(token) for sentence in sentences for token in sentence if not isinstance(token, str)), None)
-    if odd is not None:
-        raise InputError(f"{where} must contain only strings; got the token {odd}")
+    for token in chain.from_iterable(sentences):
+        if not isinstance(token, str):
+            raise InputError(f"{where} must contain only strings; got the token {token!r}")
     return sentences

@@ -14,11 +14,13 @@ around these words only. Of matches within each other the longest is kept, and a
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import unicodedata
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import or_
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from polyadic.core.errors import InputError, meant
 from polyadic.text import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Positions = NDArray[np.int64]
 
+T = TypeVar("T")
 MAX_TESTS = 64  # states of an automaton
 MAX_STARTS = 1 << 27  # possible starts of a match
 STAR, MARK = "\ua840", "\ua841"
@@ -142,6 +145,8 @@ def _leaves(condition: Test | Joined) -> Iterator[Test]:
 
 def joined(tests: Sequence[Test | Joined], *, every: bool) -> Test | Joined:
     """Return the conjunction or disjunction of conditions, as one test where all are of one kind."""
+    if len(tests) == 1:
+        return tests[0]
     alike = [test for test in tests if isinstance(test, Test)]
     if len(alike) < len(tests) or len({test.layer for test in alike}) > 1:
         return Joined(tests, every)
@@ -195,15 +200,14 @@ class Automaton:
             return 1 << (len(self.tests) - 1), 1 << (len(self.tests) - 1), False
         if node.kind == "either":
             found = [self._add(part) for part in node.parts]
-            return _union(f for f, _, _ in found), _union(last for _, last, _ in found), any(e for *_, e in found)
+            first, last, empty = zip(*found, strict=True)
+            return functools.reduce(or_, first), functools.reduce(or_, last), any(empty)
         if node.kind == "sequence":
             return self._chain([(part, False) for part in node.parts])
         copies = node.low if node.high is None else node.high
         result = self._chain([(node.parts[0], k >= node.low) for k in range(max(copies, 1))])
         if node.high is None:
-            first, last, _ = result
-            start = self._last_copy if node.low > 1 else first
-            self._connect(last, start)
+            self._connect(result[1], self._last_copy if node.low > 1 else result[0])
         return (*result[:2], result[2] or node.low == 0)
 
     def _chain(self, parts: Sequence[tuple[Node, bool]]) -> tuple[int, int, bool]:
@@ -247,13 +251,6 @@ class Automaton:
             going = following > 0
             alive, wanted = alive[going], following[going]
         return np.where(ends > 0, starts + ends, -1)
-
-
-def _union(states: Iterable[int]) -> int:
-    result = 0
-    for state in states:
-        result |= state
-    return result
 
 
 @dataclass(frozen=True)
@@ -444,18 +441,21 @@ class _Parser:
         if not self._take("sign", sign):
             raise self._error(self._tokens[self._at][2], f"{sign!r} is missing after {after}")
 
+    def _list(self, part: Callable[[], T], sign: str) -> list[T]:
+        """Parse parts with a sign between them."""
+        parts = [part()]
+        while self._take("sign", sign):
+            parts.append(part())
+        return parts
+
     def _either(self) -> Node:
-        parts = [self._sequence()]
-        while self._take("sign", "|"):
-            parts.append(self._sequence())
+        parts = self._list(self._sequence, "|")
         if len(parts) > 1 and all(part.kind == "test" for part in parts):
             return Node("test", (joined([part.parts[0] for part in parts], every=False),))
         return parts[0] if len(parts) == 1 else Node("either", tuple(parts))
 
     def _sequence(self) -> Node:
-        parts = []
-        while (part := self._item()) is not None:
-            parts.append(part)
+        parts = [*iter(self._item, None)]
         if not parts:
             raise self._error(self._tokens[self._at][2], 'a word is expected, such as "bank" or [lemma="bank"]')
         return parts[0] if len(parts) == 1 else Node("sequence", tuple(parts))
@@ -489,16 +489,7 @@ class _Parser:
                 return node
 
     def _any(self) -> Test | Joined:
-        tests = [self._all()]
-        while self._take("sign", "|"):
-            tests.append(self._all())
-        return tests[0] if len(tests) == 1 else joined(tests, every=False)
-
-    def _all(self) -> Test | Joined:
-        tests = [self._one()]
-        while self._take("sign", "&"):
-            tests.append(self._one())
-        return tests[0] if len(tests) == 1 else joined(tests, every=True)
+        return joined(self._list(lambda: joined(self._list(self._one, "&"), every=True), "|"), every=False)
 
     def _one(self) -> Test | Joined:
         if self._take("sign", "!"):

@@ -47,8 +47,8 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "odt": wordprocessor.read_odt,
     "rtf": wordprocessor.read_rtf,
     "subtitles": speech.read_subtitles,
-    "transcript": speech.read_transcript,
-    "chat": speech.read_chat,
+    "transcript": partial(speech.read_turns, events=True),
+    "chat": partial(speech.read_turns, events=False),
     "pdf": office.read_pdf,
     "mail": office.read_mail,
     "mbox": office.read_mbox,
@@ -291,9 +291,8 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
                 file = File(path, stream, reading, decoding=Decoding())
                 kind = format_of(file)
                 formats[kind] += 1
-                wrapped += kind == "text" and (
-                    plain.is_wrapped(file.head()) if reading.wrapped is None else reading.wrapped
-                )
+                how = reading.wrapped
+                wrapped += kind == "text" and (plain.is_wrapped(file.head()) if how is None else how)
         except InputError:  # told, with what becomes of it, when the file is read
             formats["unknown"] += 1
     kinds = [f"{kind} ({n})" if len(formats) > 1 else kind for kind, n in formats.most_common()]
@@ -315,7 +314,7 @@ def as_text(piece: Piece) -> str:
     """Convert a piece to plain text: remove markup, and join tokens with spaces and sentences with line breaks."""
     content = piece.content
     if isinstance(content, Tokens):
-        return "".join(part for parts in content.sentences for part in parts)
+        return "".join(part for parts, _ in content.sentences for part in parts)
     if isinstance(content, str):
         return markup.clean_markup(content) if piece.markup else content
     return "\n".join(" ".join(sentence) for sentence in nested(content))
@@ -377,15 +376,13 @@ class Files(NamedTuple):
     def ranges(self) -> list[Files]:
         """Split a file into byte ranges that can be read independently, or return [] for a small or indivisible file.
 
-        Only uncompressed UTF-8 of unwrapped lines or of articles can be split. One of several files is read up to
-        :data:`MAX_HELD` first, so that it can still be skipped if it is damaged there.
+        Only uncompressed UTF-8 of unwrapped lines or of articles can be split, if its parts are not numbered. One of
+        several files is read up to :data:`MAX_HELD` first, so that it can still be skipped if it is damaged there.
         """
         (path,), how = self.paths, self.reading
         size = bytes_of(self.paths)
         utf_8 = codecs.lookup(how.known_encoding or "utf-8").name == "utf-8"
-        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or not utf_8:
-            return []
-        if how.documents is not None:  # parts of a file are numbered
+        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or not utf_8 or how.documents is not None:
             return []
         try:
             with open_bytes(path) as stream:
@@ -408,8 +405,8 @@ class Files(NamedTuple):
         cut = [self._replace(reading=how, span=span) for span in pairwise(bounds)]
         return cut if all(b - a <= READ for a, b in pairwise(bounds)) else []
 
-    def warn_skipped(self, account: Account, *, note: bool = True) -> None:
-        """Warn about skipped files, and note what was left out; raise InputError if all were skipped."""
+    def warn_skipped(self, account: Account) -> None:
+        """Warn about skipped files; raise InputError if all were skipped."""
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
             raise InputError(
@@ -418,13 +415,9 @@ class Files(NamedTuple):
             )
         if skipped:
             more = len(skipped) - MAX_NAMED
-            named_ones = "; ".join([*skipped.values()][:MAX_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
-            warnings.warn(
-                SkippedFilesWarning(f"skipped {len(skipped):,} of {len(self.paths):,} files: {named_ones}", "errors"),
-                stacklevel=2,
-            )
-        if note:
-            account.report()
+            named = "; ".join([*skipped.values()][:MAX_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+            message = f"skipped {len(skipped):,} of {len(self.paths):,} files: {named}"
+            warnings.warn(SkippedFilesWarning(message, "errors"), stacklevel=2)
 
 
 def unpacked_size(path: str) -> float:
@@ -437,7 +430,7 @@ def _of_files(
 ) -> Iterator[Piece]:
     several = Files.of(files, reading)
     yield from several.pieces(account, advance)
-    several.warn_skipped(account, note=False)
+    several.warn_skipped(account)
 
 
 def _places(path: str, mark: bytes, size: int) -> Iterator[int]:
@@ -487,7 +480,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
     yield from parts
 
 
-def format_of(file: File, *, table: bool = False) -> str:
+def format_of(file: File) -> str:
     """Return the format of a file from the settings, or detect the format from the first bytes or the suffix."""
     if file.reading.format != "auto":
         return file.reading.format
@@ -507,7 +500,7 @@ def format_of(file: File, *, table: bool = False) -> str:
     if _CONLLU.match(start):
         return "conllu"
     beginnings = {"__label__": "fasttext", "<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
-    beginnings |= {"{": "jsonl", "": "csv"} if table or file.reading.field is not None else {}
+    beginnings |= {"{": "jsonl", "": "csv"} if file.reading.field is not None else {}
     kind = next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), None)
     return kind or ("gutenberg" if plain.GUTENBERG.search(head) else speech.kind_of(head)) or "text"
 

@@ -18,7 +18,7 @@ import json
 import re
 import threading
 import zlib
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -149,7 +149,7 @@ class RunningText:
         self.word_of = np.asarray(open_array(self.path / "word-of.npy", (np.int32,)))
         self._sums = open_array(self.path / "checksums.npy", (np.uint32,), ndim=2)
         self._lock = threading.Lock()
-        self._verified: Future[None] | None = None
+        self._verified = False
         self._computed: dict[str, list[str]] = {}
         lengths = {len(self.forms), len(self.gaps), int(self.sentences[-1])}
         if len(lengths) > 1 or len(self.leads) != len(self.documents) - 1 or self.form_counts.sum() != len(self.forms):
@@ -158,24 +158,16 @@ class RunningText:
     def verify(self) -> None:
         """Compare all words and gaps with their checksums, once; raise InputError if a file is damaged."""
         with self._lock:
-            if self._verified is None:
-                self._verified = Future()
-                try:
-                    self._verify()
-                    self._verified.set_result(None)
-                except InputError as error:
-                    self._verified.set_exception(error)
-        self._verified.result()
-
-    def _verify(self) -> None:
-        with ThreadPoolExecutor(2) as pool, checked_in_background(self.path.parent, but=NOT_TEXT):
-            found = list(pool.map(checksums, (self.forms, self.gaps)))
-        for name, sums, known in zip(FILES, found, self._sums, strict=True):
-            wrong = np.flatnonzero(sums != known) if len(sums) == len(known) else [0]
-            if len(wrong):
-                raise InputError(
-                    f"{self.path / name} is damaged: the words from {wrong[0] * BLOCK:,} on do not match their checksum"
-                )
+            if self._verified:
+                return
+            with ThreadPoolExecutor(2) as pool, checked_in_background(self.path.parent, but=NOT_TEXT):
+                found = list(pool.map(checksums, (self.forms, self.gaps)))
+            for name, sums, known in zip(FILES, found, self._sums, strict=True):
+                wrong = np.flatnonzero(sums != known) if len(sums) == len(known) else [0]
+                if len(wrong):
+                    place = f"the words from {wrong[0] * BLOCK:,} on do not match their checksum"
+                    raise InputError(f"{self.path / name} is damaged: {place}")
+            self._verified = True
 
     @functools.cached_property
     def form_names(self) -> list[str]:
@@ -304,9 +296,7 @@ def _ranked(counts: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.in
     by_name = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
     values = np.fromiter(counts.values(), np.int64, len(names))
     order = by_name[np.argsort(-values[by_name], kind="stable")]
-    rank = np.empty(len(names), np.int64)
-    rank[order] = np.arange(len(names))
-    return order, rank
+    return order, np.argsort(order)
 
 
 def _smallest(size: int) -> type[np.unsignedinteger]:

@@ -77,8 +77,7 @@ def _by_line(pieces: Iterable[Piece], unit: str, name: str) -> Iterator[Part]:
     end = "\n" if unit == "line" else None
     for piece in pieces:
         if unit == "line" and isinstance(piece.content, Tokens):
-            for k, parts in enumerate(piece.content.sentences):
-                yield Tokens([parts], {name: [values[k]] for name, values in piece.content.layers.items()}), {}
+            yield from ((Tokens([sentence]), {}) for sentence in piece.content.sentences)
         elif unit == "line" and not isinstance(piece.content, str):
             yield from (([sentence], {}) for sentence in nested(piece.content) if sentence)
         else:

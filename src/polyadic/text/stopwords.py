@@ -11,6 +11,7 @@ from pathlib import Path
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.core.progress import note
 from polyadic.core.streams import text_lines
+from polyadic.text.formats.records import named
 from polyadic.text.tokens import Tokenizer
 
 ENGLISH = frozenset(
@@ -50,19 +51,20 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
         return frozenset()
     if source == "language":
         if not stop_list(language):
-            warnings.warn(
-                InputWarning(
-                    f"there is no stop word list for the language {language}; set stop_words to a file, or to auto to"
-                    " derive a list from the text",
-                    "stop_words",
-                ),
-                stacklevel=2,
-            )
+            advice = "set stop_words to a file, or to auto to derive a list from the text"
+            message = f"there is no stop word list for the language {language}; {advice}"
+            warnings.warn(InputWarning(message, "stop_words"), stacklevel=2)
         return stop_list(language)
     if isinstance(source, str) and not Path(source).exists() and stop_list(source):
         return stop_list(source)
     if isinstance(source, (str, os.PathLike)):
-        return frozenset(filter(None, (line.strip() for line in _lines(Path(source)))))
+        if not Path(source).exists():
+            raise InputError(
+                "stop_words must be 'language', 'auto', 'none', a language such as 'english' or 'de', a file or a list"
+                f" of words; the file {Path(source)} does not exist",
+                "stop_words",
+            )
+        return frozenset(filter(None, map(str.strip, text_lines(str(Path(source))))))
     if not isinstance(source, Iterable):
         raise InputError(f"stop_words must be a language, a file or a list of words; got {source!r}", "stop_words")
     words = list(source)
@@ -80,9 +82,7 @@ def spelled_as_counted(words: Iterable[str], tokenizer: object, counts: Containe
     found = {tokens[0] for tokens in spelled.values() if len(tokens) == 1 and tokens[0] in counts}
     absent = sorted(word for word, tokens in spelled.items() if not found.issuperset(tokens) or not tokens)
     if absent:
-        shown = ", ".join(map(repr, absent[:MAX_SHOWN])) + f" and {len(absent) - MAX_SHOWN:,} more" * (
-            len(absent) > MAX_SHOWN
-        )
+        shown = named(absent, MAX_SHOWN)
         note(f"{len(absent):,} of {len(spelled):,} stop words are no words of the text: {shown}")
     return sorted(found)
 
@@ -112,13 +112,3 @@ def stop_list(language: str) -> frozenset[str]:
     tokenize = Tokenizer(language=next((code for code, its in codes.items() if its == name and len(code) < 4), None))
     spelled = (tokenize(word) for word in package.get_stop_words(name))
     return frozenset(tokens[0][0] for tokens in spelled if [len(sentence) for sentence in tokens] == [1])
-
-
-def _lines(path: Path) -> list[str]:
-    if not path.exists():
-        raise InputError(
-            "stop_words must be 'language', 'auto', 'none', a language such as 'english' or 'de', a file or a list of"
-            f" words; the file {path} does not exist",
-            "stop_words",
-        )
-    return [*text_lines(str(path))]

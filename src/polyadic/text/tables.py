@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from polyadic.core.containers import is_missing
-from polyadic.core.errors import InputError, InputWarning, MissingExtraError, error_text, meant
+from polyadic.core.errors import InputError, InputWarning, error_text, meant, needing
 from polyadic.core.frames import indexed, is_wide
 from polyadic.core.progress import note
 from polyadic.core.settings import check_settings
@@ -44,6 +44,7 @@ LEAST = 0.5  # share of lines that a separator must divide into the same number 
 MAX_SHOWN = 3  # skipped rows shown in a warning
 MAX_OPEN = 100  # lines that a quoted cell may contain; a quotation mark that is not closed by then is a stray one
 
+Row = tuple[int, Sequence[Any]]  # its number, and its cells
 Decimal = Literal[".", ","]
 
 
@@ -139,10 +140,10 @@ class Table:
     name: str
     names: list[Any]
     headed: bool
-    rows: Iterable[tuple[int, Sequence[Any]]]
+    rows: Iterable[Row]
     reading: TableReading
     about: list[str] = field(default_factory=list)
-    sample: list[tuple[int, Sequence[Any]]] = field(default_factory=list)
+    sample: list[Row] = field(default_factory=list)
     index: bool = False  # whether the first column is the unnamed index of a data frame
     unit: str = "line"
     columns: Sequence[Any] | None = None  # that the user named
@@ -153,7 +154,7 @@ class Table:
     count: int = 0
     watched: Collection[int] = ()  # columns in which a first line that is no heading should occur again
 
-    def __iter__(self) -> Iterator[tuple[int, Sequence[Any]]]:
+    def __iter__(self) -> Iterator[Row]:
         """Yield the number and the cells of each row; afterwards, warn about skipped rows and a probable heading."""
         first: Sequence[Any] | None = None
         watched = () if self.headed or self.reading.header is not None or self.unit != "line" else self.watched
@@ -302,20 +303,10 @@ def open_table(
     roles: Sequence[Role] = (),
     quotes: bool = True,
 ) -> Table:
-    """Open a table: a path, URL, ``"-"`` (standard input), data frame, iterable of rows or records, or columns.
+    """Open a table: a path, URL, ``"-"`` (standard input), data frame, iterable of rows or records, or dict of columns.
 
-    Parameters
-    ----------
-    source : path, data frame, iterable or dict
-        Table; rows in memory are tuples or dicts (records), and a dict has a list of values for each column.
-    reading : TableReading, optional
-        How to read a file.
-    columns : sequence of str or int, optional
-        Names or positions from 1 of the columns to read, in the order of the roles.
-    roles : sequence of Role
-        Purposes of the columns, whose usual names help to recognise headings.
-    quotes : bool
-        Whether quotation marks enclose cells that are separated by tabs, as they do with other separators.
+    ``columns`` are names or positions from 1 of the columns to read, in the order of the roles, whose usual names help
+    to recognise headings. With ``quotes``, quotation marks also enclose cells that are separated by tabs.
     """
     reading = TableReading() if reading is None else reading
     columns = [columns] if isinstance(columns, (str, int)) else columns
@@ -332,10 +323,8 @@ def _of_memory(source: Any, reading: TableReading) -> Table:
         names, columns, index = indexed(source)
         return _in_memory(names, zip(*columns, strict=True), reading, index=index)
     if isinstance(source, Mapping):
-        lengths = {
-            len(each) if hasattr(each, "__len__") and not isinstance(each, str) else -1 for each in source.values()
-        }
-        if len(lengths) != 1 or -1 in lengths:
+        lists = [each for each in source.values() if hasattr(each, "__len__") and not isinstance(each, str)]
+        if len(lists) < len(source) or len({*map(len, lists)}) != 1:
             raise InputError(
                 "a table given as a dict must have a list of values, all of the same length, for each name of a column"
             )
@@ -397,7 +386,7 @@ def _of_file(path: str, reading: TableReading, roles: Sequence[Role], **how: Any
     return table
 
 
-def _take_heading(table: Table, first: tuple[int, Sequence[Any]], roles: Sequence[Role], *, sure: bool = False) -> None:
+def _take_heading(table: Table, first: Row, roles: Sequence[Role], *, sure: bool = False) -> None:
     """Use the first row as headings, or put it back in front of the sample."""
     cells, rest = [text_of(cell) for cell in first[1]], [row for _, row in table.sample]
     widths = Counter(len(row) for row in rest)
@@ -407,7 +396,8 @@ def _take_heading(table: Table, first: tuple[int, Sequence[Any]], roles: Sequenc
         first, table.sample, rest, cells = table.sample[0], table.sample[1:], rest[1:], below
     headed = sure or table.reading.header
     if headed is None:
-        headed = _asks_for_names(table, cells) or is_heading(cells, rest, roles)
+        asked = any(str(name) in cells and not str(name).isdecimal() for name in table.columns or ())  # not by position
+        headed = asked or is_heading(cells, rest, roles)
     if headed:
         if width == len(cells) + 1 and rest:  # names of rows without a heading, or a separator at the end of each line
             empty_ends = all(not text_of(row[-1]) for row in rest if len(row) == width)
@@ -419,11 +409,6 @@ def _take_heading(table: Table, first: tuple[int, Sequence[Any]], roles: Sequenc
     else:
         table.sample.insert(0, first)
         table.names, table.headed = [str(at) for at in range(1, max(width, len(cells)) + 1)], False
-
-
-def _asks_for_names(table: Table, cells: Sequence[str]) -> bool:
-    """Return whether the user named a column by a cell of the first line that is not the position of a column."""
-    return any(str(name) in cells and not str(name).isdecimal() for name in table.columns or ())
 
 
 def is_heading(first: Sequence[str], rows: Sequence[Sequence[Any]], roles: Sequence[Role] = ()) -> bool:
@@ -446,13 +431,13 @@ def is_heading(first: Sequence[str], rows: Sequence[Sequence[Any]], roles: Seque
         return False
     for at in range(len(first)):
         below = [text_of(row[at]) for row in rows if at < len(row) and not is_empty(row[at])]
-        if first[at] and below and all(map(_numeric, below)):
+        if first[at] and below and all(map(_NUMBER.fullmatch, below)):
             return True
     matched = {role.name for role in roles for name in names if {_plain(name), _last_word(name)} & role.usual}
     return len(matched) >= 2
 
 
-def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> Iterator[tuple[int, Sequence[Any]]]:
+def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> Iterator[Row]:
     """Return the rows of a text file, after the separator, the headings and the encoding are detected."""
     stream = _decoded_lines(table, path)
     numbered = dropwhile(lambda each: not each[1].strip(), enumerate(stream, 1))
@@ -480,15 +465,15 @@ def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> I
         raise InputError(f"{table.name} contains no rows")
     table.sample = [*islice(rows, SAMPLE)]
     _take_heading(table, first, roles)
-    return (row for row in _fitted(table, chain(table.sample, rows)))
+    return _fitted(table, chain(table.sample, rows))
 
 
-def _fitted(table: Table, rows: Iterable[tuple[int, Sequence[Any]]]) -> Iterator[tuple[int, Sequence[Any]]]:
+def _fitted(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
     """Drop empty cells at the end of rows, and skip rows that are too long."""
     width = len(table.names)
     for number, cells in rows:
         if len(cells) > width:
-            if any(text_of(cell) for cell in cells[width:]):
+            if any(map(text_of, cells[width:])):
                 table.count += 1
                 table.skip(number, f"expected {width} cells; got {len(cells)}")
                 continue
@@ -585,7 +570,7 @@ def _decoded_lines(table: Table, path: str) -> Iterator[str]:
         yield from lines(texts)
 
 
-def _json_rows(table: Table, numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Sequence[Any]]]:
+def _json_rows(table: Table, numbered: Iterable[tuple[int, str]]) -> Iterator[Row]:
     """Return the rows of a JSON array of objects, or of JSON lines."""
     every = [*numbered]
     text = "\n".join(line for _, line in every)
@@ -602,30 +587,24 @@ def _json_rows(table: Table, numbered: Iterable[tuple[int, str]]) -> Iterator[tu
         raise InputError(f"{table.where(odd or 1)} must be a JSON object with the cells of a row")
     table.about.append("JSON")
     table.names = [*dict.fromkeys(name for _, record in records for name in record)]
-    rows: list[tuple[int, Sequence[Any]]]
-    rows = [(number, [record.get(name) for name in table.names]) for number, record in records]
+    rows: list[Row] = [(number, [record.get(name) for name in table.names]) for number, record in records]
     table.sample = rows[:SAMPLE]
     return iter(rows)
 
 
 def _rdf_rows(table: Table, path: str, kind: str) -> Iterator[tuple[int, Sequence[str]]]:
     """Return the triples of an RDF file (N-Triples, N-Quads, Turtle), with IRIs and literals as text."""
-    try:
+    with needing("pyoxigraph", "rdf", "reading RDF files"):
         import pyoxigraph as ox
-    except ImportError:
-        raise MissingExtraError("pyoxigraph", "rdf", "reading RDF files") from None
-    formats = {"nt": ox.RdfFormat.N_TRIPLES, "nq": ox.RdfFormat.N_QUADS, "ttl": ox.RdfFormat.TURTLE}
     table.names, table.headed, table.unit = ["subject", "predicate", "object"], True, "triple"
     table.about.append("RDF")
 
     def rows() -> Iterator[tuple[int, Sequence[str]]]:
         with open_bytes(path) as stream:
             try:
-                for number, each in enumerate(ox.parse(stream, formats[kind]), 1):
-                    yield (
-                        number,
-                        [getattr(term, "value", str(term)) for term in (each.subject, each.predicate, each.object)],
-                    )
+                for number, each in enumerate(ox.parse(stream, ox.RdfFormat.from_extension(kind)), 1):
+                    terms = (each.subject, each.predicate, each.object)
+                    yield number, [getattr(term, "value", str(term)) for term in terms]
             except SyntaxError as error:
                 raise InputError(f"{table.name} is not valid RDF: {error_text(error)}") from None
 
@@ -637,7 +616,7 @@ def _rdf_rows(table: Table, path: str, kind: str) -> Iterator[tuple[int, Sequenc
 RDF = {".nt": "nt", ".nq": "nq", ".ttl": "ttl"}
 
 
-def _binary_rows(table: Table, path: str, suffix: str) -> Iterator[tuple[int, Sequence[Any]]]:
+def _binary_rows(table: Table, path: str, suffix: str) -> Iterator[Row]:
     """Yield the rows of an Excel, Parquet or Arrow file."""
     from polyadic.text.formats.records import parquet_rows, xlsx_rows
 
@@ -658,21 +637,13 @@ REFUSED = {
 
 
 def _plain(name: Any) -> str:
-    """Return a heading in lower case without punctuation and without a final "id".
-
-    >>> [_plain(name) for name in ("userId", "User-ID", "MOVIE ID", "id")]
-    ['user', 'user', 'movie', 'id']
-    """
+    """Return a heading in lower case without punctuation and without a final "id": "user" for "User-ID"."""
     text = re.sub(r"[\W_]+", "", str(name)).lower()
     return text.removesuffix("id") if text not in {"id", "uid", "iid"} else text
 
 
 def _last_word(name: Any) -> str:
-    """Return the last word of a heading, other than "id", in lower case.
-
-    >>> [_last_word(name) for name in ("Book-Rating", "unixReviewTime", "movie_id")]
-    ['rating', 'time', 'movie']
-    """
+    """Return the last word of a heading, other than "id", in lower case: "time" for "unixReviewTime"."""
     words = re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)))
     words = [word.lower() for word in words if word.lower() not in {"id", "name"}]
     return words[-1] if words else ""
@@ -708,12 +679,7 @@ def number_of(cell: Any) -> float | None:
         return None
 
 
-_NUMBER = re.compile(r"[-+]?(\d{1,3}([., '\u00a0\u202f]\d{3})+|\d+)?([.,]\d+)?([eE][-+]?\d+)?%?")
-
-
-def _numeric(text: str) -> bool:
-    """Return whether text looks like a number, with any decimal and thousands marks."""
-    return bool(text) and any(map(str.isdigit, text)) and _NUMBER.fullmatch(text) is not None
+_NUMBER = re.compile(r"(?=.*\d)[-+]?(\d{1,3}([., '\u00a0\u202f]\d{3})+|\d+)?([.,]\d+)?([eE][-+]?\d+)?%?")
 
 
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")
@@ -750,19 +716,16 @@ class Numbers:
             decimal = "," if both[0].rfind(",") > both[0].rfind(".") else "."
         elif decimal is None and (self.thousands or twice) in {",", "."}:
             decimal = _other(str(self.thousands or twice))
-        elif (
-            decimal is None
-            and alone
-            and all(map(_GROUPED.fullmatch, marked[alone]))
-            and (alone == "," or len(marked[alone]) < len(texts))
-        ):
-            raise InputError(
-                f"{table.name}: the {'comma' if alone == ',' else 'point'} in numbers such as {marked[alone][0]!r} may"
-                " separate decimals or thousands; set decimal='.' or decimal=','",
-                "decimal",
-            )
         elif decimal is None:
             decimal = "," if alone == "," else "."
+            grouped = alone is not None and all(map(_GROUPED.fullmatch, marked[alone]))
+            if grouped and (alone == "," or len(marked["."]) < len(texts)):
+                mark = "comma" if alone == "," else "point"
+                raise InputError(
+                    f"{table.name}: the {mark} in numbers such as {marked[decimal][0]!r} may separate decimals or"
+                    " thousands; set decimal='.' or decimal=','",
+                    "decimal",
+                )
         self.decimal = decimal
         if self.thousands is None and marked[_other(str(decimal))]:
             self.thousands = _other(str(decimal))

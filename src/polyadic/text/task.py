@@ -169,6 +169,9 @@ def lines(
     seed
         Random seed of the sample.
     """
+    from polyadic.core.frames import field_name, records
+    from polyadic.text.formats.records import named
+
     if not words and queries is None:
         raise InputError("give a word, a phrase or a query to search for")
     words = list(words or ())
@@ -181,8 +184,7 @@ def lines(
         listed = [line for line in map(str.strip, text_lines(str(queries))) if line]
         absent = [query for query in listed if not text.count(query, **how)]
         if absent:
-            shown = ", ".join(map(repr, absent[:10])) + f" and {len(absent) - 10} more" * (len(absent) > 10)
-            errors.say(f"{len(absent)} of {len(listed)} queries have no match: {shown}", "note")
+            errors.say(f"{len(absent)} of {len(listed)} queries have no match: {named(absent, 10)}", "note")
         words, either = [*words, *listed], True
     found = text.find(
         *words, width=width, either=either, sort=sort, start=start, top=top, context=context, sample=sample,
@@ -194,7 +196,9 @@ def lines(
         rows: list[dict[str, Any]] = [{**output.line(line), "places": line.places} for line in found]
         return {"count": found.count, "lines": rows}
     if csv is not None:
-        _write_csv(found, text.fields, out)
+        names = [*OWN, *(field_name(name, OWN) for name in text.fields)]
+        table = ([record.get(name, "") for name in names] for record in records(found))
+        output.write_lines((output.csv_line(*row) for row in chain([names], table)), out)
     else:
         _print_lines(found)
     return None
@@ -214,15 +218,6 @@ def nothing_found(text: Concordance, words: Sequence[str], fields: dict[str, str
             if not text.count(part):
                 return f"{said}; {part!r} does not occur in the text{meant(part.lower(), text.text.words)}"
     return said
-
-
-def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) -> None:
-    """Write concordance lines and the metadata of the documents as CSV."""
-    from polyadic.core.frames import field_name, records
-
-    names = [*OWN, *(field_name(name, OWN) for name in fields)]
-    rows = ([record.get(name, "") for name in names] for record in records(found))
-    output.write_lines((output.csv_line(*row) for row in chain([names], rows)), out)
 
 
 def _print_lines(found: Iterator[ConcordanceLine]) -> None:
@@ -326,12 +321,10 @@ def corpus(
     return saved
 
 
-def _print_checked(result: dict[str, Any]) -> None:
-    """Print a table of the undamaged folders and the number of files in each folder."""
-    output.table(["undamaged folder", "files"], list(result["whole"].items()))
-
-
-@TASK.verb(example="polyadic check vectors work", show=_print_checked)
+@TASK.verb(
+    example="polyadic check vectors work",
+    show=lambda result: output.table(["undamaged folder", "files"], list(result["whole"].items())),
+)
 def check(folders: Annotated[list[str], Metavar("FOLDER")]) -> dict[str, Any]:
     """Verify the checksums of all files in folders written by polyadic.
 

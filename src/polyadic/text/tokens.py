@@ -83,7 +83,7 @@ class Tokenizer:
 
     def sentences(self, text: str) -> list[tuple[str, list[str]]]:
         """Return the sentences of ``text`` as written, each with its tokens; sentences without tokens are dropped."""
-        normal = _Normal(self.normal).__getitem__
+        normal = functools.cache(self.normal)
         split = (("".join(parts).strip(), list(filter(None, map(normal, parts[1::2])))) for parts in self.parts(text))
         return [(sentence, tokens) for sentence, tokens in split if tokens]
 
@@ -128,18 +128,6 @@ class Tokenizer:
             word = languages.lemmatizer(language)(word)
             word = languages.lowered(word, language) if self.lowercase else word
         return word
-
-
-class _Normal(dict[str, str]):
-    """Words as they are counted, computed once for each word."""
-
-    def __init__(self, normal: Callable[[str], str]) -> None:
-        super().__init__()
-        self._normal = normal
-
-    def __missing__(self, word: str) -> str:
-        self[word] = normal = self._normal(word)
-        return normal
 
 
 _CUT = "\x1f"  # mark between the words of a language without spaces

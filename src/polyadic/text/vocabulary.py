@@ -70,7 +70,7 @@ class Vocabulary:
             raise InputError(_nothing_left(counts, min_count, stop), "min_count")
         chosen = sorted(frequent)[:max_size]
         words = tuple(word for _, word in chosen)
-        _check_spelling(words)
+        check_spelling(words)
         return cls(words, np.array([-n for n, _ in chosen], dtype=np.int64))
 
     @cached_property
@@ -100,7 +100,7 @@ class Vocabulary:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a UTF-8 text file with a line ``word<tab>count`` for each word; tabs and line breaks are refused."""
-        _check_spelling(self.words)
+        check_spelling(self.words)
         with whole_file(path) as draft:
             lines = (f"{word}\t{n}\n" for word, n in zip(self.words, self.counts.tolist(), strict=True))
             draft.write_bytes("".join(lines).encode())
@@ -131,7 +131,7 @@ def _parse(line: str, where: str) -> tuple[str, int]:
     return word, int(n)
 
 
-def _check_spelling(words: tuple[str, ...]) -> None:
+def check_spelling(words: Collection[str]) -> None:
     """Raise InputError if a word cannot be stored in a text file with one word per line."""
     odd = re.compile("[\t\n\r\ud800-\udfff]")
     if odd.search("".join(words)):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -170,26 +171,20 @@ def _chunk_total(counts: Counts, normaliser: Normaliser) -> int:
     return counts.chunks.number if normaliser == "chunks" else counts.chunks.words
 
 
-Lookup = Callable[["NDArray[Any]"], "NDArray[np.float64]"]
-Parts = list[tuple[int, tuple[int, ...], Lookup]]
+Parts = list[tuple[int, tuple[int, ...], Callable[["NDArray[Any]"], "NDArray[np.float64]"]]]
 """Sign, places in a tuple, and the lookup of the log probability of the words in these places."""
 
 
-def _of_tuples(counts: Counts) -> Lookup:
-    """Return a function that looks up the log probability of tuples of a lower order."""
-    order, log = counts.entries.order, _log_tuple(counts, slice(None), "tuples")
-
-    def lookup(rows: NDArray[Any]) -> NDArray[np.float64]:
-        at = counts.entries.find(rows)
-        if (at < 0).any():
-            raise InputError(
-                f"form 'specific' requires the counts of all sub-tuples of order {order}; count order {order} of the"
-                " same corpus with the same window and min_count=1",
-                "min_count",
-            )
-        return log[at]
-
-    return lookup
+def _log_of(rows: NDArray[Any], counts: Counts, log: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Look up the log probability of tuples of a lower order."""
+    at, order = counts.entries.find(rows), counts.entries.order
+    if (at < 0).any():
+        raise InputError(
+            f"form 'specific' requires the counts of all sub-tuples of order {order}; count order {order} of the same"
+            " corpus with the same window and min_count=1",
+            "min_count",
+        )
+    return log[at]
 
 
 def _parts(counts: Counts, form: Form, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
@@ -211,6 +206,7 @@ def _parts(counts: Counts, form: Form, lower: Sequence[Counts], log_word: NDArra
         for key in ("corpus", "window", "width", "distance", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
                 raise InputError(f"the counts of order {size} in `lower` must have the same {key} as `counts`")
-        table = _of_tuples(by_order[size])
+        log = _log_tuple(by_order[size], slice(None), "tuples")
+        table = partial(_log_of, counts=by_order[size], log=log)
         parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
     return parts

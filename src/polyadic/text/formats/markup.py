@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-from polyadic.core.errors import InputError, error_text, needing
+from polyadic.core.errors import InputError, needing
 from polyadic.text.formats.plain import NO_CHARACTER, marked_lines, text_pieces
 from polyadic.text.formats.tei import name_of
 from polyadic.text.pieces import Piece
@@ -69,17 +69,16 @@ PARAGRAPHS = ("p", "li", "dd", "td")  # elements that may contain a note
 
 def read_html(file: File) -> Iterator[Piece]:
     """Read an HTML page as one document without menus, notes and page numbers; title and language become fields."""
-    try:
+    with file.read_as("HTML", (ValueError,)):
         page = _parsed(file.stream.read(), file, file.reading.known_encoding)
-    except ValueError as error:
-        raise InputError(f"{file.name} cannot be read as HTML: {error_text(error)}") from None
-    return text_pieces(marked_lines(page.parts), wrapped=False, fields=page.fields)
+    fields = {"title": " ".join("".join(page.title).split()) or page.first, "language": page.language}
+    fields = {name: value for name, value in fields.items() if value}
+    return text_pieces(marked_lines(page.parts), wrapped=False, fields=fields)
 
 
-def html_text(page: bytes | str, file: File) -> tuple[str, dict[str, str]]:
-    """Return the text of an HTML page, one paragraph per line, and the fields; raise ValueError if parsing fails."""
-    found = _parsed(page, file)
-    return "".join(part for part in marked_lines(found.parts) if isinstance(part, str)), found.fields
+def html_text(page: str, file: File) -> str:
+    """Return the text of an HTML page, one paragraph per line; raise ValueError if parsing fails."""
+    return "".join(part for part in marked_lines(_parsed(page, file).parts) if isinstance(part, str))
 
 
 def _parsed(
@@ -130,13 +129,7 @@ class _Page(HTMLParser):
         self._notes = notes  # the places of notes of which the marks were found
         self._raised = -1  # where the last superscript begins
         self._levels: list[tuple[str, str]] = []  # the headings above
-        self._first = ""  # heading
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """Title and language of the page."""
-        title = " ".join("".join(self.title).split()) or self._first
-        return {key: value for key, value in (("title", title), ("language", self.language)) if value}
+        self.first = ""  # heading
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -157,7 +150,10 @@ class _Page(HTMLParser):
         self._often[tag] += 1
         self._raised = len(self.parts) if tag == "sup" else self._raised
         if not self._skipped and self._begins_note(given):
-            self._leave_out_block()
+            blocks = (element for element in self.opened[-MAX_MARK:] if element.tag in PARAGRAPHS)
+            if block := next(blocks, None):  # which contains the beginning of a note
+                block.kind, self._skipped, self._written = "notes", self._skipped + 1, True
+                del self.parts[block.start :]
 
     def _kind(self, tag: str, given: dict[str, str]) -> str | None:
         """Return the kind of an element that is left out, "" if it is no text, or None."""
@@ -178,20 +174,8 @@ class _Page(HTMLParser):
         self._add("" if tag in BLOCKS else " ")
         return None
 
-    def _leave_out_block(self) -> None:
-        """Leave out the paragraph, list item or cell that contains the beginning of a note."""
-        for element in self.opened[-MAX_MARK:]:
-            if element.tag in PARAGRAPHS:
-                element.kind, self._skipped, self._written = "notes", self._skipped + 1, True
-                del self.parts[element.start :]
-                break
-
     def _begins_note(self, given: dict[str, str]) -> bool:
         return any(f"{self._name}#{given[name]}" in self._notes for name in ("id", "name") if name in given)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
         while self._often[tag]:
@@ -222,7 +206,7 @@ class _Page(HTMLParser):
                 if self._file.leaves_out("notes"):
                     self._notes.add(element.target)
         elif element.tag in ("h1", "h2", "h3", "h4", "h5", "h6") and text:
-            self._first = self._first or text
+            self.first = self.first or text
             self._levels = [*(level for level in self._levels if level[0] < element.tag), (element.tag, text)]
             self.parts.insert(element.start, {"heading": " / ".join(title for _, title in self._levels)})
 
@@ -248,27 +232,25 @@ def read_epub(file: File) -> Iterator[Piece]:
     """
     parts: list[Part] = []
     notes: set[str] = set()
-    try:
-        with zipfile.ZipFile(file.archive()) as book:
-            container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
-            place = next(root.attrib["full-path"] for root in container.iter() if name_of(root) == "rootfile")
-            package = ET.fromstring(book.read(place))  # noqa: S314
-            items = {e.attrib["id"]: e for e in package.iter() if name_of(e) == "item"}
-            guided = [e for e in package.iter() if name_of(e) == "reference"]
-            guide = {e.get("href", "").partition("#")[0]: e.get("type", "") for e in guided}
-            inside = posixpath.dirname(place)
-            for item in [e for e in package.iter() if name_of(e) == "itemref"]:
-                href = items[item.attrib["idref"]].attrib["href"]
-                toc = "nav" in items[item.attrib["idref"]].get("properties", "").split()
-                kind = "boilerplate" if toc else _OF_ROLE.get(guide.get(href, "").lower(), "")
-                kind = kind or ("notes" if item.get("linear") == "no" else "")
-                content = book.read(posixpath.join(inside, unquote(href)))
-                page = _parsed(content, file, name=posixpath.basename(href), notes=notes)
-                written = any(isinstance(part, str) and part.strip() for part in page.parts)
-                if not (kind and written and file.leaves_out(kind)):
-                    parts += [*page.parts, "\n"]
-    except (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError) as error:
-        raise InputError(f"{file.name} cannot be read as an EPUB: {error_text(error)}") from None
+    broken = (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError)
+    with file.read_as("an EPUB", broken), zipfile.ZipFile(file.archive()) as book:
+        container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
+        place = next(root.attrib["full-path"] for root in container.iter() if name_of(root) == "rootfile")
+        package = ET.fromstring(book.read(place))  # noqa: S314
+        items = {e.attrib["id"]: e for e in package.iter() if name_of(e) == "item"}
+        guided = [e for e in package.iter() if name_of(e) == "reference"]
+        guide = {e.get("href", "").partition("#")[0]: e.get("type", "") for e in guided}
+        inside = posixpath.dirname(place)
+        for item in [e for e in package.iter() if name_of(e) == "itemref"]:
+            href = items[item.attrib["idref"]].attrib["href"]
+            toc = "nav" in items[item.attrib["idref"]].get("properties", "").split()
+            kind = "boilerplate" if toc else _OF_ROLE.get(guide.get(href, "").lower(), "")
+            kind = kind or ("notes" if item.get("linear") == "no" else "")
+            content = book.read(posixpath.join(inside, unquote(href)))
+            page = _parsed(content, file, name=posixpath.basename(href), notes=notes)
+            written = any(isinstance(part, str) and part.strip() for part in page.parts)
+            if not (kind and written and file.leaves_out(kind)):
+                parts += [*page.parts, "\n"]
     wanted = {"title": "title", "creator": "author", "date": "date", "language": "language"}
     known = reversed([e for e in package.iter() if name_of(e) in wanted and e.text])
     fields = {wanted[name_of(e)]: " ".join((e.text or "").split()) for e in known}

@@ -32,23 +32,21 @@ def read_pdf(file: File) -> Iterator[Piece]:
     with needing("pypdf", "files", "reading PDF"):
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
-    try:
-        with _quiet("pypdf"):  # it tells what it mends; what it cannot mend it raises
+    with file.read_as("a PDF"), _quiet("pypdf"):  # it tells what it mends; what it cannot mend it raises
+        try:
             reader = PdfReader(file.whole())
             text = "\n".join(_without_edges(file, [page.extract_text().split("\n") for page in reader.pages]))
             known = reader.metadata or {}
-            fields = {name: str(known.get(key) or "") for name, key in (("title", "/Title"), ("author", "/Author"))}
-    except DependencyError as error:
-        raise InputError(f"{file.name} is encrypted: {error_text(error)}") from None
-    except Exception as error:  # noqa: BLE001 # its own, and whatever broken objects lead to
-        raise InputError(f"{file.name} cannot be read as a PDF: {error_text(error)}") from None
+            fields = {
+                name: str(known[key]) for name, key in (("title", "/Title"), ("author", "/Author")) if known.get(key)
+            }
+        except DependencyError as error:
+            raise InputError(f"{file.name} is encrypted: {error_text(error)}") from None
     if not text.strip():
         raise InputError(f"{file.name} contains no text, only images of pages; use OCR software to extract the text")
-    known_fields = {name: value for name, value in fields.items() if value}
     wrapped = file.reading.wrapped
-    yield from text_pieces(
-        [_with_paragraphs(text) if wrapped is None else text], wrapped=wrapped in (None, True), fields=known_fields
-    )
+    text = _with_paragraphs(text) if wrapped is None else text
+    yield from text_pieces([text], wrapped=wrapped in (None, True), fields=fields)
 
 
 def _with_paragraphs(text: str) -> str:
@@ -105,14 +103,12 @@ def read_mail(file: File) -> Iterator[Piece]:
 def read_mbox(file: File) -> Iterator[Piece]:
     """Read a mailbox file with one document per message."""
     message: list[bytes] = []
-    for line in file.stream:
-        if line.startswith(b"From ") and message:
-            yield from _message(b"".join(message), file)
-            message = []
+    for line in chain(file.stream, [b"From "]):
         if not line.startswith(b"From "):
             message.append(line[1:] if re.match(rb">+From ", line) else line)
-    if message:
-        yield from _message(b"".join(message), file)
+        elif message:
+            yield from _message(b"".join(message), file)
+            message = []
 
 
 def _message(written: bytes, file: File) -> Iterator[Piece]:
@@ -121,7 +117,7 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
         body = message.get_body(("plain", "html"))
         text = body.get_content() if body is not None else ""
         if body is not None and body.get_content_subtype() == "html":
-            text = html_text(text, file)[0]
+            text = html_text(text, file)
         values = {header: str(message[header]) for header in SHOWN_HEADERS if message[header]}
     except MissingExtraError:
         raise

@@ -28,7 +28,7 @@ from polyadic.text.tokens import composed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from polyadic.text.pieces import File
+    from polyadic.text.pieces import File, Sentence
 
     Part = str | Mapping[str, str]  # text, or the fields of the part of a document that begins
 
@@ -52,12 +52,9 @@ def is_wrapped(text: str) -> bool:
     """Return whether the lines of a text are hard-wrapped."""
     rows = [row.strip() for row in text.split("\n")]
     written = [row for row in rows if row]
-    if not _FULL_STOP.search(text):
+    if not _FULL_STOP.search(text) or len(written) <= MIN_CONTINUED:
         return False
-    if (
-        len(written) <= MIN_CONTINUED
-        or sorted(len(_WORD.findall(row)) for row in written)[len(written) // 2] < MIN_WORDS
-    ):
+    if sorted(len(_WORD.findall(row)) for row in written)[len(written) // 2] < MIN_WORDS:
         return False
     width = sorted(map(_columns, written))[int(WIDTH_QUANTILE * (len(written) - 1))]
     going = [(a, _WORD.match(b)) for a, b in pairwise(rows) if a and b and a[-1].isalnum()]
@@ -87,6 +84,11 @@ def _columns(text: str) -> int:
 def unescaped(text: str) -> str:
     """Replace HTML entities with characters; invalid code points become U+FFFD."""
     return html.unescape(NO_CHARACTER.sub("\ufffd", text))
+
+
+def whole_characters(text: str) -> str:
+    """Join pairs of surrogates, and replace unpaired ones, which result from truncated text, with U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
@@ -209,28 +211,24 @@ def read_lines(file: File) -> Iterator[Piece]:
 def read_wiki(file: File) -> Iterator[Piece]:
     """Read the ``<doc>`` elements written by WikiExtractor as documents without title lines; ignore other text."""
     part: list[str] = []
-    size, inside, starts, title = 0, False, True, None
-    fields: dict[str, str] = {}
-    for line in lines(file.texts()):
-        if line.startswith("<doc "):
-            if inside:
-                yield Piece("".join(part), starts, fields=fields)
-            fields = {name: unescaped(value) for name, value in _ATTRIBUTE.findall(line)}
-            part, size, inside, starts, title = [], 0, True, True, fields.get("title") or None
-        elif line.startswith("</doc>") and inside:
+    size, starts, title = 0, True, None
+    fields: dict[str, str] | None = None  # of the article, or None outside of one
+    for line in chain(lines(file.texts()), ["</doc>"]):
+        begins, ends = line.startswith("<doc "), line.startswith("</doc>")
+        if fields is not None and (begins or ends or size > PIECE):
             yield Piece("".join(part), starts, fields=fields)
-            inside = False
-        elif inside and not (title is not None and unescaped(line.strip()) == title):
+            part, size, starts = [], 0, False
+        if begins:
+            fields = {name: unescaped(value) for name, value in _ATTRIBUTE.findall(line)}
+            starts, title = True, fields.get("title") or None
+        elif ends:
+            fields = None
+        elif fields is not None and (title is None or unescaped(line.strip()) != title):
             part.append(line + "\n")
             size += len(line)
             title = None if line.strip() else title
-            if size > PIECE:
-                yield Piece("".join(part), starts, fields=fields)
-                part, size, starts = [], 0, False
         else:
             title = None
-    if inside:
-        yield Piece("".join(part), starts, fields=fields)
 
 
 def read_conllu(file: File) -> Iterator[Piece]:
@@ -243,24 +241,20 @@ def read_conllu(file: File) -> Iterator[Piece]:
     if field not in COLUMNS:
         raise InputError(f"field must be 'form' or 'lemma' for the CoNLL-U file {file.name}; got {field!r}")
     starting: Mapping[str, str] | None = None
-    held = Tokens([], {name: [] for name in LAYERS})
+    held: list[Sentence] = []
     size = 0
-    for begins, parts, layers in _sentences(file, COLUMNS[field]):
-        if held.sentences and (begins is not None or size >= PIECE):
-            yield Piece(held, starting is not None, fields=starting or {})
-            starting, held, size = None, Tokens([], {name: [] for name in LAYERS}), 0
+    for begins, sentence in _sentences(file, COLUMNS[field]):
+        if held and (begins is not None or size >= PIECE):
+            yield Piece(Tokens(held), starting is not None, fields=starting or {})
+            starting, held, size = None, [], 0
         starting = starting if begins is None else begins
-        held.sentences.append(parts)
-        for name, values in layers.items():
-            held.layers[name].append(values)
-        size += sum(map(len, parts))
-    if held.sentences:
-        yield Piece(held, starting is not None, fields=starting or {})
+        held.append(sentence)
+        size += sum(map(len, sentence[0]))
+    if held:
+        yield Piece(Tokens(held), starting is not None, fields=starting or {})
 
 
-def _sentences(
-    file: File, column: int
-) -> Iterator[tuple[Mapping[str, str] | None, list[str], Mapping[str, list[str]]]]:
+def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | None, Sentence]]:
     """Yield each sentence with words of a CoNLL-U file, with metadata of the document if the sentence begins one."""
     begins: Mapping[str, str] | None = {}
     parts, until = [""], ""
@@ -291,5 +285,5 @@ def _sentences(
                 parts[-1] += word + ("" if glued else " ")
         elif not line.strip() and len(parts) > 1:
             parts[-1] = parts[-1].rstrip() + "\n"
-            yield begins, parts, layers
+            yield begins, (parts, layers)
             begins, parts, layers = None, [""], {name: [] for name in LAYERS}

@@ -14,10 +14,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.errors import InputError, needing
 from polyadic.core.progress import note
 from polyadic.core.streams import lines
-from polyadic.text.formats.plain import unescaped, without_links
+from polyadic.text.formats.plain import unescaped, whole_characters, without_links
 from polyadic.text.pieces import File, Piece, checked
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read_json(file: File) -> Iterator[Piece]:
             continue
         try:
             found = json.loads(text)
-            found = _with_whole_characters(found) if "\\u" in text else found
+            found = json.loads(whole_characters(json.dumps(found, ensure_ascii=False))) if "\\u" in text else found
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not valid JSON: {error}") from None
         records, field = ([found], file.reading.field) if by_line else _documents_in(found, file.reading.field)
@@ -134,35 +134,27 @@ def csv_rows(file: File) -> Iterator[Row]:
 def xlsx_rows(file: File) -> Iterator[Row]:
     """Yield the non-empty rows of a sheet of an Excel file; by default the only one."""
     sheet = file.reading.sheet
-    try:
+    with needing("openpyxl", "files", "reading Excel files"):
         from openpyxl import load_workbook
-    except ImportError:
-        raise MissingExtraError("openpyxl", "files", "reading Excel files") from None
-    try:
+    with file.read_as("an Excel file"):
         book = load_workbook(file.archive(), read_only=True, data_only=True)
         names = [each.title for each in book.worksheets]
         at = names.index(sheet) if sheet in names else int(sheet) - 1 if str(sheet).isdecimal() else -1  # type: ignore[arg-type]
         if not 0 <= (at := 0 if sheet is None and len(names) < 2 else at) < max(len(names), 1):
             got = "" if sheet is None else f"; got {sheet!r}"
-            raise InputError(  # noqa: TRY301 # passed on below
+            raise InputError(
                 f"sheet must name one of the {len(names)} sheets of {file.name}, {named(names)}{got}", "sheet"
             )
         rows = book.worksheets[at].iter_rows(values_only=True, max_row=LAST_ROW) if names else ()
         yield from ((n, row) for n, row in enumerate(rows, 1) if any(value is not None for value in row))
-    except InputError:
-        raise
-    except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} cannot be read as an Excel file: {error_text(error)}") from None
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
     """Yield the column names and the rows of a Parquet or Arrow file; the columns of a pandas index come first."""
-    try:
+    with needing("pyarrow", "parquet", "reading Parquet and Arrow files"):
         from pyarrow import ipc, parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet", "reading Parquet and Arrow files") from None
     whole = file.whole()
-    try:
+    with file.read_as("a Parquet or Arrow file"):
         if whole.getbuffer()[: len(ARROW)] == ARROW:
             arrow = ipc.open_file(whole)
             schema, batches = arrow.schema, map(arrow.get_batch, range(arrow.num_record_batches))
@@ -170,14 +162,10 @@ def parquet_rows(file: File) -> Iterator[Row]:
             table = parquet.ParquetFile(whole)
             schema, batches = table.schema_arrow, table.iter_batches(1 << 12)
         index = (schema.pandas_metadata or {}).get("index_columns", ())
-        names = [
-            *(name for name in index if name in schema.names),
-            *(name for name in schema.names if name not in index),
-        ]
+        names = [name for name in index if name in schema.names]
+        names += [name for name in schema.names if name not in index]
         rows = ([row[name] for name in names] for batch in batches for row in batch.to_pylist())
         yield from enumerate(chain([names], rows))
-    except Exception as error:  # noqa: BLE001 # its own, and of what it makes of broken bytes
-        raise InputError(f"{file.name} cannot be read as a Parquet or Arrow file: {error_text(error)}") from None
 
 
 ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}
@@ -196,17 +184,6 @@ def names_of(file: File, rows: Iterator[Row]) -> list[str]:
     return names
 
 
-def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the rows of a table; raise InputError if a row has more cells than there are columns."""
-    for number, row in rows:
-        if len(row) > len(names):
-            raise InputError(
-                f"{file.name}, row {number}: expected at most {len(names)} cells, one for each column name; got"
-                f" {len(row)}"
-            )
-        yield number, row
-
-
 def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Iterator[Piece]:
     """Read one document per row of a table whose first row names the columns."""
     rows = table_rows(file)
@@ -215,7 +192,10 @@ def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Itera
     field = _column(file, names, [dict(zip(names, row, strict=False)) for _, row in sample])
     if field not in names:
         raise InputError(f"{file.name} has no column {field!r}; its columns are {named(names)}")
-    for _, row in filled(file, names, chain(sample, rows)):
+    for number, row in chain(sample, rows):
+        if len(row) > len(names):
+            what = f"expected at most {len(names)} cells, one for each column name; got {len(row)}"
+            raise InputError(f"{file.name}, row {number}: {what}")
         record = _strings(dict(zip(names, row, strict=False)))
         yield Piece(_clean(file, record.pop(field, "")), fields=record)
 
@@ -250,11 +230,8 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
         raise InputError(f"{file.name} has no columns or fields")
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
-    sizes = dict.fromkeys(names, 0)
-    for record in records:
-        for name, value in record.items():
-            sizes[name] += len(str(value or ""))
-    fullest = max(sizes, key=sizes.__getitem__)
+    records = [*records]
+    fullest = max(dict.fromkeys(names), key=lambda name: sum(len(str(each.get(name) or "")) for each in records))
     raise InputError(
         f"field must name the column of {file.name} that contains the text, which is probably {fullest!r}; the columns"
         f" are {named(names)}",
@@ -262,23 +239,12 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
     )
 
 
-def _with_whole_characters(value: Any) -> Any:
-    """Replace unpaired surrogates, which result from truncated text, with U+FFFD."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_with_whole_characters(each) for each in value]
-    if isinstance(value, dict):
-        return {_with_whole_characters(name): _with_whole_characters(each) for name, each in value.items()}
-    return value
-
-
 def _strings(record: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in record.items() if name and value is not None and value != ""}
 
 
-def named(names: Iterable[str]) -> str:
-    """Format a list of names for an error message."""
+def named(names: Iterable[str], most: int = MAX_LISTED) -> str:
+    """Format a list of names, of which at most ``most`` are shown, for a message."""
     names = list(names)
-    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
-    return (", ".join(f"{name!r:.80}" for name in names[:MAX_LISTED]) or "none") + more
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return (", ".join(f"{name!r:.80}" for name in names[:most]) or "none") + more

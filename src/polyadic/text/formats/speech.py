@@ -104,20 +104,14 @@ def _time(match: re.Match[str]) -> str:
     return next((text for name, text in match.groupdict().items() if name.startswith("time") and text), "")
 
 
-def read_transcript(file: File) -> Iterator[Piece]:
-    """Read a transcript without labels, times and remarks in brackets; speaker and time of a turn become metadata."""
-    return _turns(file, _TURN, events=True)
+def read_turns(file: File, *, events: bool) -> Iterator[Piece]:
+    """Read a transcript without labels, times and (if ``events``) remarks in brackets, or else the messages of a chat.
 
-
-def read_chat(file: File) -> Iterator[Piece]:
-    """Read the messages of a chat; speaker, date and time become metadata."""
-    return _turns(file, _MESSAGE, events=False)
-
-
-def _turns(file: File, pattern: re.Pattern[str], *, events: bool) -> Iterator[Piece]:
+    Speaker, date and time of a turn become metadata.
+    """
     text = "".join(file.texts())
     wrapped = (events and is_wrapped(text)) if file.reading.wrapped is None else file.reading.wrapped
-    matches = [*pattern.finditer(text)]
+    matches = [*(_TURN if events else _MESSAGE).finditer(text)]
     known = Counter(map(_speaker, matches))
     if events:  # "He said this: ..." is not a label
         matches = [

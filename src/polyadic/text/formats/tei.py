@@ -7,11 +7,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from polyadic.core.errors import InputError, error_text
 from polyadic.text.formats.plain import GLUE, JOIN, LINE, marked_lines, text_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from polyadic.text.formats.plain import Part
     from polyadic.text.pieces import File, Piece
@@ -77,10 +76,8 @@ def read_xml(file: File) -> Iterator[Piece]:
     corrected, regularised or expanded, and words across line and page breaks are joined. Title, author, date and
     language become fields.
     """
-    try:
+    with file.read_as("XML", (ET.ParseError, LookupError, ValueError)):  # the latter of encodings that it names
         root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
-    except (ET.ParseError, LookupError, ValueError) as error:  # the latter of encodings that it names
-        raise InputError(f"{file.name} cannot be read as XML: {error_text(error)}") from None
     corpora, texts = [root], []
     while corpora:
         element = corpora.pop()
@@ -98,7 +95,7 @@ def name_of(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
-def _flat(element: ET.Element, without: Iterable[str] = ("idno", "note", "ref")) -> str:
+def _flat(element: ET.Element) -> str:
     """Return the text of an element of a header on one line."""
     parts: list[str] = []
     waiting: list[ET.Element | str] = [element]
@@ -106,7 +103,7 @@ def _flat(element: ET.Element, without: Iterable[str] = ("idno", "note", "ref"))
         each = waiting.pop()
         if isinstance(each, str):
             parts.append(each)
-        elif each is element or name_of(each) not in ("", *without):
+        elif each is element or name_of(each) not in ("", "idno", "note", "ref"):
             space = " " if name_of(each) in PARTS else ""
             inside: list[ET.Element | str] = [space, each.text or ""]
             for child in each:

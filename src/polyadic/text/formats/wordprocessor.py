@@ -13,8 +13,9 @@ import zipfile
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from polyadic.core.errors import InputError, error_text, needing
-from polyadic.text.formats.plain import text_pieces
+from polyadic.core.errors import InputError, needing
+from polyadic.text.formats.plain import text_pieces, whole_characters
+from polyadic.text.formats.tei import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -52,7 +53,9 @@ def read_docx(file: File) -> Iterator[Piece]:
     def rows(parts: zipfile.ZipFile) -> Iterator[str]:
         apart = [name for name in parts.namelist() if re.fullmatch(r"word/(footnotes|endnotes|comments)\.xml", name)]
         every = (note for name in apart for note in _xml(parts, name))
-        notes.update((f"{_name(e)} {_attribute(e, 'id')}", e) for e in every if _attribute(e, "type") in ("", "normal"))
+        notes.update(
+            (f"{name_of(e)} {_attribute(e, 'id')}", e) for e in every if _attribute(e, "type") in ("", "normal")
+        )
         links = _xml(parts, "_rels/.rels")
         main = next(each.attrib["Target"] for each in links if each.get("Type", "").endswith("/officeDocument"))
         yield from _rows(_xml(parts, main.lstrip("/")), instead, within=("t", "delText"))
@@ -66,8 +69,8 @@ def read_docx(file: File) -> Iterator[Piece]:
 
 def _properties(element: ET.Element) -> dict[str, str]:
     """Return the properties of a Word element with their values, which is "" for a property that is only present."""
-    found = (child for child in element if _name(child) == f"{_name(element)}Pr")
-    return {_name(each): _attribute(each, "val") for child in found for each in child.iter()}
+    found = (child for child in element if name_of(child) == f"{name_of(element)}Pr")
+    return {name_of(each): _attribute(each, "val") for child in found for each in child.iter()}
 
 
 def read_odt(file: File) -> Iterator[Piece]:
@@ -77,7 +80,7 @@ def read_odt(file: File) -> Iterator[Piece]:
 
     def instead(name: str, element: ET.Element) -> Iterable[ET.Element] | None:
         if name == "tracked-changes":
-            deletions = [each for each in element.iter() if _name(each) == "deletion"]
+            deletions = [each for each in element.iter() if name_of(each) == "deletion"]
             return () if not deletions or file.leaves_out("deletions", len(deletions)) else deletions
         if name in ("note-citation", "ruby-text", "title", "desc", "forms", "creator", "date"):
             return ()
@@ -87,7 +90,7 @@ def read_odt(file: File) -> Iterator[Piece]:
         yield from _rows(_xml(parts, "content.xml"), instead)
         if "styles.xml" in parts.namelist():
             styles = _xml(parts, "styles.xml")
-            for page in (each for each in styles.iter() if _name(each) == "master-page"):
+            for page in (each for each in styles.iter() if name_of(each) == "master-page"):
                 if "".join(page.itertext()).strip() and not file.leaves_out("headers"):
                     yield from _rows(page, instead)
 
@@ -96,23 +99,15 @@ def read_odt(file: File) -> Iterator[Piece]:
 
 def _read(file: File, rows: Callable[[zipfile.ZipFile], Iterator[str]], metadata: str, what: str) -> Iterator[Piece]:
     """Read the paragraphs of a document in a zip file, and its metadata."""
-    try:
-        with zipfile.ZipFile(file.archive()) as parts:
-            texts = [f"{row}\n" for row in rows(parts)]
-            found = _xml(parts, metadata).iter() if metadata in parts.namelist() else ()
-            known = [(FIELDS[_name(each)], (each.text or "").strip()) for each in found if _name(each) in FIELDS]
-    except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, of deep nesting: all say that the file is broken
-        raise InputError(f"{file.name} cannot be read as {what}: {error_text(error)}") from None
+    with file.read_as(what), zipfile.ZipFile(file.archive()) as parts:
+        texts = [f"{row}\n" for row in rows(parts)]
+        found = _xml(parts, metadata).iter() if metadata in parts.namelist() else ()
+        known = [(FIELDS[name_of(each)], (each.text or "").strip()) for each in found if name_of(each) in FIELDS]
     yield from text_pieces(texts, wrapped=False, fields={name: text for name, text in known if text})
 
 
 def _xml(parts: zipfile.ZipFile, name: str) -> ET.Element:
     return ET.fromstring(parts.read(name))  # noqa: S314 # expat bounds what entities grow to
-
-
-def _name(element: ET.Element) -> str:
-    """Return the name of an element without its namespace; a comment has none."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def _attribute(element: ET.Element, name: str) -> str:
@@ -135,10 +130,10 @@ def _rows(root: ET.Element, instead: Instead, within: tuple[str, ...] = ()) -> l
 
     def walk(element: ET.Element, row: list[str] | None) -> None:
         nonlocal joined
-        into = row if row is not None and (not within or _name(element) in within) else []
+        into = row if row is not None and (not within or name_of(element) in within) else []
         into.append(element.text or "")
         for child in element:
-            name, inside = _name(child), row
+            name, inside = name_of(child), row
             if name in ("p", "h"):
                 if not joined or not rows:
                     rows.append([])
@@ -183,8 +178,7 @@ def read_rtf(file: File) -> Iterator[Piece]:
         body += source[at : group.start()] + (kept if kind in ("hidden", "deletions") else "")
         moved += f"\\par {kept}" if kind not in ("hidden", "deletions") else ""
         at = end
-    text = rtf_to_text(f"{(body + source[at:]).rstrip()[:-1]}{moved}}}", errors="replace")
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # of pairs
+    text = whole_characters(rtf_to_text(f"{(body + source[at:]).rstrip()[:-1]}{moved}}}", errors="replace"))
     found = {name: re.search(rf"\{{\\{name} ([^{{}}]*)\}}", source) for name in ("title", "author")}
     fields = {name: rtf_to_text(f"{{\\rtf1 {match[1]}}}", errors="replace") for name, match in found.items() if match}
     rows = (" ".join(row.replace("\u00ad", "").split()) for row in text.split("\n"))
