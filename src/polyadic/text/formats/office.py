@@ -13,11 +13,13 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text, needing
+from polyadic.core.streams import encoding_of
 from polyadic.text.formats.markup import html_text
 from polyadic.text.formats.plain import text_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from email.message import EmailMessage
 
     from polyadic.text.pieces import File, Piece
 
@@ -61,20 +63,28 @@ def _with_paragraphs(text: str) -> str:
 
 def _without_edges(file: File, pages: list[list[str]]) -> Iterator[str]:
     """Yield the text of each page without page numbers and lines that recur at the edges of many pages."""
-    written = [[line for line in page if line.strip()] for page in pages]
-    edges = [{*map(_edge, page[:EDGE] + page[-EDGE:])} for page in written]
-    counts = Counter(edge for page in edges for edge in page)
-    often = {edge for edge, n in counts.items() if n >= max(MIN_RECURRING, RECURRING * len(pages))}
-    for page in written:
-        first, last = 0, len(page)
-        while first < min(EDGE, last) and _edge(page[first]) in often:
-            first += 1
-        while last > max(first, len(page) - EDGE) and _edge(page[last - 1]) in often:
-            last -= 1
-        left_out = first + len(page) - last
-        kept = page[first:last] if left_out and file.leaves_out("headers", left_out) else page
-        text = "\n".join(kept)
-        yield re.sub(rf"(?<=[^\W\d_])- (?!(?:{_AND})\b)(?=[^\W\d_A-Z])", "-\n", text)  # a line end that was lost
+    pages = [[line for line in page if line.strip()] for page in pages]
+    cut = True
+    while cut:  # headers may have many lines
+        edges = [{*map(_edge, page[:EDGE] + page[-EDGE:])} for page in pages]
+        counts = Counter(edge for page in edges for edge in page)
+        often = {edge for edge, n in counts.items() if n >= max(MIN_RECURRING, RECURRING * len(pages))}
+        kept = [_within(page, often) for page in pages]
+        n = sum(map(len, pages)) - sum(map(len, kept))
+        cut = n > 0 and file.leaves_out("headers", n)
+        pages = kept if cut else pages
+    for page in pages:
+        yield re.sub(rf"(?<=[^\W\d_])- (?!(?:{_AND})\b)(?=[^\W\d_A-Z])", "-\n", "\n".join(page))  # a line end was lost
+
+
+def _within(page: list[str], often: set[str]) -> list[str]:
+    """Return the lines of a page between those at its edges that recur."""
+    first, last = 0, len(page)
+    while first < min(EDGE, last) and _edge(page[first]) in often:
+        first += 1
+    while last > max(first, len(page) - EDGE) and _edge(page[last - 1]) in often:
+        last -= 1
+    return page[first:last]
 
 
 def _edge(line: str) -> str:
@@ -119,7 +129,7 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
     try:
         message = email.message_from_bytes(written, policy=email.policy.default.clone(header_factory=_header))
         body = message.get_body(("plain", "html"))
-        text = body.get_content() if body is not None else ""
+        text = "" if body is None else _content(body)
         if body is not None and body.get_content_subtype() == "html":
             text = html_text(text, file)[0]
         values = {header: str(message[header]) for header in SHOWN_HEADERS if message[header]}
@@ -129,6 +139,15 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
         raise InputError(f"{file.name} contains a message that cannot be read: {error_text(error)}") from None
     fields = {"title" if header == "subject" else header: value for header, value in values.items()}
     return text_pieces([_without_quotes(file, text)], wrapped=file.reading.wrapped, fields=fields)
+
+
+def _content(part: EmailMessage) -> str:
+    """Return the text of a part of a message; an encoding that does not exist is detected."""
+    try:
+        return str(part.get_content())
+    except LookupError:
+        payload = bytes(part.get_payload(decode=True))  # type: ignore[arg-type]
+        return payload.decode(encoding_of(payload), "replace")
 
 
 _WROTE = re.compile(
