@@ -428,8 +428,9 @@ def test_project_gutenberg(tmp_path, caplog):
     assert "left out: 2 boilerplate sections" in noted(caplog, tmp_path / "a.txt")
     assert "United States" in next(read(tmp_path / "a.txt", include=["boilerplate"]))
     (tmp_path / "a.txt").write_text(  # before 2003
-        "The Project Gutenberg Etext of A Tale\n\n***START**THE SMALL PRINT!**FOR PUBLIC DOMAIN ETEXTS**START***\n\nWhy?\n"
-        f"*END*THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*\n\n{story}\nEnd of Project Gutenberg's A Tale\n"
+        "The Project Gutenberg Etext of A Tale\n\n***START**THE SMALL PRINT!**FOR PUBLIC DOMAIN ETEXTS**START***\n\n"
+        f"Why?\n*END*THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*\n\n{story}\n"
+        "End of Project Gutenberg's A Tale\n"
     )
     assert told(tmp_path / "a.txt") == [(story, {})]
 

@@ -292,7 +292,8 @@ def read_mediawiki(file: File) -> Iterator[Piece]:
 _LINE_END = re.compile(rf"</?({'|'.join((*BLOCKS, 'td', 'th'))})\b[^<>\n]*>", re.IGNORECASE)
 
 _NO_WIKI_TEXT = re.compile(
-    r"<(timeline|score|graph|mapframe|templatedata|imagemap)\b.*?</\1>|^(?:[ \t]*\[\[[^\[\]|:\n]+:[^\[\]\n]+\]\])+[ \t]*$",
+    r"<(timeline|score|graph|mapframe|templatedata|imagemap)\b.*?</\1>"
+    r"|^(?:[ \t]*\[\[[^\[\]|:\n]+:[^\[\]\n]+\]\])+[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
 """Drawings, and lines of links to categories and other languages."""

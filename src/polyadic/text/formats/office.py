@@ -63,28 +63,20 @@ def _with_paragraphs(text: str) -> str:
 
 def _without_edges(file: File, pages: list[list[str]]) -> Iterator[str]:
     """Yield the text of each page without page numbers and lines that recur at the edges of many pages."""
-    pages = [[line for line in page if line.strip()] for page in pages]
-    cut = True
-    while cut:  # headers may have many lines
-        edges = [{*map(_edge, page[:EDGE] + page[-EDGE:])} for page in pages]
-        counts = Counter(edge for page in edges for edge in page)
-        often = {edge for edge, n in counts.items() if n >= max(MIN_RECURRING, RECURRING * len(pages))}
-        kept = [_within(page, often) for page in pages]
+    pages, n = [[line for line in page if line.strip()] for page in pages], 1
+    while n:  # headers may have many lines
+        counts = Counter(edge for page in pages for edge in {*map(_edge, page[:EDGE] + page[-EDGE:])})
+        often = {edge for edge, found in counts.items() if found >= max(MIN_RECURRING, RECURRING * len(pages))}
+        kept = []
+        for page in pages:
+            recurring = [_edge(line) in often for line in page]
+            first, last = (([*recurring[::step][:EDGE], False]).index(False) for step in (1, -1))
+            kept.append(page[first : max(first, len(page) - last)])
         n = sum(map(len, pages)) - sum(map(len, kept))
-        cut = n > 0 and file.leaves_out("headers", n)
-        pages = kept if cut else pages
+        n = n if n and file.leaves_out("headers", n) else 0
+        pages = kept if n else pages
     for page in pages:
         yield re.sub(rf"(?<=[^\W\d_])- (?!(?:{_AND})\b)(?=[^\W\d_A-Z])", "-\n", "\n".join(page))  # a line end was lost
-
-
-def _within(page: list[str], often: set[str]) -> list[str]:
-    """Return the lines of a page between those at its edges that recur."""
-    first, last = 0, len(page)
-    while first < min(EDGE, last) and _edge(page[first]) in often:
-        first += 1
-    while last > max(first, len(page) - EDGE) and _edge(page[last - 1]) in often:
-        last -= 1
-    return page[first:last]
 
 
 def _edge(line: str) -> str:
@@ -129,7 +121,7 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
     try:
         message = email.message_from_bytes(written, policy=email.policy.default.clone(header_factory=_header))
         body = message.get_body(("plain", "html"))
-        text = "" if body is None else _content(body)
+        text = "" if body is None else _content(body, file)
         if body is not None and body.get_content_subtype() == "html":
             text = html_text(text, file)[0]
         values = {header: str(message[header]) for header in SHOWN_HEADERS if message[header]}
@@ -141,13 +133,13 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
     return text_pieces([_without_quotes(file, text)], wrapped=file.reading.wrapped, fields=fields)
 
 
-def _content(part: EmailMessage) -> str:
+def _content(part: EmailMessage, file: File) -> str:
     """Return the text of a part of a message; an encoding that does not exist is detected."""
-    try:
+    with contextlib.suppress(LookupError):
         return str(part.get_content())
-    except LookupError:
-        payload = bytes(part.get_payload(decode=True))  # type: ignore[arg-type]
-        return payload.decode(encoding_of(payload), "replace")
+    payload = bytes(part.get_payload(decode=True))  # type: ignore[arg-type]
+    file.decoding.encodings[file.name] = encoding_of(payload)
+    return payload.decode(encoding_of(payload), "replace")
 
 
 _WROTE = re.compile(

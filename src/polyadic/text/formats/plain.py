@@ -280,8 +280,7 @@ def _sentences(
                 until, after = cells[0].partition("-")[2], glued
             if not cells[0].isdecimal():
                 continue
-            if cells[0] == until:
-                glued, until = after, ""
+            glued, until = (after, "") if cells[0] == until else (glued, until)
             word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
             word = "_".join(composed(word.replace("\u00ad", "")).split())
             if any(letter.isalnum() for letter in word):
