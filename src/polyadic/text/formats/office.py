@@ -19,7 +19,6 @@ from polyadic.text.formats.plain import text_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from email.message import EmailMessage
 
     from polyadic.text.pieces import File, Piece
 
@@ -133,13 +132,13 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
     return text_pieces([_without_quotes(file, text)], wrapped=file.reading.wrapped, fields=fields)
 
 
-def _content(part: EmailMessage, file: File) -> str:
+def _content(part: Any, file: File) -> str:
     """Return the text of a part of a message; an encoding that does not exist is detected."""
     with contextlib.suppress(LookupError):
         return str(part.get_content())
-    payload = bytes(part.get_payload(decode=True))  # type: ignore[arg-type]
-    file.decoding.encodings[file.name] = encoding_of(payload)
-    return payload.decode(encoding_of(payload), "replace")
+    payload = bytes(part.get_payload(decode=True))
+    file.decoding.encodings[file.name] = encoding = encoding_of(payload)
+    return payload.decode(encoding, "replace")
 
 
 _WROTE = re.compile(
