@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.text import readers
-from polyadic.text.characters import folded
-from polyadic.text.formats import speech
-from polyadic.text.pieces import Reading
+from polyadic.text.characters import Decoding, folded
+from polyadic.text.formats import office, speech
+from polyadic.text.pieces import File, Reading
 from polyadic.text.readers import Account, Files, documents, read
 
 SENTENCES = {
@@ -212,6 +212,30 @@ def test_word_processors(make, tmp_path, caplog):
         assert part in everything
 
 
+@pytest.mark.parametrize("suffix", ["docx", "odt"])
+def test_notes_that_are_links(suffix, tmp_path, caplog):
+    """A link to a note is its mark, and the paragraph that it leads to is the note; other links are text."""
+    path = tmp_path / f"a.{suffix}"
+    with zipfile.ZipFile(path, "w") as parts:
+        if suffix == "docx":
+            link, place = "<w:hyperlink w:anchor='{}'>{}</w:hyperlink>", "<w:bookmarkStart w:name='{}'/>"
+            one, two = link.format("_ftn1", run("1")), link.format("part2", run("2"))
+            rows = f"{run('In 1980')}{one}{run(' and ')}{two}", f"{place.format('_ftn1')}{run('See.')}"
+            rows += (f"{place.format('part2')}{run('Part')}",)
+            body = "".join(f"<w:p>{row}</w:p>" for row in rows)
+            parts.writestr("_rels/.rels", RELS)
+            parts.writestr("word/main.xml", f"<w:document {W}><w:body>{body}</w:body></w:document>")
+        else:
+            link, place = "<text:a xlink:href='#{}'>{}</text:a>", "<text:bookmark text:name='{}'/>"
+            rows = f"In 1980{link.format('ftn1', 1)} and {link.format('part2', 2)}", f"{place.format('ftn1')}See."
+            rows += (f"{place.format('part2')}Part",)
+            body = "".join(f"<text:p>{row}</text:p>" for row in rows)
+            parts.writestr("content.xml", f"<text:text xmlns:text='text' xmlns:xlink='xlink'>{body}</text:text>")
+    assert next(read(path)).splitlines() == ["In 1980 and 2", "Part"]
+    assert "left out: 1 note;" in noted(caplog, path)
+    assert next(read(path, include=["notes"])).splitlines() == ["In 1980 and 2", "See.", "Part"]
+
+
 def test_word_documents_as_python_docx_writes_them(tmp_path):
     """Paragraphs and cells of a document written by another library come back in order."""
     document = pytest.importorskip("docx").Document()
@@ -257,7 +281,9 @@ def test_subtitles(suffix, tmp_path):
 
 
 def test_subtitles_of_frames_and_sounds(tmp_path, caplog):
-    """A dash begins a turn, sounds in brackets are left out, and rolling captions are read once."""
+    """A dash begins a turn, but not a number; sounds in brackets are left out, and rolling captions are read once."""
+    (tmp_path / "a.sub").write_text("{0}{25}The sum is|-1 or so.\n")
+    assert next(read(tmp_path / "a.sub")) == "The sum is -1 or so.\n"
     (tmp_path / "a.sub").write_text("{0}{25}{y:i}Hello|there.\n{30}{50}- Who?|- [door slams] Me.\n")
     assert next(read(tmp_path / "a.sub")).splitlines() == ["Hello there.", "Who?", "Me."]
     assert "left out: 1 nonverbal event" in noted(caplog, tmp_path / "a.sub")
@@ -374,6 +400,22 @@ def test_mail_without_quotes(tmp_path, caplog):
         assert "My answer." in next(read(path, include=["quotes", "signatures"]))
 
 
+def test_mail_in_an_unknown_encoding(tmp_path):
+    """The encoding of a message is detected if the one that it names does not exist."""
+    text = f"{SENTENCES['ru']}\n"
+    (tmp_path / "a.eml").write_bytes(b"Content-Type: text/plain; charset=X-UNKNOWN\n\n" + text.encode("koi8-r"))
+    assert next(read(tmp_path / "a.eml")) == text
+
+
+def test_headers_of_several_lines():
+    """All lines that recur at the edges of pages are left out, such as the line numbers of proofs."""
+    file = File("a.pdf", io.BufferedReader(io.BytesIO()), Reading(), decoding=Decoding())
+    body = [[f"{word} line {n}" for n in ("one", "two", "three", "four")] for word in ("first", "second", "third")]
+    pages = [["THE BOOK", *page, *map(str, range(1, 9)), f"Page {at}"] for at, page in enumerate(body)]
+    assert [page.split("\n") for page in office._without_edges(file, pages)] == body
+    assert file.left_out["headers"] == 3 * 10
+
+
 def test_project_gutenberg(tmp_path, caplog):
     """Only the text between the START and END lines is read, and the title is known."""
     story = "It was late.\n\nThe end.\n"
@@ -385,6 +427,12 @@ def test_project_gutenberg(tmp_path, caplog):
     assert told(tmp_path / "a.txt") == [(story, {"title": "A Tale", "author": "Nobody"})]
     assert "left out: 2 boilerplate sections" in noted(caplog, tmp_path / "a.txt")
     assert "United States" in next(read(tmp_path / "a.txt", include=["boilerplate"]))
+    (tmp_path / "a.txt").write_text(  # before 2003
+        "The Project Gutenberg Etext of A Tale\n\n***START**THE SMALL PRINT!**FOR PUBLIC DOMAIN ETEXTS**START***\n\n"
+        f"Why?\n*END*THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*\n\n{story}\n"
+        "End of Project Gutenberg's A Tale\n"
+    )
+    assert told(tmp_path / "a.txt") == [(story, {})]
 
 
 def test_json(tmp_path, caplog):

@@ -161,15 +161,18 @@ def test_layers_of_annotated_text(tmp_path):
         ("3", "!", "!", "PUNCT", "_"), None,
         ("1", "The", "the", "DET", "_"), ("2-3", "du", "_", "_", "_"), ("2", "de", "de", "ADP", "_"),
         ("3", "le", "le", "DET", "_"), ("4", "bark", "bark", "NOUN", "_"), None,
+        ("1", "Le", "le", "DET", "_"), ("2", "bon", "bon", "DET", "_"), ("3", "oak", "oak", "DET", "SpaceAfter=No"),
+        ("4", ".", ".", "PUNCT", "_"), None,
     ]  # fmt: skip
     lines = ["" if row is None else "\t".join([*row[:4], *"_____", row[4]]) for row in rows]
     (tmp_path / "a.conllu").write_text("# newdoc = A\n" + "\n".join(lines) + "\n", encoding="utf-8")
     corpus = Corpus.build(tmp_path / "a.conllu", min_count=1, language="en")
     assert [line.text for line in corpus.lines.find('[lemma="bark"]')] == ["Dogs bark!", "The de le bark"]
+    assert [line.text for line in corpus.lines.find("oak")] == ["Le bon oak."]  # whatever was contracted before
     assert [line.word for line in corpus.lines.find('[pos="NOUN" & word!="D.*"]')] == ["bark"]
     assert [line.word for line in corpus.lines.find('[pos="DET"] [pos="ADP"] [pos="DET"]')] == ["The de le"]
     assert [line.word for line in corpus.lines.find('[pos!="NOUN|DET|ADP"]')] == ["bark"]
-    assert corpus.vocabulary.words == ("bark", "de", "dogs", "le", "the")
+    assert sorted(corpus.vocabulary.words) == ["bark", "bon", "de", "dogs", "le", "oak", "the"]
 
 
 def test_a_tagger_gives_layers():

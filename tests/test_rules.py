@@ -41,6 +41,8 @@ KEYWORDS_ARE_REFUSED = {
     "core/selection.py: select",
     "core/containers.py: validated",
     "core/streams.py: decoded",
+    "completion/coupled/gibbs.py: of",
+    "completion/coupled/gibbs.py: resumed",
     "text/concordance.py: count",
 }
 # Those of reading are fields of a dataclass, which takes no others: tests/test_text_readers.py.

@@ -167,6 +167,8 @@ def test_lines_of_wikis_are_not_glued(tmp_path):
     from polyadic.text.formats.markup import clean_markup
 
     assert clean_markup("one<br/>two<p>three</p>four [[a|b]]s").split() == ["one", "two", "three", "four", "bs"]
+    drawn = "<timeline>\nbar:x\n</timeline>\nsee [[wikt:b|b]]\n[[Категория:Х]]\n [[de:A]] [[fr:B]]\n"
+    assert clean_markup(drawn).split() == ["see", "b"]
 
 
 WORDS = st.lists(st.sampled_from(["a", "bc", "d.", "— e", "# f", "Chapter I", "\n", "\n\n"]), max_size=30)

@@ -290,6 +290,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
             with open_bytes(path) as stream:
                 file = File(path, stream, reading, decoding=Decoding())
                 kind = format_of(file)
+                kind = "unknown" if kind == "text" and "\0" in file.head() else kind
                 formats[kind] += 1
                 how = reading.wrapped
                 wrapped += kind == "text" and (plain.is_wrapped(file.head()) if how is None else how)
@@ -298,7 +299,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
     kinds = [f"{kind} ({n})" if len(formats) > 1 else kind for kind, n in formats.most_common()]
     unit = reading.documents
     names = sorted({DOCUMENTS.get(kind, f"a {unit}" if unit else "a file") for kind in ([unit] if unit else formats)})
-    facts: dict[str, Any] = {"documents": len(files)} if names == ["a file"] else {}
+    facts: dict[str, Any] = {"documents": len(files) - formats["unknown"]} if names == ["a file"] else {}
     facts |= {"document_is": f"{reading.words:,} words" if reading.words else " or ".join(names), "formats": kinds}
     return {"files": len(files), **facts, **({"wrapped": wrapped} if wrapped else {})} if files else {}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import logging
 import re
 import sys
 from itertools import chain
@@ -15,6 +14,7 @@ import typer
 
 from polyadic.core.errors import InputError, counted, meant
 from polyadic.core.files import check_replaceable, check_whole, read_meta
+from polyadic.core.progress import note
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Seed, Threads
 from polyadic.core.streams import text_lines
 from polyadic.interface import errors, output
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from polyadic.text.store import TextStore
 
 TASK = Task("text", "Encode text, search it, and verify what was written.")
-log = logging.getLogger("polyadic")
 READING = "polyadic.text.pieces:Reading"  # settings for reading files
 Docs = Annotated[
     str,
@@ -71,19 +70,22 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
     from polyadic.core.urls import is_url
     from polyadic.text.corpus import Corpus
     from polyadic.text.pieces import Reading
-    from polyadic.text.readers import stamp, survey
+    from polyadic.text.readers import note_documents, stamp
     from polyadic.text.store import KIND, TextStore
 
     path = Path(place)
     for folder in (path, path / "corpus"):
         if (folder / "meta.json").is_file() and read_meta(folder)["kind"] == KIND:
             return TextStore.open(folder)
-    how = dataclasses.asdict(reading or Reading())
+    reading = reading or Reading()
+    how = dataclasses.asdict(reading)
     settings: dict[str, Any] = {"min_count": 1, **how}
     if is_url(place) or not path.exists():  # also standard input and patterns
+        note_documents(place, reading)
         return Corpus.build(place, **settings)
     name = path.absolute().name.split(".")[0] or path.absolute().name
     kept = path.absolute().parent / f"{name}-corpus"
+<<<<<<< HEAD
     if (kept / "meta.json").is_file():
         made = read_meta(kept).get("settings", {})
         if made.get("source") == stamp(place) and all(made.get(key) == value for key, value in how.items()):
@@ -95,6 +97,16 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
     built = Corpus.build(place, kept, overwrite=True, **settings)
     sizes = f"{counted(len(built.text), 'word')}, {counted(built.sizes['documents'], 'document')}"
     log.info("%s: %s; made %s, which later commands use", ", ".join(map(str, found.get("formats", ()))), sizes, kept)
+=======
+    if (kept / "meta.json").is_file() and read_meta(kept)["kind"] == KIND:
+        corpus = TextStore.open(kept)
+        if corpus.settings.get("source") == stamp(place) and all(corpus.settings[key] == how[key] for key in how):
+            return corpus
+    note_documents(place, reading)
+    built = Corpus.build(place, kept, overwrite=True, **settings)
+    sizes = f"{len(built.text):,} words, {counted(built.sizes['documents'], 'document')}"
+    note(f"{sizes}; made {kept}, which later commands use")
+>>>>>>> twelve
     return built
 
 
@@ -112,7 +124,7 @@ def values_of(where: Sequence[str] | None) -> dict[str, str]:
 @TASK.verb(
     example="polyadic lines holmes goose --sort right",
     settings={"reading": READING},
-    options=("width", "either", "sort", "where", "context", "sample", "top", "csv", "queries"),
+    options=("width", "either", "sort", "where", "context", "sample", "top", "csv", "queries", "documents", "include"),
 )
 def lines(
     corpus: CorpusOrText,
@@ -236,7 +248,7 @@ def _print_lines(found: Iterator[ConcordanceLine]) -> None:
 @TASK.verb(
     example="polyadic corpus holmes --out corpus --min-count 5",
     settings={"reading": READING},
-    options=("min_count", "max_size", "language", "stop_words", "format", "field"),
+    options=("min_count", "max_size", "language", "stop_words", "format", "field", "documents", "include"),
     show=nothing_more,
     distributed=True,
 )

@@ -61,8 +61,8 @@ CLASSES = {
 """Classes that widespread programs give to such elements, by kind."""
 _OF_ROLE, _OF_CLASS = ({name: kind for kind in kinds for name in kinds[kind].split()} for kinds in (ROLES, CLASSES))
 _HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
-_MARK = re.compile(r"([\[(]?)(\d{1,4}|[a-z]|[ivxl]+|[*†‡§¶]+|\[[^\]]{1,12}\])[\])]?|[↑↩↵^][\ufe0e\ufe0f]?")  # of a note
-_NOTE = re.compile(r"note|^_?(ft|fn|ed|en)\w*\d|^r?f\d", re.IGNORECASE)  # ids of notes
+MARK = re.compile(r"([\[(]?)(\d{1,4}|[a-z]|[ivxl]+|[*†‡§¶]+|\[[^\]]{1,12}\])[\])]?|[↑↩↵^][\ufe0e\ufe0f]?")  # of a note
+NOTE = re.compile(r"note|^_?(ft|fn|ed|en)\w*\d|^r?f\d", re.IGNORECASE)  # ids of notes
 MAX_MARK, MAX_HEADING = 8, 100  # number of parts of a link that may be the mark of a note, and of a heading
 PARAGRAPHS = ("p", "li", "dd", "td")  # elements that may contain a note
 
@@ -198,10 +198,10 @@ class _Page(HTMLParser):
         most = MAX_MARK if element.tag == "a" else MAX_HEADING
         inside = self.parts[element.start :] if len(self.parts) - element.start <= most else []
         text = " ".join("".join(part for part in inside if isinstance(part, str)).split())
-        if element.tag == "a" and element.target and (mark := _MARK.fullmatch(text)):
+        if element.tag == "a" and element.target and (mark := MARK.fullmatch(text)):
             raised = self._often["sup"] or self._raised >= element.start
             signed = not mark[2] or mark[1] == "[" or not mark[2].isalnum()
-            if raised or signed or _NOTE.search(element.target.rpartition("#")[2]):
+            if raised or signed or NOTE.search(element.target.rpartition("#")[2]):
                 del self.parts[element.start :]
                 if self._file.leaves_out("notes"):
                     self._notes.add(element.target)
@@ -273,11 +273,18 @@ def read_mediawiki(file: File) -> Iterator[Piece]:
 
 _LINE_END = re.compile(rf"</?({'|'.join((*BLOCKS, 'td', 'th'))})\b[^<>\n]*>", re.IGNORECASE)
 
+_NO_WIKI_TEXT = re.compile(
+    r"<(timeline|score|graph|mapframe|templatedata|imagemap)\b.*?</\1>"
+    r"|^(?:[ \t]*\[\[[^\[\]|:\n]+:[^\[\]\n]+\]\])+[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""Drawings, and lines of links to categories and other languages."""
+
 
 def clean_markup(text: str, *, headings: bool = False) -> str:
     """Convert MediaWiki markup to plain text with gensim, one paragraph per line; keep the signs of headings if set."""
     with needing("gensim", "gensim", "reading MediaWiki dumps"):
         from gensim.corpora.wikicorpus import filter_wiki
-    text = _LINE_END.sub("\n", text)
+    text = _LINE_END.sub("\n", _NO_WIKI_TEXT.sub("", text))
     signs = r"'{2,}|^[*#:;]+" + ("" if headings else "|={2,}")
     return re.sub(signs, "", filter_wiki(text), flags=re.MULTILINE)

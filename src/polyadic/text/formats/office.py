@@ -13,6 +13,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text, needing
+from polyadic.core.streams import encoding_of
 from polyadic.text.formats.markup import html_text
 from polyadic.text.formats.plain import text_pieces
 
@@ -59,20 +60,20 @@ def _with_paragraphs(text: str) -> str:
 
 def _without_edges(file: File, pages: list[list[str]]) -> Iterator[str]:
     """Yield the text of each page without page numbers and lines that recur at the edges of many pages."""
-    written = [[line for line in page if line.strip()] for page in pages]
-    edges = [{*map(_edge, page[:EDGE] + page[-EDGE:])} for page in written]
-    counts = Counter(edge for page in edges for edge in page)
-    often = {edge for edge, n in counts.items() if n >= max(MIN_RECURRING, RECURRING * len(pages))}
-    for page in written:
-        first, last = 0, len(page)
-        while first < min(EDGE, last) and _edge(page[first]) in often:
-            first += 1
-        while last > max(first, len(page) - EDGE) and _edge(page[last - 1]) in often:
-            last -= 1
-        left_out = first + len(page) - last
-        kept = page[first:last] if left_out and file.leaves_out("headers", left_out) else page
-        text = "\n".join(kept)
-        yield re.sub(rf"(?<=[^\W\d_])- (?!(?:{_AND})\b)(?=[^\W\d_A-Z])", "-\n", text)  # a line end that was lost
+    pages, n = [[line for line in page if line.strip()] for page in pages], 1
+    while n:  # headers may have many lines
+        counts = Counter(edge for page in pages for edge in {*map(_edge, page[:EDGE] + page[-EDGE:])})
+        often = {edge for edge, found in counts.items() if found >= max(MIN_RECURRING, RECURRING * len(pages))}
+        kept = []
+        for page in pages:
+            recurring = [_edge(line) in often for line in page]
+            first, last = (([*recurring[::step][:EDGE], False]).index(False) for step in (1, -1))
+            kept.append(page[first : max(first, len(page) - last)])
+        n = sum(map(len, pages)) - sum(map(len, kept))
+        n = n if n and file.leaves_out("headers", n) else 0
+        pages = kept if n else pages
+    for page in pages:
+        yield re.sub(rf"(?<=[^\W\d_])- (?!(?:{_AND})\b)(?=[^\W\d_A-Z])", "-\n", "\n".join(page))  # a line end was lost
 
 
 def _edge(line: str) -> str:
@@ -115,7 +116,7 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
     try:
         message = email.message_from_bytes(written, policy=email.policy.default.clone(header_factory=_header))
         body = message.get_body(("plain", "html"))
-        text = body.get_content() if body is not None else ""
+        text = "" if body is None else _content(body, file)
         if body is not None and body.get_content_subtype() == "html":
             text = html_text(text, file)
         values = {header: str(message[header]) for header in SHOWN_HEADERS if message[header]}
@@ -125,6 +126,15 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
         raise InputError(f"{file.name} contains a message that cannot be read: {error_text(error)}") from None
     fields = {"title" if header == "subject" else header: value for header, value in values.items()}
     return text_pieces([_without_quotes(file, text)], wrapped=file.reading.wrapped, fields=fields)
+
+
+def _content(part: Any, file: File) -> str:
+    """Return the text of a part of a message; an encoding that does not exist is detected."""
+    with contextlib.suppress(LookupError):
+        return str(part.get_content())
+    payload = bytes(part.get_payload(decode=True))
+    file.decoding.encodings[file.name] = encoding = encoding_of(payload)
+    return payload.decode(encoding, "replace")
 
 
 _WROTE = re.compile(

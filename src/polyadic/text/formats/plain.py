@@ -111,10 +111,11 @@ def read_text(file: File) -> Iterator[Piece]:
 
 
 GUTENBERG = re.compile(
-    r"^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT)[^*]*\*\*\*[^\n]*\n", re.MULTILINE
+    r"^\*(?:\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT)[^*]*\*\*\*|END[ *]*THE SMALL PRINT!)[^\n]*\n",
+    re.MULTILINE,
 )
 _GUTENBERG_END = re.compile(
-    r"^(?:End of (?:the |this )?Project Gutenberg[^\n]*\s+)?\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG.*\Z",
+    r"^(?:End of (?:the |this )?Project Gutenberg|\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG).*\Z",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 
@@ -273,7 +274,7 @@ def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | No
                 until, after = cells[0].partition("-")[2], glued
             if not cells[0].isdecimal():
                 continue
-            glued = after if cells[0] == until else glued
+            glued, until = (after, "") if cells[0] == until else (glued, until)
             word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
             word = "_".join(composed(word.replace("\u00ad", "")).split())
             if any(letter.isalnum() for letter in word):

@@ -158,7 +158,7 @@ _TAG = re.compile(
     r"</?(?:[ibusvc]|font|ruby|lang|br)\b[^<>]*>|<rt>.*?</rt>|<\d[\d:.,]*>|\{(?:\\|[yYfFcCsSoP]:)[^{}]*\}|[♪♫]"
 )
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]+)>")
-_DASH = r"(?:[-–—‐](?=[ ]?\S)|>>+)[ ]?"
+_DASH = r"(?:[-–—‐](?=[ ]\S|[^\s\d])|>>+)[ ]?"  # "-1" is a number
 _LABEL = r"[A-ZÀ-ÞА-ЯЁ][A-ZÀ-ÞА-ЯЁ0-9 .'’#-]{1,30}:[ ]+(?=\S)"
 _BEGINS = re.compile(rf"(?:{_DASH})?(?P<label>{_LABEL})?")
 _ENDED = re.compile(r"[.!?…。！？؟।][\"'”’»)\]]*$")

@@ -13,9 +13,15 @@ import zipfile
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+<<<<<<< HEAD
 from polyadic.core.errors import InputError, needing
 from polyadic.text.formats.plain import text_pieces, whole_characters
 from polyadic.text.formats.tei import name_of
+=======
+from polyadic.core.errors import InputError, error_text, needing
+from polyadic.text.formats.markup import MARK, NOTE
+from polyadic.text.formats.plain import text_pieces
+>>>>>>> twelve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,9 +40,10 @@ FIELDS = {"title": "title", "creator": "author", "created": "date", "creation-da
 def read_docx(file: File) -> Iterator[Piece]:
     """Read a Word document with text boxes and table cells as paragraphs; title, author and date become metadata."""
     notes: dict[str, ET.Element] = {}  # and comments, by their kinds and numbers
+    linked: set[str] = set()
 
     def instead(name: str, element: ET.Element) -> Iterable[ET.Element] | None:
-        if name in ("moveFrom", "Fallback", "rt") or name.endswith("Pr"):
+        if name in ("moveFrom", "Fallback", "rt") or name.endswith("Pr") or _is_linked_note(file, linked, element):
             return ()
         if name.endswith("Reference"):
             note = notes.get(f"{name.removesuffix('Reference')} {_attribute(element, 'id')}")
@@ -77,12 +84,14 @@ def read_odt(file: File) -> Iterator[Piece]:
     """Read an OpenDocument text or presentation; title, author and date become metadata."""
     left_out = {"note": "notes", "annotation": "comments", "hidden-text": "hidden", "hidden-paragraph": "hidden"}
     left_out |= dict.fromkeys(("table-of-content", "alphabetical-index", "illustration-index"), "navigation")
+    linked: set[str] = set()
 
     def instead(name: str, element: ET.Element) -> Iterable[ET.Element] | None:
         if name == "tracked-changes":
             deletions = [each for each in element.iter() if name_of(each) == "deletion"]
             return () if not deletions or file.leaves_out("deletions", len(deletions)) else deletions
-        if name in ("note-citation", "ruby-text", "title", "desc", "forms", "creator", "date"):
+        no_text = ("note-citation", "ruby-text", "title", "desc", "forms", "creator", "date")
+        if name in no_text or _is_linked_note(file, linked, element):
             return ()
         return () if name in left_out and file.leaves_out(left_out[name]) else None
 
@@ -95,6 +104,19 @@ def read_odt(file: File) -> Iterator[Piece]:
                     yield from _rows(page, instead)
 
     return _read(file, rows, "meta.xml", "an OpenDocument text")
+
+
+def _is_linked_note(file: File, places: set[str], element: ET.Element) -> bool:
+    """Return whether an element is a link that is the mark of a note, or the paragraph at the place of such a link."""
+    name = _name(element)
+    if name in ("a", "hyperlink"):
+        place = _attribute(element, "anchor") or _attribute(element, "href").removeprefix("#")
+        mark = NOTE.search(place) is not None and MARK.fullmatch("".join(element.itertext()).strip()) is not None
+        if mark and file.leaves_out("notes"):
+            places.add(place)
+        return mark
+    marks = (each for each in element.iter() if _name(each).startswith("bookmark")) if places and name == "p" else ()
+    return any(_attribute(each, "name") in places for each in marks)
 
 
 def _read(file: File, rows: Callable[[zipfile.ZipFile], Iterator[str]], metadata: str, what: str) -> Iterator[Piece]:
