@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import re
 import sys
 from itertools import chain
@@ -85,7 +86,6 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
         return Corpus.build(place, **settings)
     name = path.absolute().name.split(".")[0] or path.absolute().name
     kept = path.absolute().parent / f"{name}-corpus"
-<<<<<<< HEAD
     if (kept / "meta.json").is_file():
         made = read_meta(kept).get("settings", {})
         if made.get("source") == stamp(place) and all(made.get(key) == value for key, value in how.items()):
@@ -93,20 +93,13 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
                 return TextStore.open(kept)
         if made.get("min_count") != 1 or made.get("stop_words"):
             raise InputError(f"{kept} was not made from {place} as it is now; name the corpus folder, or remove it")
-    found = survey(place, reading or Reading())
+    note_documents(place, reading)
+    if not os.access(kept.parent, os.W_OK):
+        note(f"the folder {kept.parent} is read-only, so the corpus is not kept")
+        return Corpus.build(place, **settings)
     built = Corpus.build(place, kept, overwrite=True, **settings)
     sizes = f"{counted(len(built.text), 'word')}, {counted(built.sizes['documents'], 'document')}"
-    log.info("%s: %s; made %s, which later commands use", ", ".join(map(str, found.get("formats", ()))), sizes, kept)
-=======
-    if (kept / "meta.json").is_file() and read_meta(kept)["kind"] == KIND:
-        corpus = TextStore.open(kept)
-        if corpus.settings.get("source") == stamp(place) and all(corpus.settings[key] == how[key] for key in how):
-            return corpus
-    note_documents(place, reading)
-    built = Corpus.build(place, kept, overwrite=True, **settings)
-    sizes = f"{len(built.text):,} words, {counted(built.sizes['documents'], 'document')}"
     note(f"{sizes}; made {kept}, which later commands use")
->>>>>>> twelve
     return built
 
 

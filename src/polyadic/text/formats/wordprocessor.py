@@ -13,15 +13,10 @@ import zipfile
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-<<<<<<< HEAD
 from polyadic.core.errors import InputError, needing
+from polyadic.text.formats.markup import MARK, NOTE
 from polyadic.text.formats.plain import text_pieces, whole_characters
 from polyadic.text.formats.tei import name_of
-=======
-from polyadic.core.errors import InputError, error_text, needing
-from polyadic.text.formats.markup import MARK, NOTE
-from polyadic.text.formats.plain import text_pieces
->>>>>>> twelve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -108,14 +103,14 @@ def read_odt(file: File) -> Iterator[Piece]:
 
 def _is_linked_note(file: File, places: set[str], element: ET.Element) -> bool:
     """Return whether an element is a link that is the mark of a note, or the paragraph at the place of such a link."""
-    name = _name(element)
+    name = name_of(element)
     if name in ("a", "hyperlink"):
         place = _attribute(element, "anchor") or _attribute(element, "href").removeprefix("#")
         mark = NOTE.search(place) is not None and MARK.fullmatch("".join(element.itertext()).strip()) is not None
         if mark and file.leaves_out("notes"):
             places.add(place)
         return mark
-    marks = (each for each in element.iter() if _name(each).startswith("bookmark")) if places and name == "p" else ()
+    marks = (each for each in element.iter() if name_of(each).startswith("bookmark")) if places and name == "p" else ()
     return any(_attribute(each, "name") in places for each in marks)
 
 
