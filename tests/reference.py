@@ -58,16 +58,18 @@ def outlier_compactness(vectors, cluster, outliers, *, order, unit):
 
 
 def counts(sentences, *, order, window, width, repeats):
-    """Twin of ``polyadic.text.counts.count``: every tuple of positions of a sentence is looked at."""
+    """Twin of ``polyadic.text.counts.count``: every tuple of positions of a sentence is looked at; None is a hole."""
     seen = Counter()
     for sentence in sentences:
         if window == "chunk":
             pieces = [sentence[start : start + 2 * width + 1] for start in range(0, len(sentence), 2 * width + 1)]
             for piece in pieces:
-                seen.update(itertools.combinations(sorted(set(piece), reverse=True), order))
+                seen.update(itertools.combinations(sorted(set(piece) - {None}, reverse=True), order))
             continue
         for places in itertools.combinations(range(len(sentence)), order):
             first, last = places[0], places[-1]
+            if any(sentence[p] is None for p in places):
+                continue
             fits = {
                 "span": last - first <= width,
                 "centred": any(p - first <= width and last - p <= width for p in places),

@@ -257,13 +257,13 @@ def test_folders_are_classes(tmp_path):
 
 
 def test_a_line_of_plain_text_is_a_document(table, tmp_path):
-    """As of topics; so it is from standard input."""
+    """If the user says so; so it is from standard input."""
     out, lines = tmp_path / "model", tmp_path / "new.txt"
     assert run("train", table, "--out", out, "--field", "text", "--label", "class", "--no-choose").exit_code == 0
     lines.write_text("the film is good\nso bad here\n", encoding="utf-8")
-    rows = json.loads(run("apply", out, lines, "--json").stdout)["documents"]
+    rows = json.loads(run("apply", out, lines, "--documents", "line", "--json").stdout)["documents"]
     assert [(row["document"], row["class"]) for row in rows] == [(1, "+"), (2, "-")]
-    piped = invoke("classify", "apply", out, "-", "--json", stdin=lines.read_text())
+    piped = invoke("classify", "apply", out, "-", "--documents", "line", "--json", stdin=lines.read_text())
     assert json.loads(piped.stdout)["documents"] == rows
 
 

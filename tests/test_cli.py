@@ -27,6 +27,7 @@ from polyadic.datasets import similarity_sets
 from polyadic.interface import errors, output
 from polyadic.interface.command_line import in_bytes
 from polyadic.interface.task import fields_of
+from polyadic.text.counts import Counts
 from polyadic.words.checkpoint import Checkpoint
 from polyadic.words.methods import METHODS
 from polyadic.words.task import entry_weights
@@ -389,6 +390,25 @@ def test_count_and_export(text, tmp_path):
     found = in_json("count", tmp_path / "corpus", "--out", tmp_path / "counts", *options)["steps"]["count"]
     assert found["order"] == 2
     assert found["entries"] == sum(not line.startswith("#") for line in export.read_text().splitlines() if line)
+
+
+def test_distance_in_running_words(text, tmp_path):
+    """Counts, vectors and kept results say in which words distance was measured; word2vec has no such choice."""
+    succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
+    running = ["--order", "2", "--width", "4", "--min-count", "1", "--distance", "running"]
+    succeed("count", tmp_path / "corpus", "--out", tmp_path / "counts", *running)
+    train = ["train", text, "--method", "ppmi-svd", "--min-count", "1", "--rank", "3", "--width", "4"]
+    kept = ["--keep", tmp_path / "kept", "--set"]
+    succeed(*train, "--out", tmp_path / "a", *kept, "distance=running")
+    assert Embedding.load(tmp_path / "a").meta["trained"]["distance"] == "running"
+    counts = [Counts.open(tmp_path / name) for name in ("counts", "kept/counts-2")]
+    assert [each.settings["distance"] for each in counts] == ["running"] * 2
+    assert counts[0].events == counts[1].events
+    assert "distance running instead of kept" in sentence(
+        invoke(*train, "--out", tmp_path / "b", *kept, "distance=kept")
+    )
+    word2vec = invoke("train", text, "--out", tmp_path / "c", "--method", "cbow", "--set", "distance=running")
+    assert "distance has no effect on cbow" in sentence(word2vec)
 
 
 @pytest.mark.parametrize("method", ["cp-sn", "cp-s", "ppmi-svd"])

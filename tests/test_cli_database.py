@@ -104,10 +104,32 @@ def test_declarations_that_are_wrong_are_refused(files, before, after, message):
     refuses(message, read_database, files / "films.toml")
 
 
+def test_tables_of_a_database_are_read_like_others(files):
+    """Encodings and separators are recognised, settings of the reader are keys of a relation or options."""
+    text = (files / "stars.csv").read_text().replace(",", ";").replace(".", ",").replace("Film 1;", "Größe;")
+    (files / "films.txt").write_text((files / "films.txt").read_text().replace("Film 1\n", "Größe\n"))
+    (files / "genres.tsv").write_text((files / "genres.tsv").read_text().replace("Film 1\t", "Größe\t"))
+    (files / "stars.csv").write_bytes(text.encode("cp1252"))
+    (files / "films.toml").write_text(
+        DECLARED.replace('value = "stars"', 'value = "stars"\ndecimal = ","\nencoding = "cp1252"')
+    )
+    cells = read_database(files / "films.toml").cells("stars")
+    assert len(cells) == text.count("\n") - 1
+    (files / "films.toml").write_text(DECLARED.replace('value = "stars"', 'value = "stars"\nsep = 5'))
+    refuses("relation stars: sep must be text", read_database, files / "films.toml")
+    (files / "stars.csv").write_text(text)
+    (files / "films.toml").write_text(DECLARED)
+    as_json("train", files / "films.toml", "--out", files / "m", "--method", "als", "--rank", "2")
+    (files / "asked.txt").write_bytes("film/user\nGröße/u1\n".encode("utf-16"))
+    found = as_json("predict", files / "m", "stars", files / "asked.txt", "--set", "sep=/")["predictions"]
+    assert [row["film"] for row in found] == ["Größe"]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("u1,Film 1,good", "stars.csv, line 3: stars must be a finite number; got 'good'"),
+        ("u1,Film 1,", "stars.csv, line 3: the value of stars is missing"),
+        ("u1,Film 1,good\nu2,Film 1,bad", "line 3: stars must be a finite number; got 'good'"),
         ("u1,Film 1\nu2,Film 1", "2 of 3 rows of .*stars.csv cannot be read; line 3: expected at least 3 cells; got 2"),
         ("u1,Film 99,3", "there is no film 'Film 99'"),
         ("u0,Film 0,1", "has conflicting values"),

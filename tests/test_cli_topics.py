@@ -11,6 +11,7 @@ from helpers import invoke
 
 SUBJECTS = {"sky": "sun moon star cloud", "law": "court judge trial jury", "sea": "ship wave port sail"}
 METHODS = ("nmf", "kl", "plsa", "lda", "anchors", "rlsi")
+BY_LINE = ("--documents", "line")
 SMALL = ["--n-components", "3", "--min-count", "1", "--set", "threads=1"]
 
 
@@ -30,7 +31,7 @@ def docs(tmp_path_factory):
 def model(docs, tmp_path_factory):
     """A model of squares."""
     out = tmp_path_factory.mktemp("models") / "model"
-    done = run("train", docs / "lines.txt", "--out", out, *SMALL)
+    done = run("train", docs / "lines.txt", *BY_LINE, "--out", out, *SMALL)
     assert done.exit_code == 0, done.output
     return out
 
@@ -64,26 +65,29 @@ def test_show_has_the_words_of_train(model, tmp_path):
 def test_assign_gives_each_document_its_subject(docs, model, tmp_path):
     """Documents of a subject share their topic; weights are written as they are; an unknown document has none."""
     (tmp_path / "more.txt").write_text("xyzzy\nthe sun and the moon\n", encoding="utf-8")
-    rows = json.loads(run("assign", model, docs / "lines.txt", "--json").stdout)["documents"]
+    rows = json.loads(run("assign", model, docs / "lines.txt", *BY_LINE, "--json").stdout)["documents"]
     assert [len({row["topic"] for row in rows[subject::3]}) for subject in range(3)] == [1, 1, 1]
     assert [row["document"] for row in rows] == list(range(1, 91))
-    done = run("assign", model, tmp_path / "more.txt", "--out", tmp_path / "weights.npy", "--json")
+    done = run("assign", model, tmp_path / "more.txt", *BY_LINE, "--out", tmp_path / "weights.npy", "--json")
     first, second = json.loads(done.stdout)["documents"]
     assert (first["topic"], first["share"]) == (None, 0)
     assert second["topic"] == rows[0]["topic"]
     assert np.load(tmp_path / "weights.npy").shape == (2, 3)
-    assert "exists already" in run("assign", model, docs / "lines.txt", "--out", tmp_path / "weights.npy").output
     assert (
-        "--out must be the name" in run("assign", model, docs / "lines.txt", "--out", tmp_path / "weights.txt").output
+        "exists already" in run("assign", model, docs / "lines.txt", *BY_LINE, "--out", tmp_path / "weights.npy").output
+    )
+    assert (
+        "--out must be the name"
+        in run("assign", model, docs / "lines.txt", *BY_LINE, "--out", tmp_path / "weights.txt").output
     )
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_documents_of_no_known_word_have_no_topic(docs, tmp_path, method):
     """Whatever the method gives them: mixtures are uniform where nothing is known."""
-    (tmp_path / "more.txt").write_text("xyzzy\nsun moon\n\n", encoding="utf-8")
-    run("train", docs / "lines.txt", "--out", tmp_path / "model", "--method", method, *SMALL)
-    rows = json.loads(run("assign", tmp_path / "model", tmp_path / "more.txt", "--json").stdout)["documents"]
+    (tmp_path / "more.txt").write_text("xyzzy\nsun moon\nzyxxy\n", encoding="utf-8")
+    run("train", docs / "lines.txt", *BY_LINE, "--out", tmp_path / "model", "--method", method, *SMALL)
+    rows = json.loads(run("assign", tmp_path / "model", tmp_path / "more.txt", *BY_LINE, "--json").stdout)["documents"]
     assert [row["topic"] is None for row in rows] == [True, False, True]
     assert [row["share"] for row in rows if row["topic"] is None] == [0, 0]
 
@@ -97,7 +101,7 @@ def test_one_file_in_another_encoding(docs, model, tmp_path):
     how = ("train", tmp_path / "files", "--out", tmp_path / "model", *SMALL)
     skipped = run(*how, "--json")
     assert json.loads(skipped.stdout)["documents"] == 91
-    assert json.loads(skipped.stderr.splitlines()[0])["warning"].startswith("skipped 1 of 92 files: ")
+    assert json.loads(skipped.stderr.splitlines()[1])["warning"].startswith("skipped 1 of 92 files: ")
     assert "odd.txt is not utf-8: byte 4 (0xa3)" in skipped.stderr
     refused = run(*how, "--force", "--set", "errors=strict")
     assert refused.exit_code == 1
@@ -130,10 +134,10 @@ def test_documents_are_called_by_their_names(docs, model, tmp_path):
 
 
 def test_each_file_of_a_glob_is_a_document(docs, tmp_path):
-    """As in a folder; of a single file each line is one."""
+    """As in a folder; the lines of a file are documents if the user says so."""
     (tmp_path / "two.txt").write_text("sun moon\nsun star\n", encoding="utf-8")
     (tmp_path / "three.txt").write_text("moon\n", encoding="utf-8")
-    for source, documents in ((tmp_path / "*.txt", 2), (tmp_path, 2), (tmp_path / "two.txt", 2), (docs / "0*.txt", 0)):
+    for source, documents in ((tmp_path / "*.txt", 2), (tmp_path, 2), (tmp_path / "t*o.txt", 0), (docs / "0*.txt", 0)):
         done = run(
             "train",
             source,
@@ -160,11 +164,11 @@ def test_an_interrupted_fit_is_kept_and_named(docs, tmp_path, monkeypatch):
         return self
 
     monkeypatch.setattr(NMF, "fit", stopped)
-    done = run("train", docs / "lines.txt", "--out", tmp_path / "model", *SMALL)
+    done = run("train", docs / "lines.txt", *BY_LINE, "--out", tmp_path / "model", *SMALL)
     assert done.exit_code == 130
     assert "interrupted; kept the topics found so far" in done.output
     assert run("show", tmp_path / "model").exit_code == 0
-    assert run("choose", docs / "lines.txt", "--n-components", "2", "--min-count", "1").exit_code == 130
+    assert run("choose", docs / "lines.txt", *BY_LINE, "--n-components", "2", "--min-count", "1").exit_code == 130
 
 
 def test_topics_are_kept_when_their_figures_are_interrupted(docs, tmp_path, monkeypatch):
@@ -175,7 +179,7 @@ def test_topics_are_kept_when_their_figures_are_interrupted(docs, tmp_path, monk
         raise KeyboardInterrupt
 
     monkeypatch.setattr(topics, "in_windows", stopped)
-    done = run("train", docs / "lines.txt", "--out", tmp_path / "model", *SMALL)
+    done = run("train", docs / "lines.txt", *BY_LINE, "--out", tmp_path / "model", *SMALL)
     assert done.exit_code == 130
     assert "interrupted; kept the topics in" in done.output
     assert run("show", tmp_path / "model").exit_code == 0
@@ -184,10 +188,10 @@ def test_topics_are_kept_when_their_figures_are_interrupted(docs, tmp_path, monk
 def test_choose_finds_the_number_of_subjects(docs):
     """Three topics foretell documents held out best, of one, three and eight."""
     how = ["--n-components", "1,3,8", "--folds", "2", "--method", "plsa", "--min-count", "1", "--set", "threads=1"]
-    facts = json.loads(run("choose", docs / "lines.txt", *how, "--json").stdout)
+    facts = json.loads(run("choose", docs / "lines.txt", *BY_LINE, *how, "--json").stdout)
     assert [one["n_components"] for one in facts["scores"]] == [1, 3, 8]
     assert facts["by_perplexity"] == 3
-    assert "perplexity" in run("choose", docs / "lines.txt", *how).stdout.splitlines()[0]
+    assert "perplexity" in run("choose", docs / "lines.txt", *BY_LINE, *how).stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize(
@@ -196,11 +200,15 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "absent.txt", "--out", "x"], "absent.txt"),
         (["train", "LINES", "--out", "MODEL"], "exists already"),
         (["train", "LINES", "--out", "x", "--min-count", "1000"], "--min-count 1000"),
-        (["train", "LINES", "--out", "x", "--method", "anchors", "--n-components", "50"], "possible anchor words"),
+        (
+            ["train", "LINES", "--out", "x", *BY_LINE, "--method", "anchors", "--n-components", "50"],
+            "possible anchor words",
+        ),
         (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "image files must be"),
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
+        (["train", "LINES", "--out", "x"], "is one document, but topics are learned from several; set --documents"),
         (["train", "JSON", "--out", "x"], "--field must name the column of"),
-        (["assign", "MODEL", "EMPTY"], "at least one document is required"),
+        (["assign", "MODEL", "EMPTY", *BY_LINE], "at least one document is required"),
         (["show", "absent"], "there is no folder absent"),
         (
             ["choose", "LINES", "--n-components", "5,x"],

@@ -1,6 +1,7 @@
 """Counts of tuples of words, against their slow twin."""
 
 import errno
+import itertools
 import tempfile
 from collections import Counter
 from functools import partialmethod
@@ -18,6 +19,7 @@ from polyadic.core.errors import InputError
 from polyadic.text import counts as module
 from polyadic.text import kernels
 from polyadic.text.counts import Counts, count, plan
+from polyadic.text.tokens import Tokenizer
 from strategies import Text, sentences, tries
 
 ROSES = [[0, 1, 2, 0, 1], [2, 0, 1, 3]]
@@ -97,6 +99,62 @@ def test_counting_a_corpus(window):
     corpus = Corpus.build(["A rose is a rose. Is it? A rose, red as a rose is, is it.", "No rose."], min_count=1)
     lists = np.split(np.array(corpus.ids), corpus.sentences[1:-1])
     check_against_twin(corpus, [s.tolist() for s in lists], order=3, window=window, width=2)
+
+
+@tries(30)
+@given(sentences(), st.integers(2, 5), st.sampled_from(WINDOWS), st.integers(1, 4), st.booleans())
+def test_running_words_equal_their_twin(lists, order, window, width, repeats):
+    """A removed word takes up a place and is in no tuple, in every window."""
+    kept = [[None if word > 3 else word for word in sentence] for sentence in lists]
+    text, running = Text.of([[w for w in sentence if w is not None] for sentence in kept], 4), Text.of(lists, 6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "positioned", lambda *_: (np.minimum(running.ids, 4), running.sentences))
+        how = {"order": order, "window": window, "width": width, "repeats": repeats, "distance": "running"}
+        check_against_twin(text, kept, **how)
+
+
+def test_positions_of_running_words():
+    """Stop words, rare words and numbers have a position without a word; a sentence of them alone has no words."""
+    how = {"min_count": 2, "stop_words": ["the"], "tokenizer": Tokenizer(language="en", digits="drop"), "jobs": 1}
+    corpus = Corpus.build(["Rose the red 7 zebra rose. The 7.", "", "RED the."], **how)
+    ids, edges = module.positioned(corpus, "running")
+    words = [*corpus.vocabulary.words, "-"]
+    found = [" ".join(words[i] for i in ids[a:b]) for a, b in itertools.pairwise(edges)]
+    assert found == ["rose - red - - rose", "- -", "red -"]
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_running_words_are_kept_words_if_none_is_removed(order, window):
+    """Both ways to measure distance agree where every word is in use."""
+    drawn = np.random.default_rng(order).integers(0, 9, (5, 20)).tolist()
+    corpus = Corpus.build([[f"w{k}" for k in line] for line in drawn], min_count=1, jobs=1)
+    kept, running = (count(corpus, order=order, window=window, width=4, distance=d) for d in ("kept", "running"))
+    assert [kept.settings.pop("distance"), running.settings.pop("distance")] == ["kept", "running"]
+    same(kept, running)
+
+
+def test_joined_words_are_at_the_place_of_their_first():
+    """A joined pair takes up two places, the second of which is empty, also if a number is between its words."""
+    text = ["we saw new york with bees", "new york new york is new", "new 7 york bees"] + ["new york"] * 20
+    how = {"stop_words": ["is", "with"], "tokenizer": Tokenizer(language="en", digits="drop"), "jobs": 1}
+    corpus = Corpus.build(text, min_count=1, multiwords=True, **how)
+    ids, edges = module.positioned(corpus, "running")
+    words = [*corpus.vocabulary.words, "-"]
+    found = [" ".join(words[i] for i in ids[a:b]) for a, b in itertools.pairwise(edges)]
+    assert found[:3] == ["we saw new_york - - bees", "new_york - new_york - - new", "new_york - - bees"]
+
+
+def test_running_words_are_refused_where_there_are_none(tmp_path):
+    """A part of a corpus has no running words, and those of another text do not match."""
+    corpus = Corpus.build(["a rose", "a red rose"], tmp_path / "corpus", min_count=1)
+    with pytest.raises(InputError, match="is part of a corpus, without running words"):
+        count(corpus.select([0]), order=2, distance="running")
+    with pytest.raises(InputError, match="distance must be one of 'kept', 'running'; got 'written'"):
+        count(corpus, order=2, distance="written")
+    corpus.ids = corpus.ids[::-1]
+    with pytest.raises(InputError, match=r"is damaged: the running words do not match ids\.npy"):
+        count(corpus, order=2, distance="running")
 
 
 @given(lists=sentences(most=4), window=st.sampled_from(WINDOWS), order=st.integers(2, 4))

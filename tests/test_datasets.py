@@ -1,12 +1,14 @@
 """Test sets are found, counted and parsed, and a malformed file names its line."""
 
+import gzip
 import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic import InputError, MissingExtraError, datasets
+from polyadic import InputError, MissingExtraError, TableReading, datasets
+from polyadic.core.errors import InputWarning
 from polyadic.datasets import (
     Instance,
     read_gaps,
@@ -20,7 +22,7 @@ from polyadic.datasets import (
 from polyadic.metrics.outliers import OutlierGroup
 from strategies import plain_words
 
-names = plain_words.map(lambda word: word.translate(dict.fromkeys(map(ord, "#,;:"), "x")))
+names = plain_words.map(lambda word: word.translate(dict.fromkeys(map(ord, '#,;:|"'), "x")))
 scores = st.floats(-1e9, 1e9)
 
 
@@ -39,7 +41,7 @@ def test_pairs_round_trip(tmp_path_factory, pairs, mark, end):
     """Tabs, commas, semicolons or spaces, and any end of line: the pairs come back, scores to the bit."""
     path = tmp_path_factory.mktemp("p") / "pairs"
     path.write_bytes(end.join(f"{u}{mark}{v}{mark}{score!r}" for u, v, score in pairs).encode("utf-8"))
-    assert read_pairs(path) == pairs
+    assert read_pairs(path, TableReading(decimal=".")) == pairs
 
 
 def test_comments_and_headings(file):
@@ -55,15 +57,32 @@ def test_comments_and_headings(file):
 
 
 def test_column_of_the_score(file):
-    """A number or a heading chooses the column."""
-    assert read_pairs(file("a\tb\tV\t6.5\tX\nc\td\tV\t1\tX\n"), score=3) == [("a", "b", 6.5), ("c", "d", 1)]
+    """Columns are chosen by position or by heading, as in all tables."""
+    verbs = file("a\tb\tV\t6.5\tX\nc\td\tV\t1\tX\n")
+    assert read_pairs(verbs, columns=[1, 2, 4]) == [("a", "b", 6.5), ("c", "d", 1)]
     headed = file("w1\tw2\tmean\tsd\na\tb\t5\t2\n")
-    assert read_pairs(headed, score="SD") == [("a", "b", 2)]
+    assert read_pairs(headed, columns=["w1", "w2", "sd"]) == [("a", "b", 2)]
     assert read_pairs(headed) == [("a", "b", 5)]
-    with pytest.raises(InputError, match=r"line 1: no column has the header 'median'; found 'w1', 'w2', 'mean', 'sd'"):
-        read_pairs(headed, score="median")
-    with pytest.raises(InputError, match="a column index of at least 2"):
-        read_pairs(headed, score=1)
+    with pytest.raises(InputError, match=r"has no column 'median'; it has 'w1', 'w2', 'mean', 'sd'"):
+        read_pairs(headed, columns=["w1", "w2", "median"])
+
+
+def test_untidy_files_of_words(tmp_path):
+    """Encodings, compression and separators are recognised, or set, and bad lines are skipped and shown."""
+    text = "Wort 1;Wort 2;Wert\nMädchen;Junge;7,5\nTür;Tor;8,25\nhalb;ganz\n"
+    (tmp_path / "paare.csv").write_bytes(text.encode("cp1252"))
+    (tmp_path / "paare.csv.gz").write_bytes(gzip.compress(text.encode("utf-16")))
+    for name in ("paare.csv", "paare.csv.gz"):
+        with pytest.warns(InputWarning, match="skipped 1 of 3 rows .line 4: expected two words and a number"):
+            assert read_pairs(tmp_path / name) == [("Mädchen", "Junge", 7.5), ("Tür", "Tor", 8.25)]
+        with pytest.raises(InputError, match="line 4: expected two words"):
+            read_pairs(tmp_path / name, TableReading(errors="strict"))
+    (tmp_path / "fragen.txt").write_bytes(": Städte\nKöln,Rhein,München,Isar\n".encode("cp1252"))
+    assert read_questions(tmp_path / "fragen.txt") == {"Städte": [("Köln", "Rhein", "München", "Isar")]}
+    (tmp_path / "slash.txt").write_text("a/b/c d/e\n")
+    assert read_questions(tmp_path / "slash.txt", TableReading(sep="/")) == {"": [("a", "b", "c d", "e")]}
+    (tmp_path / "gruppe.txt").write_bytes("Bär\nLöwe\n\nTür\n".encode("utf-16"))
+    assert read_outlier_group(tmp_path / "gruppe.txt") == OutlierGroup(("Bär", "Löwe"), ("Tür",), "gruppe")
 
 
 @given(st.lists(plain_words, min_size=1), st.lists(plain_words, min_size=1), st.sampled_from(["\n", "\r\n"]))
@@ -127,13 +146,12 @@ HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
 @pytest.mark.parametrize(
     ("read", "text", "fault"),
     [
-        (read_pairs, "a b 1\nc d\n", "line 2: expected two words and a score in field 3; found 2 fields"),
-        (read_pairs, "a b 1\n\nc d x\n", "line 3: expected a number in field 3; found 'x'"),
-        (read_pairs, "a b 1\nc d nan\n", "line 2: expected a number in field 3; found 'nan'"),
-        (read_pairs, "a b\n", "line 1: expected two words and a score"),
-        (read_pairs, "# nothing\n", "contains no word pairs"),
+        (read_pairs, "a b 1\nc d\n", "line 2: expected two words and a number in column 3; found 2 cells"),
+        (read_pairs, "a b 1\n\nc d x\n", "line 3: expected two words and a number in column 3; found 'x'"),
+        (read_pairs, "a b 1\nc d nan\n", "line 2: expected two words and a number in column 3; found 'nan'"),
+        (read_pairs, "a b\n", "must have columns for word 1, word 2, score; line 1 has only 2"),
+        (read_pairs, "# nothing\n", "must have columns for word 1, word 2, score"),
         (read_pairs, "w1 w2 score\n", "contains no word pairs"),
-        (read_pairs, "cat dog 7.x\ncat cow 5\n", "line 1: expected a number in field 3; found '7.x'"),
         (read_outlier_group, "a\nb\n", "found no empty line"),
         (read_outlier_group, "\na\n", "found no empty line"),
         (read_outlier_group, "a\n\nb\n\nc\n", "line 5: .* found a third block"),
@@ -182,13 +200,13 @@ HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
 def test_malformed_files_are_refused(file, read, text, fault):
     """The message names file and line, or file and instance, what was expected and what was found."""
     with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
-        read(file(text))
+        read(file(text), *([TableReading(errors="strict")] if read in {read_pairs, read_questions} else []))
 
 
 def test_unreadable_files_are_refused(tmp_path):
     """A missing file, or one that is not text, is named."""
-    (tmp_path / "latin").write_bytes(b"\xe9 b 1\n")
-    for name, fault in (("absent", "there is no file .*absent"), ("latin", "latin cannot be read")):
+    (tmp_path / "binary").write_bytes(b"\xe9 b\0 1\n")
+    for name, fault in (("absent", "there is no file .*absent"), ("binary", "binary is not a text file")):
         for read in (read_pairs, read_outlier_group, read_questions):
             with pytest.raises(InputError, match=fault):
                 read(tmp_path / name)

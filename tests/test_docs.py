@@ -31,7 +31,7 @@ def test_code_is_that_of_the_files(page):
     """A block that names a file and something in it is the text that stands there."""
     text = page.read_text(encoding="utf-8")
     blocks = INCLUDED.findall(text)
-    assert len(blocks) == text.count("include=")
+    assert len(blocks) == text.count("python include=")
     for indent, path, name, block in blocks:
         told = textwrap.dedent(block.replace(f"\n{indent}", "\n")).strip()
         assert told == source(path, name).strip(), f"{path}:{name}"

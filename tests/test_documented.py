@@ -41,7 +41,8 @@ def blocks(page):
     return [block for block in found if RUN[block[1]].search(block[2])]
 
 
-PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))] if blocks(page)]
+MISREAD = ROOT / "docs" / "results" / "misread-inputs.md"
+PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), MISREAD] if blocks(page)]
 
 
 def commands(text):
@@ -65,8 +66,10 @@ def difference(where, source, want, got):
     return f"{where}: {source.strip()}\n{told}"
 
 
-READ = re.compile(r"polyadic: .*: (encoded as|separated by|one column|JSON|RDF)")
-"""Note on how a table was read, which pages leave out; it is on the standard error."""
+READ = re.compile(
+    r"polyadic: (.*: (encoded as|separated by|one column|JSON|RDF)|[\d,]+ files? \(.*\); a document is |left out: )"
+)
+"""Note on how a table or a text was read, which pages leave out; it is on the standard error."""
 
 
 class Shell:

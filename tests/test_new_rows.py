@@ -6,14 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.metrics import r2_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.metrics import d2_log_loss_score, d2_tweedie_score, r2_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from helpers import in_json, invoke, refuses, sentence
 from polyadic import (
     BayesianMatrixFactorization,
+    CollectiveFactorization,
+    ConvexCCA,
     ConvexCollective,
     Database,
+    GeneralizedPCA,
     ImplicitFactorization,
     InputError,
     MatchboxFactorization,
@@ -23,12 +26,14 @@ from polyadic import (
     TableCompletion,
     TraceNormCompletion,
     TraceNormSum,
+    TransductiveCompletion,
     VariationalFactorization,
     frame,
 )
-from polyadic.completion.cells import cells_of, split_cells
+from polyadic.completion.cells import cells_of, explained, split_cells
 from polyadic.completion.convex_collective import RelationMatrix
 from polyadic.core.errors import InputWarning
+from polyadic.core.losses import Logistic
 from polyadic.relations.link_prediction import Completed
 
 GROUPS = np.kron(np.eye(2), np.ones((5, 3)))
@@ -157,6 +162,10 @@ def test_names_of_another_kind_are_refused_with_the_nearest(table):
         (lambda: table.similar("c111"), "did you mean 'c11'"),
         (lambda: table.recommend("R1 "), "did you mean 'r1'"),
         (lambda: MatrixFactorization(1).fit(ratings()).predict("r1", "c1"), "use TableCompletion"),
+        (
+            lambda: MatrixFactorization(1).fit(pd.DataFrame(lines(ratings()))),
+            "of names and values, use TableCompletion",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             ask()
@@ -220,6 +229,70 @@ def test_cross_validation_over_rows_predicts_new_rows():
     assert cross_val_score(TraceNormCompletion(3.0), x, cv=2).min() > 0
     with pytest.raises(InputError, match="BayesianMatrixFactorization cannot predict new rows"):
         cross_val_score(BayesianMatrixFactorization(1, draws=5, burn_in=5), x, cv=2, error_score="raise")
+
+
+def test_explained_deviance_agrees_with_scikit_learn():
+    """It is R² of numbers, and D² of probabilities and of counts."""
+    rng = np.random.default_rng(0)
+    p = rng.random(50)
+    x, counts = (rng.random(50) < p).astype(float), rng.poisson(5 * p)
+    assert explained(p, x) == pytest.approx(r2_score(p, x))
+    assert explained(x, p, "bernoulli") == pytest.approx(d2_log_loss_score(x, p))
+    assert explained(x, np.log(p / (1 - p)), Logistic()) == pytest.approx(d2_log_loss_score(x, p))
+    assert explained(counts, 5 * p, "poisson") == pytest.approx(d2_tweedie_score(counts, 5 * p, power=1))
+
+
+@pytest.mark.parametrize(
+    ("model", "setting"),
+    [
+        (GeneralizedPCA(3, seed=0), {"ridge": [1000.0, 0.1]}),
+        (GeneralizedPCA(seed=0, family="bernoulli", ridge=1.0), {"ridge": [1000.0, 1.0]}),
+        (ConvexCCA(tol=0.01), {"penalty": [50.0, 0.5]}),
+        (TransductiveCompletion(tol=0.01), {"penalty": [50.0, 0.1]}),
+    ],
+)
+def test_models_of_rows_are_selected_by_their_scores(model, setting):
+    """The setting that suits a planted matrix of rank 3 is found, and means explain nothing."""
+    x = np.random.default_rng(0).standard_normal((60, 3)) @ np.random.default_rng(1).standard_normal((3, 14))
+    given, y = (pd.DataFrame(x).add_prefix("c"), None) if isinstance(model, GeneralizedPCA) else (x[:, :8], x[:, 8:])
+    if isinstance(model, TransductiveCompletion):
+        y = np.where(np.arange(60)[:, None] % 7 == 0, np.nan, y > 0)
+    elif isinstance(model, ConvexCCA):
+        given, y = pd.DataFrame(given), pd.DataFrame(y).add_prefix("c")
+    elif getattr(model, "family", "") == "bernoulli":
+        given = given > 0
+    search = GridSearchCV(model, setting, cv=2, error_score="raise").fit(given, y)
+    worst, best = search.cv_results_["mean_test_score"]
+    assert best > 0.2 > worst
+    assert search.score(given, y) > 0.3
+
+
+def test_databases_are_divided_by_cells():
+    """A grid search finds the rank of one relation; entities are matched by name; zeros count as 2 AUC - 1."""
+    rng = np.random.default_rng(0)
+    U, V = rng.standard_normal((25, 2)), rng.standard_normal((15, 2))
+    i, j = np.indices((25, 15)).reshape(2, -1)
+    stars = {"u": np.char.add("u", i.astype(str)), "f": j, "v": (U @ V.T).ravel()}
+    f, g = np.nonzero(V @ rng.standard_normal((6, 2)).T > 0.5)
+    kinds = Relation({"f": f, "g": g}, ("f", "g"), loss="logistic", unobserved="zero")
+    database = Database({"stars": Relation(stars, ("u", "f"), value="v"), "kinds": kinds})
+    assert database.shape[0] == 375 + len(f)
+    search = GridSearchCV(
+        CollectiveFactorization(seed=0, max_iter=30), {"rank": [1, 2]}, cv=KFold(3, shuffle=True, random_state=0)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = search.fit(database).best_estimator_
+    assert search.best_params_ == {"rank": 2}
+    held = {"stars": Relation({name: column[:40][::-1] for name, column in stars.items()}, ("u", "f"), value="v")}
+    predicted = model.predict("stars", held["stars"].data)
+    assert model.score(held) == pytest.approx(r2_score(held["stars"].data["v"], predicted))
+    assert 0.5 < model.score({"kinds": kinds}) <= 1
+    assert model.score(database) == pytest.approx(
+        (model.score({"stars": Relation(stars, ("u", "f"), value="v")}) + model.score({"kinds": kinds})) / 2
+    )
+    other = Relation({"u": ["u1"], "f": [99], "v": [1.0]}, ("u", "f"), value="v")
+    refuses("there is no f 99", model.score, {"stars": other})
 
 
 def test_the_score_of_implicit_feedback_is_ndcg():

@@ -133,7 +133,9 @@ FILES = {
 }  # fmt: skip
 TABLES = [name for name in FILES if name.endswith(("csv", "tsv", "xlsx", "parquet", "jsonl"))]
 DOCUMENTS = [name for name in FILES if name not in TABLES]
-ANY_CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\ufeff"), max_size=12)
+ANY_CELL = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=12).map(
+    lambda cell: cell.replace("\ufeff", "")
+)
 
 
 def written(folder, name):
@@ -191,7 +193,7 @@ def test_rows_that_do_not_fit(tmp_path):
     """A row with more cells than there are names, a column named twice, and an open quote are told with their place."""
     path = tmp_path / "a.csv"
     for content, fault in (
-        ("text,year\na,1,2\n", "row 2: expected at most 2 cells, one for each column name; got 3"),
+        ("text,year\na,1,2\nb,3,4\n", "2 of 3 rows of .* cannot be read; line 2: expected 2 cells; got 3"),
         ("text,text\na,b\n", "two columns named 'text'"),
         ('text,year\n"a,1\n"b,2\n', "2 of 3 rows of .* cannot be read; line 2: a quotation mark is not closed"),
     ):
@@ -314,7 +316,7 @@ def test_wrong_bytes_are_told_on_one_line(name, tmp_path):
             assert "\n" not in str(error)  # noqa: PT017 # it may be read
 
 
-@pytest.mark.parametrize("name", ["a.doc", "b.json", "c.rar", "d.pptx", "e.xls", "f.mobi"])
+@pytest.mark.parametrize("name", ["a.doc", "b.numbers", "c.rar", "d.pptx", "e.xls", "f.mobi"])
 def test_formats_that_are_not_read(name, tmp_path):
     """What cannot be read comes with what to do instead."""
     (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0")
@@ -325,16 +327,16 @@ def test_formats_that_are_not_read(name, tmp_path):
 def test_bad_files_are_skipped_counted_and_named(tmp_path):
     """Of several files those that cannot be read are left out whole, and a warning names them; strict stops."""
     for number in range(9):
-        (tmp_path / f"{number}.txt").write_bytes(b"fine words\n" * 200_000 + (b"\xff" if number < 7 else b""))
+        (tmp_path / f"{number}.txt").write_bytes("größer\n".encode() * 200_000 + (b"\xff" if number < 7 else b""))
     with pytest.warns(
-        SkippedFilesWarning, match=r"skipped 7 of 9 files: .*0.txt is not utf-8: byte 2200000 .*; and 2 more"
+        SkippedFilesWarning, match=r"skipped 7 of 9 files: .*0.txt is not utf-8: byte 1800000 .*; and 2 more"
     ):
         told = list(documents(tmp_path))
     assert [document.fields["file"] for document in told] == ["7.txt", "8.txt"]
     with pytest.raises(InputError, match=r"0.txt is not utf-8"):
         list(read(tmp_path, errors="strict"))
     for number in (7, 8):
-        (tmp_path / f"{number}.txt").write_bytes(b"\xff")
+        (tmp_path / f"{number}.txt").write_bytes("größer\n".encode() * 9 + b"\xff")
     with pytest.raises(InputError, match="none of the 9 files could be read; the first error is:"):
         list(read(tmp_path))
 
@@ -368,6 +370,7 @@ def test_survey(tmp_path):
     (tmp_path / "c.doc").write_text("x")
     assert survey(tmp_path, pieces.Reading()) == {
         "files": 4,
+        "document_is": "a file or a row",
         "formats": ["text (2)", "csv (1)", "unknown (1)"],
         "wrapped": 1,
     }

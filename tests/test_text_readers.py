@@ -288,7 +288,7 @@ def test_options_are_checked():
     for options, fault in (
         ({"format": "word"}, "format must be one of"),
         ({"errors": "hide"}, "errors must be one of"),
-        ({"encoding": "utf-9"}, "encoding must be a known name"),
+        ({"encoding": "utf-9"}, "encoding must be auto or a known name"),
     ):
         with pytest.raises(InputError, match=fault):
             list(read(["a"], **options))
@@ -396,13 +396,14 @@ def test_what_is_not_cut(tmp_path, monkeypatch):
     assert not cut("a.txt.gz", gzip.compress(random.Random(0).randbytes(1000)))
     assert not cut("a.csv", b"a,b\n" * 100)
     assert not cut("latin.txt", 20 * line.encode(), encoding="latin-1")
-    bad = 20 * line.encode() + b"\xff"
+    assert not cut("windows.txt", 20 * (line + "café\n").encode("cp1252"))
+    bad = 20 * (line + "café\n").encode() + b"\xff"
     assert cut("bad.txt", bad), "told where it is read, as the only file is never skipped"
     assert not cut("bad.txt", bad, "a.txt")
     monkeypatch.setattr(readers, "MAX_HELD", 10)
     assert cut("bad.txt", bad, "a.txt"), "so much was read before that it is no longer skipped"
     (*_, last) = Files.of([str(tmp_path / "bad.txt")], Reading()).ranges()
-    with pytest.raises(InputError, match=r"bad.txt is not utf-8: byte 520 \(0xff\) is invalid"):
+    with pytest.raises(InputError, match=r"bad.txt is not utf-8: byte 640 \(0xff\) is invalid"):
         [*last.pieces(Account())]
     monkeypatch.setattr(readers, "READ", 300)
     assert not cut("long.txt", b"It was. " * 200)

@@ -116,7 +116,8 @@ def test_wide_tables(tmp_path):
     tables.append(read_cells(tmp_path / "t.csv", CellReading(layout="wide")))
     for table in tables:
         np.testing.assert_array_equal(table.cells.values, expected.cells.values)
-    for matrix in (frame.to_numpy(), np.ma.masked_invalid(frame.to_numpy())):
+    nameless = pd.DataFrame(frame.to_numpy())
+    for matrix in (frame.to_numpy(), np.ma.masked_invalid(frame.to_numpy()), nameless):
         assert named_cells(matrix).cells.values.tolist() == expected.cells.values.tolist()
     (tmp_path / "t.csv").write_text("kunde,artikel,menge\n1,10,3\n2,11,4\n")
     refuses("set layout='long' or layout='wide'", read_cells, tmp_path / "t.csv")
@@ -148,6 +149,9 @@ def test_tables_in_memory():
         np.testing.assert_array_equal(found.cells.values, expected.cells.values)
     assert named_cells(frame[["item", "stars", "user"]], columns=["user", "item", "stars"])[1:] == expected[1:]
     refuses("row 2: the row name is missing", named_cells, frame.assign(user=["a", None, "b"]))
+    ids = pd.DataFrame([(1, 20, 4, 881), (2, 20, 3, 882), (2, 30, 5, 883)])
+    assert named_cells(ids).rows == [1, 2]
+    assert named_cells(pd.DataFrame(np.arange(10).reshape(2, 5))).rows == [0, 1]
     gap = frame.assign(stars=[1, 2, np.nan])
     refuses("row 3: the row has no value; set missing='ignore'", TableCompletion(rank=0).fit, gap)
     model = TableCompletion(rank=0, choose=False).fit(gap, reading=CellReading(missing="ignore"))

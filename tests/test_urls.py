@@ -112,7 +112,12 @@ def test_many_files_are_not_asked_for_one_by_one(store, monkeypatch):
     """Before they are read: they are counted."""
     for name in "abc":
         store.pipe(f"/texts/{name}.txt", b"a rose")
-    assert readers.survey("memory://texts", Reading()) == {"files": 3, "formats": ["text"]}
+    assert readers.survey("memory://texts", Reading()) == {
+        "files": 3,
+        "documents": 3,
+        "document_is": "a file",
+        "formats": ["text"],
+    }
     monkeypatch.setattr(readers, "MAX_SURVEYED", 2)
     assert readers.survey("memory://texts", Reading()) == {"files": 3}
 

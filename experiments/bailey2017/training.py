@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
+import sys
 import time
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.bailey2017.models import COUNTS
@@ -21,8 +23,6 @@ from polyadic.text.counts import Counts
 from polyadic.text.weighting import ppmi
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from experiments.bailey2017.models import Model, Settings, Variant
     from experiments.experiment import Run
     from polyadic.core.stage_cache import Facts
@@ -146,5 +146,19 @@ def _alone(job: Job) -> Facts:
 
 
 def _measured(job: Job) -> Facts:
-    idle = resources.peak_memory()
-    return {**fit(job), "idle_mib": idle, "peak_mib": resources.peak_memory()}
+    idle = _peak_memory()
+    return {**fit(job), "idle_mib": idle, "peak_mib": _peak_memory()}
+
+
+def _peak_memory() -> int | None:
+    """Return the peak memory of this process in MiB, or None if unknown."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage starts from the memory of the parent process
+        peaks = (line for line in status.read_text(encoding="ascii").splitlines() if line.startswith("VmHWM:"))
+        return next((int(line.split()[1]) // 1024 for line in peaks), None)
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak >> 20 if sys.platform == "darwin" else peak // 1024

@@ -28,7 +28,7 @@ from polyadic.core.errors import InputError
 from polyadic.datasets import outlier_groups, read_gaps, read_phrases, similarity_sets, write_gaps, write_phrases
 from polyadic.embedding.components import components
 from polyadic.metrics.completion import completion
-from polyadic.metrics.figures import difference
+from polyadic.metrics.figures import difference, rank_correlation
 from polyadic.metrics.outliers import outliers
 from polyadic.metrics.phrases import phrases
 from polyadic.metrics.similarity import similarity
@@ -329,6 +329,46 @@ def sizes(
                 print(json.dumps(facts), flush=True)
 
 
+WIDTHS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+    "ppmi-svd": ((5, 3, 8), (5, 8, 10, 15)),
+    "ca": ((5, 3, 8), (5, 8, 10, 15)),
+    "root-ca": ((2, 3), (2, 3, 4, 6)),
+    "glove": ((10,), (10, 20)),
+    "cp-sn": ((10,), (15, 20)),
+    "cp-s": ((10,), (15, 20)),
+    "jcp": (((5, 10),), ((8, 15), (10, 20))),
+}
+"""Window widths in kept words, beginning with the default, and in running words."""
+
+
+def windows(
+    corpus: Path, *, only: tuple[str, ...] = tuple(WIDTHS), rank: int = 100, resamples: int = 1000, threads: int = 1
+) -> None:
+    """Window widths in kept words and in running words: similarity, and its difference from that of the default.
+
+    Settings are selected on MTurk-771, MTurk-287, WS353 and RG-65, weighted as in ``sizes``, and on outlier groups.
+    Intervals are those of a paired bootstrap over the word pairs of these sets.
+    """
+    text, sets = Corpus.open(corpus), similarity_sets()
+    heading("method", "words", "width", "similarity", "difference (95 %)", "held-out sets", "OD2 OPP", "seconds")
+    for method in only:
+        base = None
+        for distance, width in ((d, w) for d, of in zip(("kept", "running"), WIDTHS[method], strict=True) for w in of):
+            how = {"method": method, "distance": distance, "width": width, "rank": rank, "threads": threads}
+            timing = timed(lambda: train(text, **how))  # noqa: B023 # called at once
+            vectors, rng = timing.result, np.random.default_rng(0)
+            cases = [similarity(vectors, sets[name]).rows for name in SELECTION]
+            draws = [rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), resamples) for rows in cases]
+            found = [len(rows) * rank_correlation(rows, drawn) for rows, drawn in zip(cases, draws, strict=True)]
+            value, samples = agreement(vectors, SELECTION)[0], np.sum(found, axis=0) / sum(map(len, cases))
+            base = base or (value, samples)
+            low, high = np.quantile(samples - base[1], (0.025, 0.975))
+            outlying = outliers(vectors, outlier_groups("wikisem500")[::2], resamples=1).opp
+            cells = f"{value:.3f}", f"{value - base[0]:+.3f} ({low:+.3f} to {high:+.3f})"
+            held = f"{agreement(vectors, REPORTED)[0]:.3f}"
+            row(method, distance, width, *cells, held, f"{outlying:.3f}", f"{timing.processor:.0f}")
+
+
 def correspondence(corpus: Path, *, rank: int = 300) -> None:
     """Correspondence analysis by exponent of the counts, power and residual, beside PPMI-SVD."""
     text = Corpus.open(corpus)
@@ -461,4 +501,4 @@ def blends(vectors: Embedding, cases: list[Any]) -> None:
         row(blend, *cells)
 
 
-COMMANDS = after_training, cbow, defaults, joint, methods, sizes, correspondence, third_order
+COMMANDS = after_training, cbow, defaults, joint, methods, sizes, windows, correspondence, third_order

@@ -15,7 +15,7 @@ import numpy as np
 
 from experiments.cao2014.features import SCORE, Feature
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.files import check_whole, damage_as_input_error, read_arrays, read_meta, whole_folder, write_meta
+from polyadic.core.files import check_whole, damage_as_input_error, read_meta, whole_folder, write_meta
 from polyadic.core.progress import tracked
 from polyadic.core.query_groups import QueryGroups
 
@@ -159,13 +159,14 @@ def save_ranked(
 
 def load_ranked(path: str | os.PathLike[str]) -> tuple[CandidateGroups, list[Feature]]:
     """Read the groups that :func:`save_ranked` wrote."""
+    from safetensors.numpy import load
     from scipy.sparse import csr_array
 
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
     check_whole(folder)
     with damage_as_input_error(folder):
-        arrays = read_arrays(folder)
+        arrays = load((folder / "arrays.safetensors").read_bytes())
         text = (folder / "features.jsonl").read_text(
             encoding="utf-8"
         )  # splitlines would split at characters that words may contain

@@ -174,10 +174,8 @@ def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float
 def check_size(shape: tuple[int, ...]) -> None:
     """Raise InputError if a matrix is too large to be decomposed in dense form."""
     if min(shape) > MAX_DENSE:
-        raise InputError(
-            f"the smaller dimension of X must be at most {MAX_DENSE:,} for this method; got {shape[0]:,} x {shape[1]:,}"
-            " cells; use another method"
-        )
+        got = f"{shape[0]:,} x {shape[1]:,} cells; use another method"
+        raise InputError(f"the smaller dimension of X must be at most {MAX_DENSE:,} for this method; got {got}")
     needed = COPIES * 8.0 * shape[0] * shape[1]
     resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "use another method")
 

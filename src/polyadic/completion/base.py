@@ -5,7 +5,7 @@ Given V, each row of U is solved for exactly and independently:
 .. math:: u_i = \arg\min_u \sum_{j\ \mathrm{known}} c_{ij} (x_{ij} - u \cdot v_j)^2 + \text{penalty}(u)
 
 An update solves for new rows given the existing columns, for new columns given all rows, and for all rows once more.
-The difference to a fit from scratch is that existing columns do not move; sweeps over both sides follow for that.
+Existing columns do not move, unlike in a fit from scratch; sweeps over both sides follow for that.
 """
 
 from __future__ import annotations
@@ -14,40 +14,38 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from copy import copy
+from dataclasses import KW_ONLY
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import ObservedEntries, cells_of, columns_of_row, compared, pairs, r_squared, split_cells
+from polyadic.completion.cells import ObservedEntries, cells_of, columns_of_row, compared, explained, pairs, split_cells
 from polyadic.core.containers import match_columns, name_columns
 from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.explanation import Contributions, parts_of_row
-from polyadic.core.model import Model, Transformer
+from polyadic.core.model import Amount, Callback, Count, Model, Positive, Transformer
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.trace_norm import proximal_gradient, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import Prediction
+    from polyadic.core.solvers.trace_norm import Answer
 
-SWEEPS = 1
-"""Default number of sweeps over both sides.
-
-One brings predictions closer to a fit from scratch than two such fits from different seeds are to each other.
-"""
-FIRST = 1000
-"""Number of cells of a fit that are kept, to recognise them among those to score."""
+SWEEPS = 1  # brings predictions closer to a fit from scratch than such fits from two seeds are to each other
+FIRST = 1000  # number of cells of a fit that are kept, to recognise them among those to score
 
 
 class CompletionModel(Model, ABC):
     r"""Base class for matrix completion models, which are fitted to the observed cells of a matrix.
 
-    A subclass defines ``_fit``, which learns from cells, ``_shape`` of the fitted matrix, and ``_predict``.
+    A subclass defines ``_fit``, which learns from cells, and ``_predict``.
 
     Parameters
     ----------
@@ -60,24 +58,16 @@ class CompletionModel(Model, ABC):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to the observed cells of a matrix.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells. Explicit zeros of a sparse matrix are observed, except by models of positive cells, to which
-            all zeros are unobserved.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, a cell occurs twice, the model does not allow a value, or a parameter is out of
-            range.
+        X is Entries, a sparse matrix, or an array with NaN for unknown cells, of shape (rows, columns). Explicit zeros
+        of a sparse matrix are observed, except by models of positive cells, to which all zeros are unobserved.
+        InputError is raised if no cell is observed, one occurs twice, or the model does not allow a value or a setting.
         """
         del y
         self.check()
         return self._fit(self._sampled(self._read(X), X))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the coefficient of determination R² of the predictions of held-out cells.
+        """Return the share of the deviance of held-out cells that the predictions explain; R² for numbers.
 
         Parameters
         ----------
@@ -88,16 +78,11 @@ class CompletionModel(Model, ABC):
         """
         del y
         model, out, _ = self._to_score(X)
-        return r_squared(out.values, model.predict(out.rows, out.columns))
+        family = getattr(self, "family", getattr(self, "loss", "normal"))
+        return explained(out.values, model.predict(out.rows, out.columns), family)
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
-        """Predict the values of the cells with the given row and column indices.
-
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,), or int
-            Row and column indices of the cells.
-        """
+        """Predict the values of the cells with the given row and column indices, of shape (n,) or single numbers."""
         check_is_fitted(self)
         return self._predict(*pairs(rows, columns, self._shape))
 
@@ -129,18 +114,44 @@ class CompletionModel(Model, ABC):
         given, out = split_cells(cells, 0.2, seed=0)
         return self.fold_in(given), out, given
 
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.row_factors_), len(self.column_factors_)
+
     @abstractmethod
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
+
+
+class TraceNormModel(Model):
+    r"""Base class for convex models with trace norms.
+
+    Parameters
+    ----------
+    penalty : float
+        Penalty :math:`\lambda` on the trace norm.
+    tol : float
+        Duality gap, relative to the objective, at which to stop.
+    """
+
+    penalty: Positive = 1.0
+    _: KW_ONLY
+    max_iter: Count = 1000
+    tol: Amount = 1e-3
+    callback: Callback = None
+
+    def _solved(self, problem: Any, sweeps: Iterator[Sweep] | None = None) -> Answer:
+        """Solve a trace norm problem, by default by proximal gradient steps, and keep the record of the fit."""
+        sweeps = proximal_gradient(problem) if sweeps is None else sweeps
+        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
+        self._keep(answer.result)
+        return answer
 
 
 class DistributionModel(CompletionModel):
     """Base class for models with predictive distributions, which a subclass defines by ``_distribution``."""
 
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Return the predictive mean and standard deviation of each cell, as a :class:`~.cells.Prediction`.
-
-        Parameters are those of :meth:`predict`.
-        """
+        """Return the predictive mean and standard deviation of each cell; cells are given as for :meth:`predict`."""
         check_is_fitted(self)
         return self._distribution(*pairs(rows, columns, self._shape))
 
@@ -154,36 +165,35 @@ class DistributionModel(CompletionModel):
 class SearchedModel(CompletionModel):
     """Base class for models whose hyperparameters can be selected on held-out cells."""
 
+    _grid: ClassVar[Any]  # of the search: candidate values by setting
+
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
-        """Return a search space of hyperparameters, to be selected on held-out cells.
+        """Return a search space of hyperparameters, to be selected on cells of X that are held out at random.
 
         The measure is the error of their values; for models of positive cells it is their ranking (NDCG) among unknown
         cells.
-
-        Parameters
-        ----------
-        X : as for :meth:`fit`
-        seed : int, optional
-            Seed of the held-out cells.
         """
         return self._search(self._read(X), seed)
 
-    @abstractmethod
-    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace: ...
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
+        def losses(model: Any, out: ObservedEntries) -> NDArray[np.float64]:
+            return np.asarray((model.predict(out.rows, out.columns) - out.values) ** 2)
 
+        return self._searched(cells, seed, losses, measure="RMSE", figure=math.sqrt)
 
-def search_by_error(cells: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
-    """Return a search space of hyperparameters, evaluated by the squared errors of held-out cells."""
-    kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
-    return SearchSpace(
-        values=values,
-        fit=lambda model: model.fit(kept),
-        last=lambda model: model.fit(cells),
-        losses=lambda model: (model.predict(out.rows, out.columns) - out.values) ** 2,
-        units="cells",
-        measure="RMSE",
-        figure=math.sqrt,
-    )
+    def _searched(
+        self, cells: ObservedEntries, seed: int | None, losses: Callable[..., Any], **how: Any
+    ) -> SearchSpace:
+        """Return a search space that is evaluated by the losses of a model on held-out cells."""
+        kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
+        return SearchSpace(
+            values=self._grid,
+            fit=lambda model: model.fit(kept),
+            last=lambda model: model.fit(cells),
+            losses=lambda model: losses(model, out),
+            units="cells",
+            **how,
+        )
 
 
 class AlternatingModel(Transformer, SearchedModel):
@@ -198,20 +208,9 @@ class AlternatingModel(Transformer, SearchedModel):
     def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
         """Update the fitted factors with newly observed cells.
 
-        Means and scales stay those of the fit. New rows and columns are solved for exactly. See
-        :mod:`polyadic.completion.base`.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array, of shape (rows, columns)
-            All observed cells, old and new. New rows and columns come after those of the fit.
-        sweeps : int
-            Number of sweeps over both sides. 0 solves for new columns and all rows only.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
+        X has all observed cells, old and new, with new rows and columns after those of the fit; InputError is raised if
+        these are missing. New columns and all rows are solved for exactly, and ``sweeps`` over both sides follow. Means
+        and scales stay those of the fit. See :mod:`polyadic.completion.base`.
         """
         check_is_fitted(self)
         self.check()
@@ -225,16 +224,8 @@ class AlternatingModel(Transformer, SearchedModel):
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the factors of new rows, computed from their observed cells (fold-in).
 
-        Rows without an observed cell get zeros.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
-            Observed cells of the new rows.
-
-        Returns
-        -------
-        ndarray of shape (new rows, rank), or (new rows, rank + 1) with the bias of each row as last column
+        X is as for :meth:`fit`. The result has the shape (rows, rank), or (rows, rank + 1) with the bias of each row as
+        last column. Rows without an observed cell get zeros.
         """
         check_is_fitted(self)
         V, cells = self._factors()[1], self._read(X, empty=True)
@@ -244,35 +235,18 @@ class AlternatingModel(Transformer, SearchedModel):
         return self._exactly(self._centred(cells), V)
 
     def fold_in(self, X: Any) -> Self:
-        """Return a copy of the model in which new rows with the given cells replace the rows (see :meth:`transform`).
-
-        Parameters
-        ----------
-        X : as for :meth:`transform`
-        """
+        """Return a copy of the model in which new rows with the given cells replace the rows; see :meth:`transform`."""
         model, cells = copy(self), self._read(X, empty=True)
         model._sampled(cells, cells)  # noqa: SLF001 # of this class
         model._place(self.transform(cells), self._factors()[1])  # noqa: SLF001
         return model
 
     def explain(self, X: Any, columns: ArrayLike) -> Contributions:
-        """Decompose predictions for a row into contributions of the row's observed cells.
+        """Decompose predictions of ``columns`` for a row X, which may be new, into contributions of its observed cells.
 
         The base is the mean plus the bias of the column, or zero in models without biases. Base and parts sum to the
         prediction from the factors of ``transform(X)``; :meth:`predict` differs slightly where solver steps have not
-        converged.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (1, columns)
-            Observed cells of the row, which may be new.
-        columns : array of int of shape (n,)
-            Columns to explain.
-
-        Raises
-        ------
-        InputError
-            If X has several rows, no cell is observed, or a column does not exist.
+        converged. InputError is raised for several rows, or without cells.
         """
         check_is_fitted(self)
         cells, V = self._read(X, empty=True), self._factors()[1].astype(float)
@@ -315,9 +289,8 @@ class AlternatingModel(Transformer, SearchedModel):
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
     """Raise InputError if a matrix has fewer rows or columns than the matrix of the previous fit."""
     if now[0] < before[0] or now[1] < before[1]:
-        raise InputError(
-            f"X must have at least {before[0]:,} rows and {before[1]:,} columns, as in fit; got shape {now}"
-        )
+        got = f"shape {now}"
+        raise InputError(f"X must have at least {before[0]:,} rows and {before[1]:,} columns, as in fit; got {got}")
 
 
 def grown(F: NDArray[Any], size: int) -> NDArray[Any]:

@@ -45,15 +45,11 @@ class BayesianMatrixFactorization(DistributionModel):
 
     Attributes
     ----------
-    memory_ : Memory
-        State of the chain. Its ``draws`` are the stored samples, for values standardized by ``mean_`` and ``scale_``.
-    known_ : ObservedEntries
-        Observed cells of the fit.
-    noise_ : float
-        Posterior mean of the standard deviation of the noise. ``noise_average_`` is its running average in units of
-        ``scale_``.
-    mean_, scale_ : float
-        Mean and standard deviation of the observed cells. The latter is 1 if all are equal.
+    memory_, known_ : Memory, ObservedEntries
+        State of the chain, and observed cells. Its ``draws`` are for values standardized by ``mean_`` and ``scale_``.
+    noise_, mean_, scale_ : float
+        Posterior mean of the standard deviation of the noise, ``noise_average_`` in units of ``scale_``; and mean and
+        standard deviation of the observed cells, 1 if all are equal.
     known_rows_, known_columns_ : ndarray of bool
         Rows and columns with an observed cell. Predictions for others are those of the prior.
     interrupted_ : bool
@@ -88,8 +84,7 @@ class BayesianMatrixFactorization(DistributionModel):
         mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
         coupled = _linked(known, mean, scale)
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(1))
-        chain = MarkovChain.of(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
-        noise = Average()
+        chain, noise = MarkovChain.of(coupled, start, rng, **self._sampling), Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.known_, self.mean_, self.scale_ = known, mean, scale
         self.known_rows_, self.known_columns_ = (counts > 0 for counts in coupled.counts)
@@ -100,11 +95,13 @@ class BayesianMatrixFactorization(DistributionModel):
         check_is_fitted(self)
         check_int("draws", draws, low=1)
         coupled, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
-        chain = MarkovChain.resumed(
-            coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads
-        )
+        chain = MarkovChain.resumed(coupled, self.memory_, **self._sampling)
         chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
+
+    @property
+    def _sampling(self) -> dict[str, Any]:
+        return {"priors": Priors(), "n_samples": self.n_samples, "threads": self._threads}
 
     def update(self, X: Any, *, sweeps: int = 0) -> Self:
         """Update the stored posterior samples with newly observed cells.
@@ -112,20 +109,10 @@ class BayesianMatrixFactorization(DistributionModel):
         Each stored sample is extended to new rows and columns: rows whose cells have changed are drawn given its
         columns (equations 11 to 13), then new columns given its rows, then these rows again. With ``sweeps`` the chain
         continues from its last draw instead; a fifth of the sweeps is discarded as burn-in, and so are all earlier
-        samples.
+        samples. Use as many as for a fit; a few tens give worse results than 0.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            All observed cells, old and new. New rows and columns come after those of the fit.
-        sweeps : int
-            Number of sweeps over all data. Use 0, or as many as the draws of a fit; a few tens give worse results than
-            0.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
+        X has all observed cells, old and new, with new rows and columns after those of the fit; InputError is raised if
+        these are missing.
         """
         check_is_fitted(self)
         self.check()
@@ -142,8 +129,7 @@ class BayesianMatrixFactorization(DistributionModel):
             self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
             self.interrupted_ = False
             return self
-        chain = MarkovChain.of(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
-        noise = Average()
+        chain, noise = MarkovChain.of(coupled, last, rng, **self._sampling), Average()
         chain.run(sweeps - sweeps // 5, burn_in=sweeps // 5, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
 
@@ -179,18 +165,14 @@ class BayesianMatrixFactorization(DistributionModel):
         return extended
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return row and column factors whose products are the posterior mean predictions.
-
-        The factors of all stored samples are concatenated.
-        """
+        """Return the joined factors of all stored samples, whose products are the posterior mean predictions."""
         check_is_fitted(self)
         draws, rows = self.memory_.draws, self.known_.shape[0]
         stack = np.concatenate([draw.state[0][:-1] for draw in draws], axis=1, dtype=float)
         offset = self.mean_ + self.scale_ * float(np.mean([draw.state[1][0] for draw in draws]))
         U, V = np.split(stack, [rows])
-        return np.column_stack([U * (self.scale_ / len(draws)), np.full(rows, offset)]), np.column_stack(
-            [V, np.ones(len(V))]
-        )
+        left = np.column_stack([U * (self.scale_ / len(draws)), np.full(rows, offset)])
+        return left, np.column_stack([V, np.ones(len(V))])
 
     @property
     def _shape(self) -> tuple[int, int]:

@@ -63,18 +63,14 @@ class BayesianGeneralizedPCA(DistributionModel):
     ----------
     row_factors_, column_factors_ : ndarray of shape (samples, rows, rank + 2) and (samples, columns, rank + 2)
         Stored samples: :math:`m_{ij}` is the product of a row and a column, whose last two entries contain the biases.
-    noise_ : ndarray of shape (samples,)
-        Standard deviation of the noise of normal values in each stored sample; 0 for other families.
-    mean_, scale_ : float
-        Mean and standard deviation by which normal values are standardized; 0 and 1 for other families.
-    log_density_ : ndarray of shape (draws,)
-        Log density of each draw, up to a constant.
-    n_steps_ : ndarray of shape (draws,)
-        Number of leapfrog steps of each transition.
-    n_diverged_ : int
-        Number of diverged transitions after burn-in. If it is not 0, the samples may miss a part of the posterior.
-    interrupted_ : bool
-        Whether Ctrl-C ended the sampling early. Samples drawn before are kept.
+    noise_, mean_, scale_ : ndarray of shape (samples,), float, float
+        Standard deviation of the noise of normal values in each stored sample, and mean and standard deviation by which
+        they are standardized; 0, 0 and 1 for other families.
+    log_density_, n_steps_ : ndarray of shape (draws,)
+        Log density of each draw, up to a constant, and number of leapfrog steps of the transition.
+    n_diverged_, interrupted_ : int, bool
+        Number of diverged transitions after burn-in: if it is not 0, the samples may miss a part of the posterior. And
+        whether Ctrl-C ended the sampling early; samples drawn before are kept.
 
     References
     ----------

@@ -7,9 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, kl_div, rel_entr
 
-from polyadic.core.containers import entries_of
+from polyadic.core.containers import NotNumericError, entries_of
 from polyadic.core.errors import InputError, check_number
+from polyadic.core.frames import is_wide
+from polyadic.core.losses import Logistic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -76,7 +79,11 @@ def cells_of(X: Any, name: str = "X", *, empty: bool = False) -> ObservedEntries
     """Convert a container to observed cells: explicit zeros of a sparse array are observed, and missing values not."""
     if isinstance(X, ObservedEntries):
         return X
-    entries = entries_of(X, name, order=2, observed=True)
+    try:
+        entries = entries_of(X, name, order=2, observed=True)
+    except NotNumericError as error:
+        hint = "; for a table of names and values, use TableCompletion" if is_wide(X) else ""
+        raise NotNumericError(f"{error}{hint}") from None
     if entries.order != 2 or entries.symmetric or entries.weights is not None:
         raise InputError(f"{name} must have order 2 and no weights, and must not be marked as symmetric")
     (rows, columns), values, shape = entries.indices.T, entries.values.astype(float), entries.shape
@@ -109,16 +116,20 @@ def split_cells(
     """Split observed cells into training and held-out cells, at random or, if ``times`` is given, by time."""
     if check_number("share", share, above=True) >= 1:
         raise InputError(f"the held-out fraction must be less than 1; got {share!r}")
-    number = round(share * len(cells.values))
-    if not 0 < number < len(cells.values):
-        raise InputError(
-            f"holding out the fraction {share:g} of {len(cells.values):,} cells leaves the training set or the held-out"
-            " set empty; change the fraction"
-        )
-    out = np.zeros(len(cells.values), bool)
-    order = np.random.default_rng(seed).permutation(len(out)) if times is None else np.argsort(-times, kind="stable")
-    out[order[:number]] = True
+    n = len(cells.values)
+    order = np.random.default_rng(seed).permutation(n) if times is None else np.argsort(-times, kind="stable")
+    out = held_out_mask(order, share)
     return cells.at(~out), cells.at(out)
+
+
+def held_out_mask(order: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
+    """Return a mask of the first cells of an order, a share of all; raise InputError if that is none or all."""
+    number, out = round(share * len(order)), np.zeros(len(order), bool)
+    if not 0 < number < len(order):
+        about = f"holding out the fraction {share:g} of {len(order):,} cells leaves the training set"
+        raise InputError(f"{about} or the held-out set empty; change the fraction")
+    out[order[:number]] = True
+    return out
 
 
 def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -141,15 +152,12 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
     if not (i.ndim and j.ndim):
         i, j = map(np.atleast_1d, np.broadcast_arrays(i, j))
     if i.shape != j.shape or i.ndim != 1 or any(at.size and at.dtype.kind not in "iu" for at in (i, j)):
-        raise InputError(
-            f"rows and columns must be integer arrays of the same length; got {rows!r:.40} and {columns!r:.40};"
-            " for rows and columns with names, use TableCompletion"
-        )
+        got = f"{rows!r:.40} and {columns!r:.40}; for rows and columns with names, use TableCompletion"
+        raise InputError(f"rows and columns must be integer arrays of the same length; got {got}")
     for name, at, size in (("row", i, shape[0]), ("column", j, shape[1])):
         if len(at) and not 0 <= at.min() <= at.max() < size:
-            raise InputError(
-                f"{name} indices must be from 0 to {size - 1:,}; got {at.min() if at.min() < 0 else at.max()}"
-            )
+            got = at.min() if at.min() < 0 else at.max()
+            raise InputError(f"{name} indices must be from 0 to {size - 1:,}; got {got}")
     return i.astype(np.int64), j.astype(np.int64)
 
 
@@ -166,8 +174,24 @@ def rmse(model: Any, cells: ObservedEntries) -> float:
     return float(np.sqrt(np.mean((model.predict(cells.rows, cells.columns) - cells.values) ** 2)))
 
 
-def r_squared(values: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the coefficient of determination, as scikit-learn's regressors do."""
-    from sklearn.metrics import r2_score
+def _log_loss(x: NDArray[Any], p: NDArray[Any]) -> NDArray[Any]:
+    p = np.clip(p, 1e-15, 1 - 1e-15)
+    return rel_entr(x, p) + rel_entr(1 - x, 1 - p)
 
-    return float(r2_score(values, predicted))
+
+DEVIANCES = {"bernoulli": _log_loss, "logistic": _log_loss, "poisson": kl_div}
+"""Deviance of values from their expected values, up to a constant factor, where it is not the squared difference."""
+
+
+def explained(values: ArrayLike, expected: ArrayLike, family: Any = "normal") -> float:
+    """Return the share of the deviance from the mean of the values that is explained by expected values.
+
+    The family is a name or a loss; with the loss ``Logistic``, log-odds are given instead of expected values. For the
+    normal distribution the share is the coefficient of determination R².
+    """
+    x, m = np.asarray(values, float), np.asarray(expected, float)
+    if isinstance(family, Logistic):
+        m, family = expit(m), "bernoulli"
+    deviance: Any = DEVIANCES.get(family, lambda x, m: (x - m) ** 2)
+    left, total = deviance(x, m).sum(), deviance(x, x.mean()).sum()
+    return float(1 - left / total) if total else float(left == 0)

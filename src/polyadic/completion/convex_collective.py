@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, pairs, r_squared
+from polyadic.completion.base import TraceNormModel
+from polyadic.completion.cells import cells_of, explained, pairs
 from polyadic.completion.trace_norm import fit_offsets
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
+from polyadic.core.model import Threads
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum
-from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ class RelationMatrix(NamedTuple):
     weight: float = 1.0
 
 
-class ConvexCollective(Model):
+class ConvexCollective(TraceNormModel):
     r"""Convex collective matrix completion of relations that share entity types.
 
     All entities of all types are rows and columns of one symmetric matrix Z, and a relation is a block of it:
@@ -51,36 +52,26 @@ class ConvexCollective(Model):
     :math:`Z = U U^\top` with the penalty :math:`\lambda \|U\|_F^2`: one factor matrix for each entity type, as in
     :class:`~polyadic.completion.coupled.collective.CollectiveFactorization`. With ``relaxation="symmetric"`` Z may have
     negative eigenvalues, so that the minimum is at most as large. The two are equivalent if the entity types can be
-    divided into two groups such that every relation is between the groups. They differ in general for three types with
-    a relation between each two, and for relations within a type.
+    divided into two groups such that every relation is between the groups.
 
     Blocks without a relation, such as those on the diagonal, are not observed. With a single relation between two types
-    the trace norm of Z is twice that of the block, so the result is that of
-    :class:`~polyadic.completion.trace_norm.TraceNormCompletion` with twice the penalty.
+    the result is that of :class:`~polyadic.completion.trace_norm.TraceNormCompletion` with twice the penalty.
 
     Parameters
     ----------
-    penalty : float
-        Penalty :math:`\lambda` on the trace norm.
     relaxation : {"positive", "symmetric"}
         Whether Z is positive semidefinite or any symmetric matrix.
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
     matrix_ : Spectral
-        Z. Columns of U are those of V, or their negatives for negative eigenvalues.
-    rank_ : int
-        Rank of Z.
+        Z, of rank ``rank_``. Columns of U are those of V, or their negatives for negative eigenvalues.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
     sizes_ : dict of str to int
         Number of entities of each type, in the order of Z.
-    kinds_ : list of (str, str)
-        Entity types of the rows and columns of each relation.
-    means_ : list of float
-        Means :math:`\mu_t`, fitted first.
+    kinds_, means_ : list of (str, str), list of float
+        Entity types of the rows and columns, and mean :math:`\mu_t`, of each relation.
 
     References
     ----------
@@ -96,26 +87,14 @@ class ConvexCollective(Model):
     True
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     relaxation: Literal["positive", "symmetric"] = "positive"
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
     threads: Threads = None
-    callback: Callback = None
 
     def fit(self, X: Sequence[RelationMatrix], y: Any = None) -> Self:
         """Fit the model to the observed cells of several relations.
 
-        Parameters
-        ----------
-        X : sequence of RelationMatrix
-            Relations.
-
-        Raises
-        ------
-        InputError
-            If the sizes of a type differ, a cell occurs twice, or a parameter is out of range.
+        InputError is raised if the sizes of a type differ, a cell occurs twice, or a parameter is out of range.
         """
         del y
         self.check()
@@ -131,27 +110,24 @@ class ConvexCollective(Model):
             first, second = (places[kind].start for kind in relation[:2])
             at.append(np.stack([cells.rows + first, cells.columns + second]))
             means.append(offsets.mean)
-        pattern, order = _pattern(np.sort(np.hstack(at), axis=0), sum(sizes.values()), self._threads)
-        spot = np.argsort(order)
+        entities, size = np.sort(np.hstack(at), axis=0), sum(sizes.values())
+        order = np.lexsort(entities[::-1])
+        i, j = entities[:, order]
+        if ((np.diff(i) == 0) & (np.diff(j) == 0)).any():
+            about = "two cells must not have the same pair of entities, even in different relations or in reverse order"
+            raise InputError(f"{about}; merge such cells, or give one relation its own entity types")
+        pattern, spot = Pattern(i, j, (size, size), symmetric=True, threads=self._threads), np.argsort(order)
         ends = np.cumsum([len(part.x) for part in losses])
         smooth = SeparableSum([(spot[e - len(part.x) : e], part) for e, part in zip(ends, losses, strict=True)])
-        problem = Problem(pattern, smooth, float(self.penalty), positive=self.relaxation == "positive")
-        sweeps = proximal_gradient(problem)
-        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self._keep(answer.result)
+        answer = self._solved(Problem(pattern, smooth, float(self.penalty), positive=self.relaxation == "positive"))
         self.sizes_, self.kinds_, self.means_ = sizes, [(r.row_kind, r.column_kind) for r in X], means
         self.matrix_, self.rank_, self.gap_ = answer.M, answer.M.rank, answer.gap
         return self
 
     def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Predict the values of cells of a relation, or the log-odds for the logistic loss, of shape (n,).
+        """Predict the cells of the relation with the given index, or their log-odds for the logistic loss.
 
-        Parameters
-        ----------
-        relation : int
-            Index of the relation.
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+        ``rows`` and ``columns`` are indices of shape (n,).
         """
         check_is_fitted(self)
         check_int("relation", relation, low=0, high=len(self.kinds_) - 1)
@@ -161,14 +137,15 @@ class ConvexCollective(Model):
         return np.asarray(self.means_[relation] + np.einsum("nr,nr->n", U[i], V[j]))
 
     def score(self, X: Sequence[RelationMatrix], y: Any = None) -> float:
-        """Return R² of the predictions of held-out cells of all relations, given as in :meth:`fit`."""
+        """Return the explained deviance of held-out cells, given as in :meth:`fit`, as its mean over relations."""
         del y
         check_is_fitted(self)
         if [each[:2] for each in X] != [tuple(kinds) for kinds in self.kinds_]:
             raise InputError("X must have the relations of the fit, in the same order")
         cells = [cells_of(each.X) for each in X]
         predicted = [self.predict(at, each.rows, each.columns) for at, each in enumerate(cells)]
-        return r_squared(np.concatenate([each.values for each in cells]), np.concatenate(predicted))
+        every = zip(cells, predicted, X, strict=True)
+        return float(np.mean([explained(each.values, means, relation.loss) for each, means, relation in every]))
 
     @property
     def places_(self) -> dict[str, slice]:
@@ -183,9 +160,8 @@ def _sizes(relations: Sequence[RelationMatrix], given: list[ObservedEntries]) ->
     for relation, cells in zip(relations, given, strict=True):
         for kind, size in zip(relation[:2], cells.shape, strict=True):
             if sizes.setdefault(kind, size) != size:
-                raise InputError(
-                    f"entity type {kind!r} must have the same size in all relations; got {sizes[kind]:,} and {size:,}"
-                )
+                got = f"{sizes[kind]:,} and {size:,}"
+                raise InputError(f"entity type {kind!r} must have the same size in all relations; got {got}")
     if not sizes:
         raise InputError("X must contain at least one relation")
     return sizes
@@ -195,15 +171,3 @@ def _places(sizes: dict[str, int]) -> dict[str, slice]:
     """Return the row slice of each entity type in the joint matrix."""
     ends = np.cumsum(list(sizes.values())).tolist()
     return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
-
-
-def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, NDArray[np.int64]]:
-    """Return the sparsity pattern of the upper triangle, and the permutation that sorts cells by row and column."""
-    order = np.lexsort((at[1], at[0]))
-    rows, columns = at[:, order]
-    if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
-        raise InputError(
-            "two cells must not have the same pair of entities, even in different relations or in reverse order; merge"
-            " such cells, or give one relation its own entity types"
-        )
-    return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

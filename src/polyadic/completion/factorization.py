@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import AlternatingModel, search_by_error
+from polyadic.completion.base import AlternatingModel
 from polyadic.core.errors import InputError
 from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.kernels import RowEntries, lasso_rows, posterior_rows
@@ -24,17 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.completion.cells import ObservedEntries
-    from polyadic.core.selection import SearchSpace
     from polyadic.core.solvers.run import Sweep
-
-
-VALUES = {
-    "ridge": (44.0, 31.0, 22.0, 16.0, 11.0, 8.0, 5.5, 3.9, 2.8, 1.4, 0.7, 0.35, 0.18, 0.09, 0.045),
-    "count_power": (0.0, 0.25, 0.5, 0.75, 1.0),
-    "bias_ridge": (100.0, 30.0, 10.0, 5.0, 3.0, 2.0, 1.0, 0.3, 0.1),
-    "rank": (0, 1, 2, 3, 5, 10, 20, 40, 80, 160),
-}
-"""Grids of the search on held-out cells."""
 
 
 class MatrixFactorization(AlternatingModel):
@@ -69,10 +59,8 @@ class MatrixFactorization(AlternatingModel):
         Factors :math:`u` and :math:`v`.
     row_biases_, column_biases_ : ndarray
         Biases :math:`a` and :math:`b`.
-    mean_, scale_ : float
-        Mean :math:`\mu` and standard deviation :math:`s` of the observed cells. The latter is 1 if all are equal.
-    size_ : float
-        :math:`n`.
+    mean_, scale_, size_ : float
+        Mean :math:`\mu` and standard deviation :math:`s` of the observed cells, 1 if all are equal, and :math:`n`.
 
     References
     ----------
@@ -103,6 +91,12 @@ class MatrixFactorization(AlternatingModel):
     seed: Seed = None
     threads: Threads = None
     callback: Callback = None
+    _grid: ClassVar[Any] = {
+        "ridge": (44.0, 31.0, 22.0, 16.0, 11.0, 8.0, 5.5, 3.9, 2.8, 1.4, 0.7, 0.35, 0.18, 0.09, 0.045),
+        "count_power": (0.0, 0.25, 0.5, 0.75, 1.0),
+        "bias_ridge": (100.0, 30.0, 10.0, 5.0, 3.0, 2.0, 1.0, 0.3, 0.1),
+        "rank": (0, 1, 2, 3, 5, 10, 20, 40, 80, 160),
+    }
 
     def _fit(self, cells: ObservedEntries) -> Self:
         self.mean_, self.scale_ = float(cells.values.mean()), float(cells.values.std()) or 1.0
@@ -129,16 +123,9 @@ class MatrixFactorization(AlternatingModel):
             np.column_stack([self.column_factors_, self.column_biases_]),
         )
 
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return len(self.row_factors_), len(self.column_factors_)
-
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
         products = np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
         return np.asarray(self.mean_ + self.row_biases_[i] + self.column_biases_[j] + products)
-
-    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
-        return search_by_error(cells, VALUES, seed=seed)
 
     @property
     def _n_features_out(self) -> int:
@@ -270,10 +257,8 @@ class StochasticMatrixFactorization(MatrixFactorization):
     def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
         ridges = self._ridges() / self.size_  # applied at each cell
         if self.solver == "sgd" and self.learning_rate * ridges.max() >= 1:
-            raise InputError(
-                f"learning_rate={self.learning_rate:g} is too high for the ridge penalties; lower learning_rate",
-                "learning_rate",
-            )
+            about = f"learning_rate={self.learning_rate:g} is too high"
+            raise InputError(f"{about} for the ridge penalties; lower learning_rate", "learning_rate")
         rng = np.random.default_rng(self.seed)
         start = [np.zeros((size, self.rank + 1)) for size in cells.shape]
         for F in start:

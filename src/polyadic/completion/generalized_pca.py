@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of
+from polyadic.completion.cells import cells_of, explained, split_cells
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic, LogPoisson, Squared
@@ -66,12 +66,8 @@ class GeneralizedPCA(Transformer):
 
     Attributes
     ----------
-    row_factors_ : ndarray of shape (rows, rank)
-        Scores of the rows.
-    column_factors_ : ndarray of shape (columns, rank)
-        Loadings of the columns.
-    intercept_ : ndarray of shape (columns,)
-        Intercepts :math:`b`.
+    row_factors_, column_factors_, intercept_ : ndarray of shape (rows, rank), (columns, rank) and (columns,)
+        Scores of the rows, loadings of the columns and intercepts :math:`b`.
 
     References
     ----------
@@ -95,17 +91,9 @@ class GeneralizedPCA(Transformer):
     callback: Callback = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Fit row factors, column factors and intercepts to a matrix.
+        """Fit row factors, column factors and intercepts to a matrix of values of the family, NaN where unknown.
 
-        Parameters
-        ----------
-        X : array of shape (rows, columns)
-            Values of the family, NaN where unknown.
-
-        Raises
-        ------
-        InputError
-            If X is not a matrix with known values of the family, or a parameter is out of range.
+        InputError is raised if X is not a matrix with known values of the family, or a parameter is out of range.
         """
         del y
         self.check()
@@ -124,24 +112,31 @@ class GeneralizedPCA(Transformer):
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the factors of the given rows, shape (n, rank), ignoring unknown values."""
+        return self._factors_of(self._new_rows(X))
+
+    def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
+        """Return the expected values of rows, shape (n, columns), given the row factors, shape (n, rank)."""
+        check_is_fitted(self)
+        return FAMILIES[self.family].mean(dense_of(U, "U") @ self.column_factors_.T + self.intercept_)
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Return the explained deviance (R² if normal) of a random fifth of the cells of rows, given the others."""
+        del y
+        given, out = split_cells(cells_of(self._new_rows(X)), 0.2, seed=0)
+        means = self.inverse_transform(self._factors_of(given.array()))
+        return explained(out.values, means[out.rows, out.columns], self.family)
+
+    def _new_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         x = self._checked(X)
         match_columns(self, X)
         if x.shape[1] != len(self.column_factors_):
             raise InputError(f"X must have {len(self.column_factors_)} columns; got {x.shape[1]}")
+        return x
+
+    def _factors_of(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         fixed = [self.column_factors_, self.intercept_[:, None]]
         return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
-
-    def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected values of rows, shape (n, columns), given the row factors.
-
-        Parameters
-        ----------
-        U : array of shape (n, rank)
-            Factors of the rows.
-        """
-        check_is_fitted(self)
-        return FAMILIES[self.family].mean(dense_of(U, "U") @ self.column_factors_.T + self.intercept_)
 
     def _run(self, x: NDArray[np.float64], start: Factors, fixed: Factors) -> Result:
         objective = _Means(x, FAMILIES[self.family].loss, self.ridge, fixed)

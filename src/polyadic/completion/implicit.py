@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from polyadic.completion.base import AlternatingModel
-from polyadic.completion.recommending import Recommender, search_listed
+from polyadic.completion.recommending import Recommender
 from polyadic.core.errors import InputWarning
 from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.completion.cells import ObservedEntries
-    from polyadic.core.selection import SearchSpace
 
-VALUES = {
-    "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
-    "rank": (4, 8, 16, 32, 64, 128, 256),
-    "ridge": (200.0, 60.0, 20.0, 6.0, 2.0, 0.6, 0.2, 0.06, 0.02),
-}
-"""Grids of the search on held-out cells."""
 VANISHED = 0.01
 """Bound of the products of all factors, which should approach 1, below which they count as zero."""
 
@@ -58,10 +51,8 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
     Attributes
     ----------
-    row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
-        Factors, float32, or float64 if solved exactly.
-    mean_ : float
-        Mean :math:`\bar r` of the observed values.
+    row_factors_, column_factors_, mean_ : ndarray of shape (rows, rank) and (columns, rank), float
+        Factors, float32, or float64 if solved exactly; and mean :math:`\bar r` of the observed values.
 
     References
     ----------
@@ -89,6 +80,11 @@ class ImplicitFactorization(AlternatingModel, Recommender):
     seed: Seed = None
     threads: Threads = None
     callback: Callback = None
+    _grid: ClassVar[Any] = {
+        "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
+        "rank": (4, 8, 16, 32, 64, 128, 256),
+        "ridge": (200.0, 60.0, 20.0, 6.0, 2.0, 0.6, 0.2, 0.06, 0.02),
+    }
 
     def _fit(self, cells: ObservedEntries) -> Self:
         self.mean_ = float(cells.values.mean())
@@ -105,9 +101,6 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
     def _factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
         return self.row_factors_, self.column_factors_
-
-    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
-        return search_listed(cells, VALUES, seed=seed)
 
     @property
     def _n_features_out(self) -> int:

@@ -29,14 +29,11 @@ class Features(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """Precisions, and precisions times means, of normal messages from each cell to weights and thresholds.
+    """Precisions, and precisions times means, of normal messages from each cell to weights and thresholds."""
 
-    Messages to weights have one row per non-zero feature of a cell; the first row of each cell is in ``first``.
-    """
-
-    rows: Array  # shape (2, n, rank + 1), as are those of columns
+    rows: Array  # shape (2, n, rank + 1), with a row per non-zero feature of a cell, as are those of columns
     columns: Array
-    first: Indices  # shape (cells, 2), for rows and columns
+    first: Indices  # first row of each cell, shape (cells, 2), for rows and columns
     thresholds: Array  # shape (2, cells, levels - 1)
 
 

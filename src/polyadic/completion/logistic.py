@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit
 
-from polyadic.completion.cells import ObservedEntries, cells_of, split_cells
-from polyadic.completion.recommending import Recommender, search_listed
+from polyadic.completion.cells import ObservedEntries, cells_of
+from polyadic.completion.recommending import Recommender
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -17,7 +17,6 @@ from polyadic.core.losses import Logistic
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2
-from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.saga import saga_factors
@@ -29,11 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
+    from polyadic.core.selection import SearchSpace
     from polyadic.core.solvers.run import Sweep
-
-
-VALUES = {"ridge": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03), "rank": (2, 5, 10, 20, 50, 100)}
-"""Grids of the search on held-out cells."""
 
 
 class LogisticFactorization(Recommender):
@@ -88,6 +84,7 @@ class LogisticFactorization(Recommender):
     seed: Seed = None
     threads: Threads = None
     callback: Callback = None
+    _grid: ClassVar[Any] = {"ridge": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03), "rank": (2, 5, 10, 20, 50, 100)}
 
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:  # noqa: ARG002 # no label may be known
         return labelled(X)
@@ -95,16 +92,11 @@ class LogisticFactorization(Recommender):
     def _fit(self, cells: ObservedEntries) -> Self:
         rng = np.random.default_rng(self.seed)
         if not self.n_negatives and cells.values.all():
-            raise InputError(
-                "X must contain observed zeros if n_negatives=0; set n_negatives above 0 to sample zeros",
-                "n_negatives",
-            )
+            advice = "set n_negatives above 0 to sample zeros"
+            raise InputError(f"X must contain observed zeros if n_negatives=0; {advice}", "n_negatives")
         if self.n_negatives and self.solver != "quasi-newton":
-            raise InputError(
-                f"solver={self.solver!r} requires n_negatives=0; sampled zeros have a solver of their own",
-                "solver",
-                "n_negatives",
-            )
+            advice = "sampled zeros have a solver of their own"
+            raise InputError(f"solver={self.solver!r} requires n_negatives=0; {advice}", "solver", "n_negatives")
         turned = self.sampling_axis == "column"
         cells = cells.turned() if turned else cells
         start = [rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in cells.shape]
@@ -143,16 +135,12 @@ class LogisticFactorization(Recommender):
 
     def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
         if self.n_negatives:
-            return search_listed(cells, VALUES, seed=seed)  # sampled cells are unknown
-        kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
-        return SearchSpace(
-            values=VALUES,
-            fit=lambda model: model.fit(kept),
-            last=lambda model: model.fit(cells),
-            losses=lambda model: Logistic().value(out.values, model._products(out.rows, out.columns)),  # noqa: SLF001
-            units="cells",
-            measure="log loss",
-        )
+            return super()._search(cells, seed)  # sampled cells are unknown
+
+        def losses(model: LogisticFactorization, out: ObservedEntries) -> NDArray[np.float64]:
+            return Logistic().value(out.values, model._products(out.rows, out.columns))
+
+        return self._searched(cells, seed, losses, measure="log loss")
 
     def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
         return np.asarray(expit(self._products(i, j)))

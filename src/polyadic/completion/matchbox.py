@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack
 from scipy.special import log_ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.base import DistributionModel, SearchedModel, search_by_error
+from polyadic.completion.base import DistributionModel, SearchedModel
 from polyadic.completion.cells import Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
 from polyadic.core.containers import complete, numbers_of
@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import ObservedEntries
-    from polyadic.core.selection import SearchSpace
 
     Array = NDArray[np.float64]
 
-VALUES = {"trait_std": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5), "rank": (0, 1, 2, 3, 5, 10, 20, 40)}
-"""Grids of the search on held-out cells."""
 MAX_LEVELS = 50  # maximum number of levels of ordinal values
 NODES = 32  # number of nodes of the Gauss-Hermite quadrature over the latent value
 BLOCK = 1 << 14  # number of cells predicted at a time
@@ -49,15 +46,14 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     and y contain an indicator of the row or column, and the given features. A row without known cells is thus predicted
     from its features.
 
-    Messages between cells and weights are passed cell by cell, in several passes. A first pass alone is assumed-density
+    Messages between cells and weights are passed cell by cell, in several passes, of which the first is assumed-density
     filtering. The approximations are:
 
     * of each threshold, expectation propagation: the moments of the truncated normal distribution of
       :math:`r - h_k`, in three rounds over the thresholds of a cell;
     * of a product :math:`s_k t_k`, its exact mean and variance without the messages of the cell for the message to the
       sum, and the variational message :math:`\exp \langle \log p \rangle` for the messages to :math:`s_k` and
-      :math:`t_k`, in two rounds between them;
-    * of sums, none: their messages are exact.
+      :math:`t_k`, in two rounds between them.
 
     Parameters
     ----------
@@ -71,18 +67,15 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
 
     Attributes
     ----------
-    levels_ : ndarray of shape (L,)
-        Values in increasing order.
+    levels_, thresholds_ : ndarray of shape (L,) and (2, rows or 1, L - 1)
+        Values in increasing order, and posterior means and variances of the thresholds.
     row_weights_, column_weights_ : ndarray of shape (2, features, rank + 1)
         Posterior means and variances of the weights of the indicators and features: U and V, with a and b as last
         column.
-    thresholds_ : ndarray of shape (2, rows or 1, L - 1)
-        Posterior means and variances of the thresholds.
     row_traits_, column_traits_ : ndarray of shape (2, rows, rank + 1) and (2, columns, rank + 1)
         Posterior means and variances of s and t, with the biases as last column.
     history_ : list of float
-        Log loss of each pass: the sum over cells of the negative logarithms of their probabilities, approximated before
-        the messages of the cell itself. It starts with that of equal probabilities.
+        Log loss of each pass: the sum of the negative logarithms of the probabilities of cells, before their messages.
 
     References
     ----------
@@ -109,22 +102,17 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     tol: Amount = 1e-3
     seed: Seed = None
     callback: Callback = None
+    _grid: ClassVar[Any] = {"trait_std": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5), "rank": (0, 1, 2, 3, 5, 10, 20, 40)}
 
     def fit(self, X: Any, y: Any = None, *, row_features: Any = None, column_features: Any = None) -> Self:
-        """Fit the model to the observed cells of a matrix.
+        """Fit the model to the observed cells of a matrix, with 2 to 50 different values.
+
+        See :meth:`~polyadic.completion.base.CompletionModel.fit`.
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells, with 2 to 50 different values.
         row_features, column_features : array or sparse matrix of shape (rows, p) and (columns, q), optional
-            Features of rows and columns.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, a cell occurs twice, values are not ordinal, features do not match the matrix, or a
-            parameter is out of range.
+            Features of rows and columns. InputError is raised if they do not match the matrix.
         """
         del y
         self.check()
@@ -135,10 +123,8 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         cells = cells_of(X, empty=empty)
         if not 2 <= (number := len(np.unique(cells.values))) <= MAX_LEVELS:
-            raise InputError(
-                f"ordinal factorization requires from 2 to {MAX_LEVELS} different values; got {number:,}; use another"
-                " method"
-            )
+            got = f"{number:,}; use another method"
+            raise InputError(f"ordinal factorization requires from 2 to {MAX_LEVELS} different values; got {got}")
         return cells
 
     def _fit(self, cells: ObservedEntries, features: list[csr_array]) -> Self:
@@ -185,9 +171,6 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
             start = np.zeros_like(start)
             yield Sweep([belief.copy() for belief in beliefs], -total)
 
-    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
-        return search_by_error(cells, VALUES, seed=seed)
-
     @property
     def _shape(self) -> tuple[int, int]:
         return self.row_traits_.shape[1], self.column_traits_.shape[1]
@@ -204,10 +187,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         return Prediction(mean, np.sqrt(np.maximum(p @ self.levels_**2 - mean**2, 0)))
 
     def predict_levels(self, rows: ArrayLike, columns: ArrayLike) -> Array:
-        """Return the probability of each level of ``levels_`` in each cell, shape (n, L).
-
-        Parameters are those of :meth:`predict`.
-        """
+        """Return the probability of each of ``levels_`` in each cell, shape (n, L); see :meth:`predict` for cells."""
         check_is_fitted(self)
         i, j = pairs(rows, columns, self._shape)
         blocks = [slice(at, at + BLOCK) for at in range(0, len(i), BLOCK)]

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from polyadic.completion.cells import ObservedEntries, cells_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning, meant
+from polyadic.core.frames import is_wide, names_of
 from polyadic.text.tables import (
     RATINGS,
     Numbers,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from polyadic.text.tables import Table
 
 
 class NamedCells(NamedTuple):
@@ -56,11 +59,6 @@ class CellReading(TableReading):
         Treatment of rows without a value, such as an empty cell or NA: raise an error, or leave them out.
     duplicates : {"refuse", "first", "last", "mean", "sum"}
         Treatment of several values of a cell: raise an error if they differ, or use one, the mean or the sum.
-
-    Raises
-    ------
-    InputError
-        If a setting has a value that is not allowed.
 
     Examples
     --------
@@ -95,24 +93,12 @@ def read_cells(
 
     A long table has a row name, a column name and optionally a value on each line; a wide table has the names of the
     columns in the first line and the name of a row at the beginning of each other line, and its empty cells are
-    unknown.
+    unknown. The source is a file, a URL, or ``"-"`` for standard input. InputError is raised if it cannot be read, a
+    name is missing, or a cell has several values.
 
-    Parameters
-    ----------
-    source : path
-        File, URL, or ``"-"`` for standard input.
-    reading : CellReading, optional
-        How to read the table.
-    columns : sequence of str or int, optional
-        Names or positions from 1 of the columns with the row name, the column name and optionally the value; by default
-        columns with usual names, such as user, item and rating, or else the first columns.
-    time : str or int, optional
-        Name or position from 1 of the column with a timestamp: a number, or an ISO 8601 date.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be read, a name is missing, or a cell has several values.
+    ``columns`` are the names or positions from 1 of the columns with the row name, the column name and optionally the
+    value; by default those with usual names, such as user, item and rating, or else the first. ``time`` is that of the
+    column with a timestamp: a number, or an ISO 8601 date.
 
     Examples
     --------
@@ -135,12 +121,7 @@ def named_cells(
     time: Any = None,
     reading: CellReading | None = None,
 ) -> NamedCells:
-    """Convert a table to named cells.
-
-    ``source`` is a file, a data frame, an iterable of (row, column, value) or (row, column) tuples, records, or a
-    sparse, masked or NaN array, whose rows and columns are named by their indices. ``values`` are the values of the
-    rows, and ``times`` their timestamps.
-    """
+    """Convert a table, as ``TableCompletion.fit`` takes it, to named cells, with ``values`` and ``times`` of rows."""
     if isinstance(source, NamedCells):
         return source
     if _is_matrix(source):
@@ -157,19 +138,21 @@ def named_cells(
         rows = [[cells[place] for place in at.values()] for _, cells in table]
         for name, each in added.items():
             if len(each) != len(rows):
-                raise InputError(
-                    f"{name}s must have one element for each pair of names; got {len(each):,} for {len(rows):,} pairs",
-                    f"{name}s",
-                )
+                got = f"{len(each):,} for {len(rows):,} pairs"
+                raise InputError(f"{name}s must have one element for each pair of names; got {got}", f"{name}s")
         at = {name: place for place, name in enumerate([*at, *added])}
         table = open_table([(*row, *more) for row, more in zip(rows, zip(*added.values(), strict=True), strict=True)])
     return _collected(table, _lines(table, at, how), how, valued="value" in at)
 
 
 def _is_matrix(source: Any) -> bool:
-    """Return whether a numeric array is a matrix of cells, rather than rows of indices and values."""
+    """Return whether a numeric array or nameless data frame is a matrix, rather than rows of indices and values."""
     if issparse(source) or isinstance(source, Entries | np.ma.MaskedArray):
         return True
+    if hasattr(getattr(source, "index", None), "start") and is_wide(source):  # a RangeIndex
+        x, names = source.to_numpy(), [*range(source.shape[1])]
+        missing = x.dtype.kind == "f" and bool(np.isnan(x[:, :2]).any())  # names in these columns could not be missing
+        return [*names_of(source)] == names and x.dtype.kind in "iufb" and (len(names) > 4 or missing)
     array = isinstance(source, np.ndarray) and source.ndim == 2 and source.dtype.kind in "iufb"
     return array and (source.shape[1] not in {2, 3} or bool(np.isnan(source.astype(float)).any()))
 
@@ -187,11 +170,8 @@ def _is_wide(table: Table, layout: str | None) -> bool:
     if not values or not all(number_of(str(value).replace(",", ".")) is not None for value in values):
         return False
     if len(table.names) == 3 and not (table.index or table.names[0] == ""):
-        raise InputError(
-            f"{table.name} may contain a row name, a column name and a value in each row, or the values of two columns;"
-            " set layout='long' or layout='wide'",
-            "layout",
-        )
+        about = f"{table.name} may contain a row name, a column name and a value in each row,"
+        raise InputError(f"{about} or the values of two columns; set layout='long' or layout='wide'", "layout")
     return True
 
 
@@ -207,9 +187,8 @@ def _wide_lines(table: Table) -> Iterator[Line]:
         for at in columns:
             if at < len(cells) and not is_empty(cells[at]):
                 if (value := numbers(cells[at])) is None:
-                    raise InputError(
-                        f"{table.where(number)}: {table.names[at]!r} must be a number; got {cells[at]!r:.40}"
-                    )
+                    got = f"{cells[at]!r:.40}"
+                    raise InputError(f"{table.where(number)}: {table.names[at]!r} must be a number; got {got}")
                 yield Line(number, row, table.names[at], value)
 
 
@@ -227,10 +206,8 @@ def _lines(table: Table, at: dict[str, int], how: CellReading) -> Iterator[Line]
             if is_empty(cells[place]):
                 if how.missing == "ignore":
                     continue
-                raise InputError(
-                    f"{table.where(number)}: the row has no value; set missing='ignore' to leave out such rows",
-                    "missing",
-                )
+                advice = "set missing='ignore' to leave out such rows"
+                raise InputError(f"{table.where(number)}: the row has no value; {advice}", "missing")
             value = numbers(cells[place])
         if value is None or not math.isfinite(value):
             table.skip(number, f"the value must be a finite number; got {cells[place or 0]!r:.40}")

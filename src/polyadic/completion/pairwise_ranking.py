@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from polyadic.completion.recommending import Recommender, search_listed
+from polyadic.completion.recommending import Recommender
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
@@ -15,10 +15,6 @@ from polyadic.core.solvers.sgd import LearningRate, descend_pairs
 
 if TYPE_CHECKING:
     from polyadic.completion.cells import ObservedEntries
-    from polyadic.core.selection import SearchSpace
-
-VALUES = {"ridge": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001), "rank": (8, 32, 128, 256)}
-"""Grids of the search on held-out cells."""
 
 
 class PairwiseRanking(Recommender):
@@ -79,6 +75,7 @@ class PairwiseRanking(Recommender):
     seed: Seed = None
     threads: Threads = None
     callback: Callback = None
+    _grid: ClassVar[Any] = {"ridge": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001), "rank": (8, 32, 128, 256)}
 
     def _fit(self, cells: ObservedEntries) -> Self:
         turned, everywhere = self.sampling_axis == "column", self.sampling_axis == "all"
@@ -96,6 +93,3 @@ class PairwiseRanking(Recommender):
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self
-
-    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
-        return search_listed(cells, VALUES, seed=seed)

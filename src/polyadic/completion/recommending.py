@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.metrics.recommendation import recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
@@ -47,9 +48,8 @@ class Recommender(SearchedModel):
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
         return positive_cells(X, empty=empty)
 
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return len(self.row_factors_), len(self.column_factors_)
+    @abstractmethod
+    def _fit(self, cells: ObservedEntries) -> Self: ...
 
     def _products(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
         return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
@@ -63,24 +63,11 @@ class Recommender(SearchedModel):
         return self.row_factors_, self.column_factors_
 
     def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
-        """Recommend the highest-scoring columns for the given rows.
+        """Recommend the n highest-scoring columns for the given rows, but for the cells of ``without``.
 
-        Rows whose factors are zero, because no cell is observed, get no recommendation. For new rows, see ``fold_in``
-        of :class:`~polyadic.completion.implicit.ImplicitFactorization`.
-
-        Parameters
-        ----------
-        rows : int or array of int
-            Row indices.
-        n : int
-            Number of columns per row.
-        without : Entries, sparse matrix or array, of shape (rows of the model, columns), optional
-            Cells not to recommend, usually those the model was fitted to.
-
-        Raises
-        ------
-        InputError
-            If a row does not exist or ``without`` has another shape.
+        These are usually those of the fit; InputError is raised for another shape. Rows whose factors are zero, because
+        no cell is observed, get no recommendation. For new rows, see ``fold_in`` of
+        :class:`~polyadic.completion.implicit.ImplicitFactorization`.
         """
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_
@@ -97,38 +84,33 @@ class Recommender(SearchedModel):
         return best
 
     def score(self, X: Any, y: Any = None, *, without: Any = None) -> float:
-        """Return the mean NDCG@20 of held-out positive cells, over the rows that have any.
+        """Return the mean NDCG@20 of held-out positive cells, or of new rows, over the rows that have any.
 
-        Parameters
-        ----------
-        X : as for :meth:`fit`
-            Held-out cells, or new rows; see :meth:`~polyadic.completion.base.CompletionModel.score`.
-        without : as for :meth:`fit`, optional
-            Cells that are not ranked, usually those of the fit, which otherwise take the first ranks.
+        Cells of ``without`` are not ranked, usually those of the fit, which otherwise take the first ranks. See
+        :meth:`~polyadic.completion.base.CompletionModel.score`.
         """
         del y
         model, out, given = self._to_score(positive_cells(X))
         given = without if given is None else given
         return float(_ndcg(model, out, None if given is None else positive_cells(given, empty=True)).mean())
 
-
-def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
-    """Return a search space of hyperparameters, evaluated by the mean NDCG of held-out positive cells."""
-    cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
-    out = out.at(out.values > 0)
-    rows = np.unique(out.rows)
-    if len(rows) > MAX_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
-    out = out.at(np.isin(out.rows, rows))
-    return SearchSpace(
-        values=values,
-        fit=lambda model: model.fit(cells),
-        last=lambda model: model.fit(listed),
-        losses=lambda model: 1 - _ndcg(model, out, cells),
-        units="rows",
-        measure=f"NDCG@{TOP_K}",
-        figure=lambda loss: 1 - loss,
-    )
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
+        """Return a search space of hyperparameters, evaluated by the mean NDCG of held-out positive cells."""
+        kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
+        out = out.at(out.values > 0)
+        rows = np.unique(out.rows)
+        if len(rows) > MAX_ROWS:
+            rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
+        out = out.at(np.isin(out.rows, rows))
+        return SearchSpace(
+            values=self._grid,
+            fit=lambda model: model.fit(kept),
+            last=lambda model: model.fit(cells),
+            losses=lambda model: 1 - _ndcg(model, out, kept),
+            units="rows",
+            measure=f"NDCG@{TOP_K}",
+            figure=lambda loss: 1 - loss,
+        )
 
 
 def _ndcg(model: Recommender, out: ObservedEntries, known: ObservedEntries | None) -> NDArray[np.float64]:
@@ -169,15 +151,11 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedE
         rows = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
         scores[rows, columns[starts[first] : starts[last]]] = -np.inf
         at = slice(first, last), slice(kept)
-        recommended.columns[at], recommended.scores[at] = _largest(scores, kept)
+        if kept <= MAX_PARTIAL_SORT:
+            recommended.columns[at], recommended.scores[at] = best_of_rows(scores, kept)
+        else:
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :kept]
+            recommended.columns[at], recommended.scores[at] = order, np.take_along_axis(scores, order, axis=1)
     recommended.scores[~U.any(axis=1)] = -np.inf
     recommended.columns[np.isneginf(recommended.scores)] = -1
     return recommended
-
-
-def _largest(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the indices and values of the largest elements of each row, in decreasing order; ties go to the first."""
-    if n <= MAX_PARTIAL_SORT:
-        return best_of_rows(scores, n)
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
-    return order, np.take_along_axis(scores, order, axis=1)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import check_size, robust_pca
-from polyadic.completion.cells import cells_of, pairs, r_squared
+from polyadic.completion.cells import cells_of, explained, pairs
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.model import Callback, Count, Model, Positive
 from polyadic.core.solvers.run import run
@@ -35,12 +35,8 @@ class RobustPCA(Model):
 
     Attributes
     ----------
-    matrix_ : Spectral
-        L as U, s and V.
-    outliers_ : csr_array of shape (m, n)
-        S.
-    rank_ : int
-        Rank of L.
+    matrix_, outliers_ : Spectral and csr_array of shape (m, n)
+        L, of rank ``rank_``, as U, s and V; and S.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
 
@@ -64,17 +60,9 @@ class RobustPCA(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Decompose a matrix into a low-rank matrix and a sparse matrix of outliers.
+        """Decompose a matrix, as other completion models take it, into a low-rank matrix and a sparse one of outliers.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (m, n)
-            Observed cells. Explicit zeros of a sparse matrix are observed.
-
-        Raises
-        ------
-        InputError
-            If all observed cells are zero, the matrix is too large, or a parameter is out of range.
+        InputError is raised if all observed cells are zero, the matrix is too large, or a parameter is out of range.
         """
         del y
         self.check()
@@ -97,4 +85,4 @@ class RobustPCA(Model):
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.matrix_
         i, j = pairs(cells.rows, cells.columns, (len(U), len(V)))
-        return r_squared(cells.values, np.einsum("nr,nr->n", U[i] * s, V[j]))
+        return explained(cells.values, np.einsum("nr,nr->n", U[i] * s, V[j]))

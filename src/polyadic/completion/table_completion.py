@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import AlternatingModel, DistributionModel
 from polyadic.completion.bayesian import BayesianMatrixFactorization
-from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, compared, r_squared, rmse, split_cells
+from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, compared, explained, rmse, split_cells
 from polyadic.completion.components import RotatedComponents, TableComponent, rotated_components
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
@@ -118,10 +118,8 @@ class TableCompletion(Model):
         Estimator of the method, fitted to numbered rows and columns.
     rows_, columns_ : list of str
         Names of the rows and columns, in order.
-    known_ : ObservedEntries
-        Known cells.
-    valued_ : bool
-        Whether the table has values.
+    known_, valued_ : ObservedEntries, bool
+        Known cells, and whether the table has values.
     parts_ : list of (int, int)
         Rows and columns of the parts between which no cell is known.
     selection_ : Selection or None
@@ -130,10 +128,8 @@ class TableCompletion(Model):
         Root mean squared error of held-out cells, and that of biases alone. For ``implicit`` the share of held-out
         cells among the first 20 columns, NDCG, mean average precision, catalogue coverage and novelty in bits, and the
         same of the most frequent columns. Empty without ``hold_out``.
-    scores_ : ndarray
-        Absolute errors of held-out cells, relative to the widths of :meth:`predict_interval`.
-    updated_ : dict
-        Report of the last :meth:`update`.
+    scores_, updated_ : ndarray, dict
+        Absolute errors of held-out cells, relative to their widths, for intervals; and report of the last update.
 
     Examples
     --------
@@ -183,6 +179,9 @@ class TableCompletion(Model):
     ) -> Self:
         """Fit the model to the known cells of a table.
 
+        InputError is raised if lines contradict each other, there is none, values are missing or not those of the
+        method, or a parameter is out of range.
+
         Parameters
         ----------
         table : path, data frame, iterable of (row, column, value) or of (row, column), records, or matrix
@@ -197,12 +196,6 @@ class TableCompletion(Model):
             Timestamps, numbers or dates, of all lines, or the name or position from 1 of their column.
         reading : CellReading, optional
             How the table is read, such as ``CellReading(missing="ignore", duplicates="mean")``.
-
-        Raises
-        ------
-        InputError
-            If lines contradict each other, there is none, values are missing or not those of the method, or a parameter
-            is out of range.
         """
         self.check()
         place = times if isinstance(times, str | int) else None
@@ -211,17 +204,13 @@ class TableCompletion(Model):
             table, y, columns=columns, time=place, times=stamps, reading=reading
         )
         if not valued and self.method != "implicit":
-            raise InputError(
-                f"the table must have values for method {self.method}; use method implicit for tables without values"
-            )
+            advice = "use method implicit for tables without values"
+            raise InputError(f"the table must have values for method {self.method}; {advice}")
         self.held_out_: dict[str, float] = {}
         self.scores_ = np.zeros(0)
         if self.hold_out_by == "time" and times is None:
-            raise InputError(
-                "hold_out_by='time' requires timestamps: give times to fit (with read_cells, time), or set"
-                " hold_out_by='cells'",
-                "hold_out_by",
-            )
+            about = "hold_out_by='time' requires timestamps: give times to fit (with read_cells,"
+            raise InputError(f"{about} time), or set hold_out_by='cells'", "hold_out_by")
         if self.hold_out:
             by_time = times if self.hold_out_by == "time" else None
             self._hold_out(*split_cells(known, self.hold_out, seed=self.seed, times=by_time))
@@ -238,29 +227,20 @@ class TableCompletion(Model):
 
         New rows and columns are solved for with the others fixed; sweeps over both sides follow. Settings stay.
 
+        ``updated_`` then has the numbers of new and changed cells, rows and columns; the error on new cells between
+        known names before they were learned; ``moved``, the root mean square change of predictions of cells known
+        before; and with ``refit`` the ``distance_to_refit`` of all known cells.
+
         Parameters
         ----------
         table : as for :meth:`fit`
-            New lines only. They replace known values.
+            New lines only. They replace known values. Errors are those of :meth:`fit`.
         sweeps : int, optional
             Number of sweeps; see ``update`` of the estimator of the method. ``trace-norm`` has none: it continues to
             its optimum.
-        sums : bool
-            Add new values to known ones, as for counts.
-        refit : bool
-            Also fit from scratch, keep that model, and report its distance to the update.
-
-        Returns
-        -------
-        self
-            With ``updated_``: numbers of new and changed cells, rows and columns; the error on new cells between known
-            names before they were learned; ``moved``, the root mean square change of predictions of cells known before;
-            with ``refit`` the ``distance_to_refit`` of all known cells.
-
-        Raises
-        ------
-        InputError
-            As :meth:`fit`.
+        sums, refit : bool
+            Whether to add new values to known ones, as for counts; and whether to fit from scratch, too, keep that
+            model, and report its distance to the update.
         """
         check_is_fitted(self)
         self.check()
@@ -286,11 +266,8 @@ class TableCompletion(Model):
     def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
         """Return the predicted values of observed or unobserved cells.
 
-        Parameters
-        ----------
-        rows, columns : sequences of names of the same length, or names
-            A single name stands for all cells given with it. Or ``rows`` alone: pairs of names, or a data frame with
-            these as first two columns.
+        Rows and columns are sequences of names of the same length, or single names for all cells given with them. Or
+        give ``rows`` alone: pairs of names, or a data frame with these as first two columns.
         """
         return self.predict_distribution(rows, columns).mean
 
@@ -330,19 +307,13 @@ class TableCompletion(Model):
         with the residuals :math:`r` of the :math:`n_i` known cells of the row and :math:`m_j` of the column, and the
         mean :math:`s^2` of all squared residuals. Bounds are clipped to the least and largest of the :math:`n` known
         values; a further value is outside with a probability of at most :math:`2 / (n + 1)`. The level holds on average
-        over cells like these, not for each row, and is proved for the model without the held-out cells.
-
-        Raises
-        ------
-        InputError
-            If no cells were held out, too few for that level, or the method is ``implicit``.
+        over cells like these, not for each row, and is proved for the model without the held-out cells. InputError is
+        raised if no cells were held out, too few for that level, or the method is ``implicit``.
         """
         check_is_fitted(self)
         if not len(self.scores_):
-            raise InputError(
-                "prediction intervals require held-out cells; fit with hold_out=0.1 and a method other than implicit",
-                "hold_out",
-            )
+            advice = "fit with hold_out=0.1 and a method other than implicit"
+            raise InputError(f"prediction intervals require held-out cells; {advice}", "hold_out")
         mean, std = self.predict_distribution(rows, columns)
         if np.isnan(std).any():
             std = _spread(self.model_, self.known_, *self._cells(rows, columns))
@@ -351,16 +322,11 @@ class TableCompletion(Model):
         return np.clip(mean - width, low, high), np.clip(mean + width, low, high)
 
     def score(self, table: Any, y: Any = None) -> float:
-        """Return R² of the predictions of a table of held-out cells; for ``implicit`` NDCG@20 of those not yet known.
-
-        Parameters
-        ----------
-        table, y : as for :meth:`fit`
-        """
+        """Return R² of the predictions of a table of held-out cells; for ``implicit`` NDCG@20 of those not known."""
         cells, rows, columns, *_ = named_cells(table, y)
         pairs = [rows[i] for i in cells.rows], [columns[j] for j in cells.columns]
         if self.method != "implicit":
-            return r_squared(cells.values, self.predict(*pairs))
+            return explained(cells.values, self.predict(*pairs))
         i, j = self._cells(*pairs)
         out = (i >= 0) & (j >= 0) & (cells.values > 0)
         test = cells_of(coo_array((cells.values[out], (i[out], j[out])), shape=self.known_.shape))
@@ -385,15 +351,11 @@ class TableCompletion(Model):
         ----------
         row : name, sequence of names, or None
             With a sequence, the result is a dict with the names as keys. None for a new row that is given by its items.
-        n : int
-            Number of columns.
         items : dict of column to value, iterable of (column, value), or, for method ``implicit``, of columns
-            Known cells of a new row. The factors of the columns stay; ``trace-norm`` is optimized
-            anew. Items without a value have the mean value.
-        allowed : iterable of names, optional
-            Columns to recommend from; by default all.
-        blocked : iterable of names
-            Columns never to recommend.
+            Known cells of a new row. The factors of the columns stay; ``trace-norm`` is optimized anew. Items without a
+            value have the mean value.
+        allowed, blocked : iterables of names
+            Columns to recommend from, by default all; and columns never to recommend.
         seen : bool
             Include columns that are known in the row.
 
@@ -484,12 +446,7 @@ class TableCompletion(Model):
 
         is the correlation of their predictions over all rows, with C the covariance of the factors of the rows. It
         depends on the predictions, not on their factorization. The result is a list of :class:`Similar`; for a
-        sequence of names it is a dict with the names as keys.
-
-        Raises
-        ------
-        InputError
-            If the name is not there, or its predictions are the same everywhere.
+        sequence of names it is a dict with the names as keys. InputError is raised for constant predictions.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
@@ -512,19 +469,8 @@ class TableCompletion(Model):
     def components(self, number: int | None = None, *, top: int = 10) -> list[TableComponent]:
         """Describe the components of the predictions, in decreasing order of explained variance.
 
-        See :mod:`~polyadic.completion.components`.
-
-        Parameters
-        ----------
-        number : int, optional
-            Number of components at most, by default the rank; fewer are coarser.
-        top : int
-            Number of columns to name of each.
-
-        Raises
-        ------
-        InputError
-            If a number is below 1.
+        There are at most ``number``, by default the rank; fewer are coarser. The ``top`` columns of each are named. See
+        :mod:`~polyadic.completion.components`.
         """
         check_is_fitted(self)
         check_int("top", top, low=1)
@@ -548,28 +494,19 @@ class TableCompletion(Model):
     ) -> list[Explanation]:
         """Decompose the predictions for a row into contributions of observed cells or of components.
 
-        See :mod:`~polyadic.core.explanation`. What the last steps of ``implicit`` left open is in the base.
+        There is one :class:`~polyadic.core.explanation.Explanation` for each column. What the last steps of
+        ``implicit`` left open is in the base. A known cell is not explained by itself: its explanation and value are
+        those of a row without this cell.
 
         Parameters
         ----------
-        row : name, or None with ``items``
-        columns : name or sequence of names
+        row, columns : name, or None with ``items``; name or sequence of names
         by : {"cells", "components"}
             Contributions of known cells (als, implicit), or of components (:meth:`components`) of any method, named by
-            their first three columns. The base is then the means of row and column.
+            their first three columns. The base is then the means of row and column. InputError is raised for a method
+            without such parts.
         items : as for :meth:`recommend`, optional
             Known cells of a new row, for explanations by cells.
-
-        Returns
-        -------
-        list of Explanation
-            One for each column, with the parts of the columns known in this row. A known cell is not explained by
-            itself: its explanation and value are those of a row without this cell.
-
-        Raises
-        ------
-        InputError
-            If a name is not there, or the method has no such parts.
 
         Examples
         --------
@@ -583,12 +520,8 @@ class TableCompletion(Model):
         if self.method == "ordinal":
             raise InputError("method ordinal cannot explain predictions; use another method", "method")
         if by == "cells" and not isinstance(self.model_, (ImplicitFactorization, MatrixFactorization)):
-            raise InputError(
-                f"method {self.method} cannot explain predictions by cells; use by='components', or method als or"
-                " implicit",
-                "by",
-                "method",
-            )
+            advice = "use by='components', or method als or implicit"
+            raise InputError(f"method {self.method} cannot explain predictions by cells; {advice}", "by", "method")
         if items is not None and (row is not None or by == "components"):
             raise InputError("items replace the row, and require by='cells'", "items", "by")
         if items is not None:
@@ -700,9 +633,8 @@ class TableCompletion(Model):
         rows = rows if more_rows else rows * len(columns)
         columns = columns if more_columns else columns * len(rows)
         if len(rows) != len(columns):
-            raise InputError(
-                f"rows and columns must have the same number of names; got {len(rows):,} and {len(columns):,}"
-            )
+            got = f"{len(rows):,} and {len(columns):,}"
+            raise InputError(f"rows and columns must have the same number of names; got {got}")
         absent = self.unknown == "mean"
         i = _numbers("row", rows, self.rows_, absent=absent)
         return i, _numbers("column", columns, self.columns_, absent=absent)

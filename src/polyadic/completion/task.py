@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import Count, File, Metavar, Natural, Out, Repeated, Share, Table
+from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Share, Table
 from polyadic.interface.run import Saved, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 MODEL = "polyadic.completion.table_completion:TableCompletion"
 TASK = Task("complete", "Predict the missing cells of a table, such as ratings.", model=MODEL)
 READING = "polyadic.completion.named_cells:CellReading"  # settings for reading tables of values
-Explained = Literal["cells", "components"] | None
+Explained = Annotated[
+    Literal["cells", "components"] | None,
+    Help("Explain predictions by the known cells of the row (cells, the default) or by components; requires --why."),
+]
 
 
 def _print_training(result: dict[str, Any]) -> None:
@@ -113,8 +116,6 @@ def predict(
         Coverage of the prediction intervals, such as 0.9; requires a model trained with --hold-out.
     why
         Number of contributions to show for each prediction; a known cell is predicted from the other cells of the row.
-    by
-        Explain predictions by the known cells of the row (cells, the default) or by components; requires --why.
     unknown
         Treatment of names not seen in training: raise an error (refuse), or predict the mean over known names (mean).
     """
@@ -199,8 +200,6 @@ def recommend(
         Known columns of a new row, with their values; method implicit does not require values.
     why
         Number of contributions to show for each recommended column.
-    by
-        Explain predictions by the known cells of the row (cells, the default) or by components; requires --why.
     allowed
         File with the names of the columns that may be recommended, one per line (default: all columns).
     blocked
@@ -214,11 +213,8 @@ def recommend(
     from polyadic.interface import output
 
     if [row, items, out].count(None) != 2:
-        raise InputError(
-            "give a row, the items of a new row, or set out to a file for the recommendations of all rows",
-            "items",
-            "out",
-        )
+        about = "give a row, the items of a new row,"
+        raise InputError(f"{about} or set out to a file for the recommendations of all rows", "items", "out")
     _check_why(why, by)
     if out is not None and why:
         raise InputError("why requires a row name and cannot be combined with out", "why", "out")

@@ -15,25 +15,24 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import trace_norm_admm
-from polyadic.completion.base import CompletionModel, check_grown, grown
+from polyadic.completion.base import CompletionModel, TraceNormModel, check_grown, grown
 from polyadic.completion.cells import ObservedEntries, cells_of, pairs
 from polyadic.core.containers import match_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.losses import Convex, Logistic, Squared, WithOutliers
-from polyadic.core.model import Amount, Callback, Count, Positive, Threads, Transformer
+from polyadic.core.model import Amount, Count, Positive, Threads, Transformer
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.core.solvers.smooth import CellLosses
-from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.core.solvers.run import Sweep
     from polyadic.core.solvers.smooth import Smooth
 
 
@@ -55,9 +54,7 @@ class Offsets(NamedTuple):
 
 
 def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: float) -> Offsets:
-    r"""Fit offsets to the observed cells by minimising the loss plus a ridge penalty on the biases.
-
-    The penalty is :math:`\tfrac\gamma2(\|a\|^2 + \|b\|^2)`.
+    r"""Fit offsets to the observed cells by minimising the loss plus :math:`\tfrac\gamma2(\|a\|^2 + \|b\|^2)`.
 
     Each round updates the mean, all rows, then all columns by the gradient and the largest curvature, which never
     increases the loss and is exact for squared loss. If convergence is slow, as for log-odds of rare events, a
@@ -123,7 +120,7 @@ MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
 """Maximum number of fold-in rounds, and the convergence threshold relative to the largest factor."""
 
 
-class TraceNormCompletion(Transformer, CompletionModel):
+class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
     r"""Matrix completion with a trace norm (nuclear norm) penalty.
 
     .. math:: \min_M \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij}) + \lambda \|M\|_*
@@ -165,8 +162,6 @@ class TraceNormCompletion(Transformer, CompletionModel):
         Refit the singular values without penalty, with fixed singular vectors.
     max_rank : int, optional
         Maximum number of singular values kept, the largest. :attr:`gap_` is that of the kept ones.
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
@@ -200,7 +195,6 @@ class TraceNormCompletion(Transformer, CompletionModel):
     (1, True)
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     method: Literal["fista", "soft-impute", "frank-wolfe", "admm"] = "fista"
     radius: Positive | None = None
@@ -210,10 +204,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
     bias_ridge: Amount = 1.0
     debias: bool = False
     max_rank: Count | None = None
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
     threads: Threads = None
-    callback: Callback = None
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range or settings contradict each other."""
@@ -221,35 +212,26 @@ class TraceNormCompletion(Transformer, CompletionModel):
         if (self.method == "frank-wolfe") != (self.radius is not None):
             raise InputError("radius must be set if and only if method='frank-wolfe'", "method", "radius")
         if self.offsets == "biases" and not self.bias_ridge:
-            raise InputError(
-                "bias_ridge must be greater than 0 for offsets='biases'; otherwise the bias of a row with one cell"
-                " would fit that cell exactly",
-                "bias_ridge",
-                "offsets",
-            )
+            about = "bias_ridge must be greater than 0 for offsets='biases'; otherwise the bias"
+            raise InputError(f"{about} of a row with one cell would fit that cell exactly", "bias_ridge", "offsets")
 
     def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:
-        """Fit the model to the observed cells of a matrix.
+        """Fit the model to the observed cells of a matrix; see :meth:`~polyadic.completion.base.CompletionModel.fit`.
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells. Explicit zeros of a sparse matrix are observed.
         start : Spectral, optional
             Start of FISTA and Soft-Impute, such as ``start_`` of a fit with a larger penalty.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, a cell occurs twice, or a parameter is out of range.
         """
         del y
         self.check()
         cells = self._sampled(cells_of(X), X)
         problem, offsets = self._problem(cells)
-        sweeps = self._sweeps(problem, start)
-        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self._keep(answer.result)
+        if self.method in {"fista", "soft-impute"}:
+            sweeps = proximal_gradient(problem, start, accelerate=self.method == "fista")
+        else:
+            sweeps = trace_norm_admm(problem) if self.method == "admm" else conditional_gradient(problem)
+        answer = self._solved(problem, sweeps)
         self.offsets_ = offsets
         self.start_ = Spectral(*(part[..., : self.max_rank] for part in answer.M))
         self.gap_ = answer.gap + problem.objective(self.start_) - self.history_[-1]
@@ -263,9 +245,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return self
 
     def update(self, X: Any) -> Self:
-        """Refit the model to old and new observed cells, starting from the current matrix.
-
-        The start does not affect the optimum.
+        """Refit the model to old and new observed cells, starting from the current matrix, to the same optimum.
 
         All cells are given, as for :meth:`fit`; new rows and columns come after those of the fit.
         """
@@ -309,8 +289,6 @@ class TraceNormCompletion(Transformer, CompletionModel):
         Row :math:`u` minimises its losses, with predictions :math:`\mu + b_j + u \cdot v_j \sqrt{s}`, plus
         :math:`\tfrac\lambda2 \|u\|^2`. The trace norm is the minimum of such penalties over factorizations, so rows of
         the fitted matrix get their own coordinates, up to their offsets.
-
-        Parameters are those of :meth:`fit`, with new rows.
         """
         check_is_fitted(self)
         cells = cells_of(X)
@@ -330,7 +308,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         model.offsets_ = self.offsets_._replace(rows=np.zeros(len(U)))
         return model
 
-    def _problem(self, cells: ObservedEntries) -> tuple[Problem | Ball, Offsets]:
+    def _problem(self, cells: ObservedEntries) -> tuple[Any, Offsets]:
         offsets = fit_offsets(cells, self.cell_loss, self.offsets, ridge=self.bias_ridge)
         pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads)
         smooth = CellLosses(cells.values, self.cell_loss, offsets=offsets.at(cells.rows, cells.columns))
@@ -338,20 +316,12 @@ class TraceNormCompletion(Transformer, CompletionModel):
             return Ball(pattern, smooth, self.radius), offsets
         return Problem(pattern, smooth, float(self.penalty)), offsets
 
-    def _sweeps(self, problem: Any, start: Spectral | None) -> Iterator[Sweep]:
-        if self.method in {"fista", "soft-impute"}:
-            return proximal_gradient(problem, start, accelerate=self.method == "fista")
-        return trace_norm_admm(problem) if self.method == "admm" else conditional_gradient(problem)
-
 
 def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
     """Refit the singular values to the observed cells without penalty, with fixed singular vectors.
 
-    The sign of a negative value is moved to the left singular vector.
-
-    References
-    ----------
-    Mazumder, Hastie, Tibshirani (2010), section 7, and the function ``deBias`` of their package softImpute.
+    The sign of a negative value is moved to the left singular vector. Mazumder, Hastie, Tibshirani (2010), section 7,
+    and the function ``deBias`` of their package softImpute.
     """
     from scipy.optimize import minimize
 

@@ -10,14 +10,15 @@ from scipy.linalg import block_diag
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import NormTerm, trace_norm_sum
-from polyadic.completion.cells import cells_of, r_squared
+from polyadic.completion.base import TraceNormModel
+from polyadic.completion.cells import cells_of, explained
 from polyadic.completion.trace_norm import check_loss
 from polyadic.core.containers import entries_of, match_columns, name_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.losses import Convex, Squared
-from polyadic.core.model import Amount, Callback, Count, Model, Positive, Transformer
+from polyadic.core.model import Positive, Transformer
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.smooth import CellLosses
 from polyadic.core.solvers.trace_norm import warn_of_gap
@@ -38,7 +39,7 @@ class Block(NamedTuple):
     penalty: float
 
 
-class TraceNormSum(Model):
+class TraceNormSum(TraceNormModel):
     r"""Completion of a tensor with the trace norms of its unfoldings, or of a matrix with those of blocks.
 
     .. math:: \min_X \sum_{e\ \mathrm{known}} \ell(y_e, x_e) + \lambda \sum_k \|X_{(k)}\|_* \qquad \text{or} \qquad
@@ -58,17 +59,13 @@ class TraceNormSum(Model):
     loss : Convex
         Loss of a known element: :class:`~polyadic.core.losses.Squared`, :class:`~polyadic.core.losses.Huber`, or
         :class:`~polyadic.core.losses.Logistic` for values from 0 to 1, with log-odds as predictions.
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
     array_ : ndarray
         Predictions of all elements.
     parts_ : list of Spectral
-        Low-rank matrix of each norm: a copy of the unfolding or block (overlapped), or a summand (latent).
-    ranks_ : list of int
-        Their ranks.
+        Matrix of each norm, of the rank in ``ranks_``: a copy of the unfolding or block (overlapped), or a summand.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
 
@@ -92,30 +89,18 @@ class TraceNormSum(Model):
     (9, 8)
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     form: Literal["overlapped", "latent"] = "overlapped"
     loss: Convex = Squared()
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
-    callback: Callback = None
 
     def fit(self, X: Any, y: Sequence[Block] | None = None) -> Self:
-        """Fit the model to the observed elements of a matrix or tensor.
+        """Fit the model to the observed elements of a matrix or tensor X and, of a matrix, to blocks y.
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix, or array with NaN for unknown elements
-            Observed elements. Elements that Entries do not list are unknown, and explicit zeros of a sparse matrix are
-            observed.
-        y : sequence of Block, optional
-            Blocks of a matrix, which may overlap. Every observed cell must be in a block; cells in no block are zero.
+        X is Entries, a sparse matrix, of which explicit zeros are observed, or an array with NaN for unknown elements.
+        Blocks may overlap. Every observed cell must be in a block; cells in no block are zero.
 
-        Raises
-        ------
-        InputError
-            If no element is observed, one occurs twice, the array is too large, a block does not fit, or a parameter is
-            out of range.
+        InputError is raised if no element is observed, one occurs twice, the array is too large, a block does not fit,
+        or a parameter is out of range.
         """
         self.check()
         known, values, shape = _elements(X)
@@ -139,12 +124,9 @@ class TraceNormSum(Model):
         return self
 
     def predict(self, *indices: ArrayLike) -> Array:
-        """Predict the values of elements, or the log-odds for the logistic loss, of shape (n,).
+        """Predict the elements with the given indices, one array of shape (n,) for each mode, such as rows and columns.
 
-        Parameters
-        ----------
-        *indices : arrays of int of shape (n,)
-            Indices of the elements in each mode; rows and columns for a matrix.
+        For the logistic loss these are log-odds.
         """
         check_is_fitted(self)
         at, shape = [np.asarray(index) for index in indices], self.array_.shape
@@ -155,13 +137,13 @@ class TraceNormSum(Model):
         return np.asarray(self.array_[tuple(at)])
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return R² of the predictions of held-out elements, given as in :meth:`fit`."""
+        """Return the explained deviance (R²) of held-out elements, given as in :meth:`fit`."""
         del y
         check_is_fitted(self)
         numbers, values, shape = _elements(X)
         if shape != self.array_.shape:
             raise InputError(f"X must have the shape of the fit, {self.array_.shape}; got {shape}")
-        return r_squared(values, self.array_.ravel()[numbers])
+        return explained(values, self.array_.ravel()[numbers], self.loss)
 
 
 def _elements(X: Any) -> tuple[NDArray[np.int64], Array, tuple[int, ...]]:
@@ -187,7 +169,7 @@ def _norm(block: Block, numbers: NDArray[np.int64]) -> NormTerm:
     return NormTerm(cells, check_number("penalty", block.penalty, above=True))
 
 
-class ConvexCCA(Transformer):
+class ConvexCCA(Transformer, TraceNormModel):
     r"""Convex canonical correlation analysis: several views with a shared part and parts of their own.
 
     .. math:: \min_{L, P} \tfrac12 \sum_v \sum_{(i, j)\ \mathrm{known}}
@@ -205,15 +187,11 @@ class ConvexCCA(Transformer):
     ratio : float, optional
         Ratio :math:`\gamma` of the penalty on own parts. From 1 on, own parts are not needed, and up to
         :math:`1 / \sqrt V` for V views a shared part is not needed. The default is the mean of the two.
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
-    shared_ : Spectral
-        L, of rank ``rank_``. Rows of V are the columns of all views, in order.
-    own_ : list of Spectral
-        :math:`P^{(v)}`.
+    shared_, own_ : Spectral and list of Spectral
+        L, of rank ``rank_``, and :math:`P^{(v)}`. Rows of V are the columns of all views, in order, or of a view.
     means_ : list of ndarray
         Means :math:`\mu^{(v)}` of the observed cells of each column, fitted first.
     gap_ : float
@@ -234,28 +212,26 @@ class ConvexCCA(Transformer):
     (1, array([[ 2., -2.,  2.]]))
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     ratio: Positive | None = None
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
-    callback: Callback = None
 
-    def fit(self, X: Sequence[Any], y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to the observed cells of several views.
 
         Parameters
         ----------
         X : sequence of arrays with NaN for unknown cells, of shapes (rows, columns of the view)
-            Two or more views.
+            Two or more views, or the first of two.
+        y : array, optional
+            The second view, if X is the first.
 
         Raises
         ------
         InputError
             If views do not have the same rows, a column has no observed cell, or a parameter is out of range.
         """
-        del y
         self.check()
+        X = X if y is None else [X, y]
         views = [cells_of(view, f"view {k}", empty=True).array() for k, view in enumerate(X)]
         if len(views) < 2 or any(len(view) != len(views[0]) for view in views):
             raise InputError("X must contain two or more matrices with the same number of rows")
@@ -275,23 +251,25 @@ class ConvexCCA(Transformer):
     def transform(self, X: Sequence[Any]) -> Array:
         """Return the coordinates of new rows in the shared part, of shape (rows, rank).
 
-        Parameters
-        ----------
-        X : sequence of arrays with NaN for unknown cells, of shapes (new rows, columns of the view)
-            All views; cells of an unknown view are NaN.
+        X has all views, as for :meth:`fit`; cells of an unknown view are NaN.
         """
         return self._rows(X)[0][:, : self.rank_]
 
     def predict(self, X: Sequence[Any]) -> list[Array]:
-        """Return all views of new rows, with predictions of known and unknown cells.
-
-        Parameters are those of :meth:`transform`.
-        """
+        """Return all views of new rows, given as for :meth:`transform`, with predictions of all cells."""
         rows, V = self._rows(X)
         joined = np.hstack(self.means_) + rows @ V.T
         return [joined[:, place] for place in self._places]
 
-    def _rows(self, X: Sequence[Any]) -> tuple[Array, Array]:
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return R² of the last view of new rows, given as in :meth:`fit`, predicted from the other views."""
+        views = X if y is None else [X, y]
+        cells = cells_of(views[-1], "the last view")
+        rows, V = self._rows(views, hide_last=True)
+        predicted = self.means_[-1] + rows @ V[self._places[-1]].T
+        return explained(cells.values, predicted[cells.rows, cells.columns])
+
+    def _rows(self, X: Sequence[Any], *, hide_last: bool = False) -> tuple[Array, Array]:
         """Return coordinates in all parts by ridge regression on V, whose minimum is the trace norm, and V."""
         check_is_fitted(self)
         sizes = [len(mean) for mean in self.means_]
@@ -299,6 +277,8 @@ class ConvexCCA(Transformer):
         match_columns(self, X)
         if [view.shape[1] for view in views] != sizes:
             raise InputError(f"X must contain matrices with {', '.join(map(str, sizes))} columns")
+        if hide_last:
+            views[-1] = np.full_like(views[-1], np.nan)
         own = block_diag(*(part.V * np.sqrt(part.s) for part in self.own_))
         V = np.hstack([self.shared_.V * np.sqrt(self.shared_.s), own])
         cells = cells_of(np.hstack(views) - np.hstack(self.means_), empty=True)

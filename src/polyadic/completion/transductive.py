@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of
+from polyadic.completion.base import TraceNormModel
+from polyadic.completion.cells import cells_of, explained
 from polyadic.core import resources
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Logistic, Squared
-from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
+from polyadic.core.model import Positive, Threads
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
-from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 COPIES = 16  # number of 8-byte values held per cell if all are known: indices, values and working memory
 
 
-class TransductiveCompletion(Model):
+class TransductiveCompletion(TraceNormModel):
     r"""Transductive multi-label classification by joint completion of labels and features.
 
     .. math:: \min_{Z, b} \omega \sum_{\mathrm{known\ labels}} \log(1 + e^{-y_{il} (z_{il} + b_l)})
@@ -39,25 +40,19 @@ class TransductiveCompletion(Model):
 
     Parameters
     ----------
-    penalty : float
-        Penalty :math:`\lambda` on the trace norm.
     label_weight : float
         Weight :math:`\omega` of the label losses. Up to 4, steps are as long as for features alone.
     bias : {"offsets", "ones"}
         Intercepts of the labels: offsets (MC-b) or a column of ones (MC-1).
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
 
     Attributes
     ----------
     matrix_ : Spectral
-        Z. Columns are labels, then features, then the ones of MC-1.
+        Z, of rank ``rank_``. Columns are labels, then features, then the ones of MC-1.
     offsets_ : ndarray of shape (labels,)
         Offsets b, with a ridge of the weight of one cell, since those of labels that never occur would be infinite.
     log_odds_ : ndarray of shape (items, labels)
         Log-odds of all labels.
-    rank_ : int
-        Rank of Z.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
 
@@ -76,45 +71,26 @@ class TransductiveCompletion(Model):
     True
     """
 
-    penalty: Positive = 1.0
     _: KW_ONLY
     label_weight: Positive = 4.0
     bias: Literal["offsets", "ones"] = "offsets"
-    max_iter: Count = 1000
-    tol: Amount = 1e-3
     threads: Threads = None
-    callback: Callback = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model to the known labels and features of items.
 
-        Parameters
-        ----------
-        X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
-            Features. Cells that a sparse matrix does not store are zero.
-        y : sparse matrix or array, of shape (items, labels)
-            Labels 0 or 1, NaN where unknown. Rows of items to classify are NaN.
-
-        Raises
-        ------
-        InputError
-            If a label is not 0, 1 or NaN, shapes do not match, or a parameter is out of range.
+        X has the features, NaN where unknown; cells that a sparse matrix does not store are zero. y has the labels 0 or
+        1, NaN where unknown; rows of items to classify are NaN. InputError is raised for other labels, shapes that do
+        not match, or a parameter out of range.
         """
         self.check()
-        labels, features = dense_of(y, "labels"), dense_of(X, "features")
+        features = dense_of(X, "features")
+        labels = _labels(y, len(features))
         name_columns(self, X)
-        if len(labels) != len(features):
-            raise InputError(
-                f"y must have one row for each of the {len(features):,} items; got shape {labels.shape}", "y"
-            )
-        if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
-            raise InputError("labels must be 0 or 1, or NaN where unknown")
-        if np.isnan(labels).all() or np.isnan(features).all():
-            raise InputError("at least one label and one feature must be known")
+        if np.isnan(features).all():
+            raise InputError("at least one feature must be known")
         problem, offsets = self._problem(labels, features)
-        sweeps = proximal_gradient(problem)
-        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self._keep(answer.result)
+        answer = self._solved(problem)
         M, L = answer.M, labels.shape[1]
         self.matrix_, self.rank_, self.gap_ = M, M.rank, answer.gap
         self.offsets_ = np.zeros(L)
@@ -124,10 +100,7 @@ class TransductiveCompletion(Model):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the log-odds of the labels of new items, of shape (items, labels).
-
-        Features are as for :meth:`fit`.
-        """
+        """Return the log-odds of the labels of new items, of shape (items, labels), given their features."""
         check_is_fitted(self)
         features = dense_of(X, "features")
         match_columns(self, X)
@@ -140,6 +113,15 @@ class TransductiveCompletion(Model):
         entries = RowEntries(cells.starts, cells.columns, weights, weights * cells.values)
         U = posterior_rows(entries, V[L:], precision=self.penalty * np.eye(R), threads=1)
         return np.asarray(self.offsets_ + U @ V[:L].T)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the explained deviance of the known labels of new items, given as in :meth:`fit`."""
+        odds = self.decision_function(X)
+        labels = _labels(y, len(odds))
+        if labels.shape != odds.shape:
+            raise InputError(f"y must have {odds.shape[1]:,} labels; got {labels.shape[1]:,}", "y")
+        known = ~np.isnan(labels)
+        return explained(labels[known], odds[known], Logistic())
 
     def _problem(self, labels: Array, features: Array) -> tuple[Problem, WithOffsets]:
         """Set up the trace norm problem for the joint matrix of labels, features and an optional column of ones."""
@@ -159,3 +141,14 @@ class TransductiveCompletion(Model):
 
     def _weight_of_ones(self) -> float:
         return max(1.0, self.label_weight * Logistic().curvature)
+
+
+def _labels(y: Any, items: int) -> Array:
+    """Return the labels of items as an array, or raise InputError if they do not fit."""
+    labels = dense_of(y, "labels")
+    if labels.ndim != 2 or len(labels) != items:
+        raise InputError(f"y must have one row for each of the {items:,} items; got shape {labels.shape}", "y")
+    known = labels[~np.isnan(labels)]
+    if not len(known) or not np.isin(known, (0, 1)).all():
+        raise InputError("labels must be 0 or 1, or NaN where unknown; at least one must be known")
+    return labels

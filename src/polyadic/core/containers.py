@@ -108,9 +108,8 @@ def entries_of(
 ) -> Entries:
     """Convert a container of a matrix or tensor to :class:`~polyadic.core.entries.Entries`.
 
-    Zeros of an array, and elements that a sparse array does not list, are zeros, unless elements are missing: then the
-    result lists all others, with ``unobserved="missing"``. This is so for every container if they are ``observed``.
-    If there is a ``remedy``, missing elements are refused with it.
+    What is not listed is zero, or missing if any element is missing or if elements are ``observed``: then the result
+    lists all others, also zeros. With a ``remedy``, missing elements are refused.
     """
     if isinstance(X, Entries):
         if symmetric and not X.symmetric:

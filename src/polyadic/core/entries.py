@@ -258,19 +258,7 @@ class Entries:
         """Split the entries at random into a training set and a test set.
 
         The training set lists all entries, the held-out ones with weight zero: they are unknown rather than known to be
-        zero.
-
-        Parameters
-        ----------
-        share : float
-            Share of the entries to hold out, from 0 to below 1.
-        rng : numpy.random.Generator
-            Random number generator.
-
-        Raises
-        ------
-        InputError
-            If ``share`` is out of range or too small for any entry.
+        zero. The ``share`` is from 0 to below 1; InputError is raised if it is too small for any entry.
 
         Examples
         --------

@@ -116,10 +116,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def warn_unknown(table: Any, units: str = "documents", features: str = "word") -> None:
-    """Warn if no row of a sparse table has a known feature, so that results are the same for all rows."""
+def warn_unknown(table: Any) -> None:
+    """Warn if no document of a sparse table has a known word, so that results are the same for all documents."""
     if table.shape[0] and not abs(table).sum():
-        what = f"{units} without a known {features}: all {table.shape[0]:,}"
+        what = f"documents without a known word: all {table.shape[0]:,}"
         warnings.warn(InputWarning(f"{what}; the results do not depend on them"), stacklevel=4)
 
 

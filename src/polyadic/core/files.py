@@ -455,13 +455,6 @@ def damage_as_input_error(folder: Path) -> Iterator[None]:
         raise InputError(f"{folder} is damaged: {error}") from None
 
 
-def read_arrays(folder: Path) -> dict[str, Any]:
-    """Read ``arrays.safetensors`` without validation."""
-    from safetensors.numpy import load
-
-    return dict(load((folder / "arrays.safetensors").read_bytes()))
-
-
 def numbered(what: str, names: Any) -> dict[str, int]:
     """Map each name in a list to its index; raise ValueError if the names are not distinct strings."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):

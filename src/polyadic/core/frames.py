@@ -23,17 +23,8 @@ Record = dict[str, Any]
 def frame(answer: Any) -> Any:
     """Convert a result to a pandas ``DataFrame``.
 
-    Parameters
-    ----------
-    answer : object
-        Result to convert; see :func:`~polyadic.core.frames.records` for the kinds and their columns.
-
-    Raises
-    ------
-    InputError
-        If there is no conversion for this kind of result.
-    MissingExtraError
-        If pandas is not installed.
+    See :func:`~polyadic.core.frames.records` for the kinds of results and their columns. InputError is raised if there
+    is no conversion for the result, MissingExtraError if pandas is not installed.
 
     Examples
     --------

@@ -188,13 +188,6 @@ class WithOutliers:
 
     Its derivative is that of :math:`\ell`, clipped to :math:`\pm\lambda`, so it is :math:`\ell` up to that slope and
     linear beyond. With the squared loss it is the Huber loss with :math:`\delta = \lambda`.
-
-    Examples
-    --------
-    >>> x, m = np.array([0.0, 0.0]), np.array([1.0, 3.0])
-    >>> loss = WithOutliers(Squared(), 1.0)
-    >>> loss.value(x, m).tolist(), loss.outlier(x, m).tolist()
-    ([0.5, 2.5], [0.0, -2.0])
     """
 
     loss: Convex

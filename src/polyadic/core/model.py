@@ -112,19 +112,10 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         check_settings(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Save the fitted model to a folder that :func:`polyadic.load` can load.
+        """Save the fitted model to a folder that :func:`polyadic.load` can load, completely or not at all.
 
-        Parameters
-        ----------
-        path : path
-            Folder to create. It is written atomically: completely or not at all.
-        overwrite : bool
-            Whether to replace an existing model.
-
-        Raises
-        ------
-        InputError
-            If the folder exists and may not be replaced, the model is not fitted, or an attribute cannot be saved.
+        InputError is raised if the folder exists and is no model to ``overwrite``, the model is not fitted, or an
+        attribute cannot be saved.
         """
         from polyadic.core.serialization import save
 

@@ -104,11 +104,13 @@ class Term:
                 "zero_weight requires a squared or Poisson loss and a CP form; otherwise, use sampled zeros",
                 "zero_weight",
             )
-        if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
-            raise InputError(
-                "zero_weight requires each cell to be listed only once; sum duplicates with Entries.collect",
-                "zero_weight",
-            )
+        if self.zero_weight and not self.entries.symmetric:  # symmetric entries are distinct
+            cells = self.entries.indices[np.lexsort(self.entries.indices.T)]
+            if (cells[1:] == cells[:-1]).all(axis=1).any():
+                raise InputError(
+                    "zero_weight requires each cell to be listed only once; sum duplicates with Entries.collect",
+                    "zero_weight",
+                )
 
     @property
     def side_by_side(self) -> bool:
@@ -241,12 +243,6 @@ def _seen(slots: Iterable[Slot], factors: Factors) -> dict[Slot, NDArray[Any]]:
         numbers = _numbers(slot)
         seen[slot] = factors[numbers[0]] if len(numbers) == 1 else np.hstack([factors[n] for n in numbers])
     return seen
-
-
-def _lists_a_cell_twice(entries: Entries) -> bool:
-    """Return whether the entries contain duplicate indices; symmetric entries never do."""
-    order = np.lexsort(entries.indices.T)
-    return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
 
 
 class Fit(NamedTuple):

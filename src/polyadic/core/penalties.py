@@ -149,11 +149,6 @@ class PositiveL1:
     r"""Penalty :math:`\lambda \sum \max(U, 0)` on positive elements, used by Bailey and Aeron for CP-SN.
 
     Negative elements cost nothing and are set to zero in the end; the formula of the paper is :class:`NonNegative`.
-
-    Examples
-    --------
-    >>> PositiveL1(2.0).value(np.array([-3.0, 0.5]))
-    1.0
     """
 
     strength: float = 0.0

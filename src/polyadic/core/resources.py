@@ -73,10 +73,12 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
             return
         import resource
 
+        import numpy as np
+
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         known = [limit for limit in (min(most, sys.maxsize), soft, hard) if limit != resource.RLIM_INFINITY]
         if bound is not None:
-            _take_buffers()
+            _ = np.ones((256, 256)) @ np.ones((256, 256))  # BLAS allocates now: a later failure would end the process
         resource.setrlimit(resource.RLIMIT_DATA, (min(known), hard))
         try:
             yield
@@ -88,14 +90,6 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     finally:
         _BOUND.reset(before)
-
-
-def _take_buffers() -> None:
-    """Make BLAS allocate its buffers now, because a later failure would end the process."""
-    import numpy as np
-
-    some = np.ones((256, 256))
-    _ = some @ some
 
 
 def _installed(*names: str) -> int:
@@ -206,24 +200,6 @@ def reraised_interrupts() -> Iterator[None]:
 
 def current_memory() -> int | None:
     """Return the current memory of this process in MiB, or None if unknown."""
-    return _status("VmRSS")
-
-
-def _status(name: str) -> int | None:
-    """Return a field of ``/proc/self/status`` in MiB, or None if unknown."""
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
-    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith(f"{name}:")), None)
-
-
-def peak_memory() -> int | None:
-    """Return the peak memory of this process in MiB, or None if unknown."""
-    peak = _status("VmHWM")
-    if peak is not None:  # getrusage starts from the memory of the parent process
-        return peak
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak >> 20 if sys.platform == "darwin" else peak // 1024
+    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS:")), None)

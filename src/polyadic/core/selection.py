@@ -129,7 +129,7 @@ def select(
     """Select settings of a model on held-out data, and fit a copy of the model with the selected settings.
 
     The copy has a :class:`Selection` in ``selection_``. Ctrl-C keeps the best model so far, fitted to the training part
-    only, and sets ``interrupted_``.
+    only, and sets ``interrupted_``. InputError is raised if the data are too few to hold any out.
 
     Parameters
     ----------
@@ -145,11 +145,6 @@ def select(
         Seed of the held-out split.
     **parts
         Further arguments of the model's ``search``, such as a validation set.
-
-    Raises
-    ------
-    InputError
-        If the model has no settings to select, ``keep`` names an unknown one, or the data are too few to hold any out.
 
     Examples
     --------

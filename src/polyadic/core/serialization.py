@@ -64,17 +64,7 @@ def save(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False)
 def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] = object) -> Any:
     """Load a saved model, embedding, corpus or counts, and return the object.
 
-    Parameters
-    ----------
-    path : path
-        Folder to load.
-    kind : type or tuple of types
-        Expected class; any by default.
-
-    Raises
-    ------
-    InputError
-        If the folder holds another class, has another version, or is damaged.
+    InputError is raised if the folder holds another class than ``kind``, has another version, or is damaged.
 
     Examples
     --------

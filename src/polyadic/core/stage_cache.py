@@ -28,10 +28,8 @@ class RefusedError(InputError):
 class StageCache:
     """Cache of pipeline stages in a folder.
 
-    The output of a stage ``a/b`` is described by ``a/b.json``, which holds its inputs and, once it is finished, its
-    summary. A stage is skipped if that file has the same inputs and a summary; it is repeated if the summary is missing
-    because the run was interrupted. With ``force``, stages made from other inputs are replaced instead of raising an
-    error.
+    The output of a stage ``a/b`` is described by ``a/b.json``: its inputs and, once it is finished, its summary,
+    without which it is repeated. With ``force``, a stage of other inputs is replaced instead of raising an error.
     """
 
     def __init__(self, folder: Path, *, steps: StepTimer, force: bool = False) -> None:
@@ -51,11 +49,10 @@ class StageCache:
     def keep(
         self, name: str, made_of: Mapping[str, Any], make: Callable[[], Facts], *, target: Path | None = None
     ) -> Facts:
-        """Return the stored summary of a stage, or run the stage by calling ``make``.
+        """Return the stored summary of a stage, or run the stage by calling ``make``, which writes ``target``.
 
-        ``made_of`` is everything the result depends on, and ``target`` the file or folder that ``make`` writes. Raises
-        RefusedError if the stage was made from other inputs, and KeyboardInterrupt if Ctrl-C was pressed during the
-        stage, even if a fit returned what it had reached.
+        RefusedError is raised if the stage was made of other inputs than ``made_of``, and KeyboardInterrupt if Ctrl-C
+        was pressed during the stage, even if a fit returned what it had reached.
         """
         label = self.folder / f"{name}.json"
         wanted = plain(made_of)

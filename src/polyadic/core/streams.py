@@ -8,6 +8,7 @@ import contextlib
 import gzip
 import io
 import lzma
+import re
 import sys
 import zipfile
 import zlib
@@ -23,6 +24,9 @@ BLOCK = 1 << 20  # bytes read at once
 MAX_LINE_LENGTH = 1 << 27  # maximum number of characters of a line
 SAMPLE, TELLING = 1 << 22, 1 << 15
 """Bytes of a file from which its encoding is detected; and of its lines that are not ASCII."""
+UNLIKELY = ["mac-latin2"]  # which chardet reports for English with the quotation marks of cp1252
+_NOT_LATIN = re.compile("[\u0370-\u1cff]")
+_MIXED = re.compile(f"[A-Za-z]{_NOT_LATIN.pattern}|{_NOT_LATIN.pattern}[A-Za-z]")
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst", ".zip")
 
 
@@ -106,12 +110,18 @@ def text_lines(path: str, encoding: str | None = None) -> Iterator[str]:
         yield from lines(decoded(stream, path, encoding)[0])
 
 
-def decoded(stream: BinaryIO, path: str, encoding: str | None = None) -> tuple[Iterator[str], str]:
-    """Return the decoded blocks of a stream and the encoding, which is detected by :func:`encoding_of` by default."""
+def decoded(stream: BinaryIO, path: str, encoding: str | None = None, **how: Any) -> tuple[Iterator[str], str]:
+    """Return the decoded blocks of a stream and the encoding, which is detected by :func:`encoding_of` by default.
+
+    ``how`` are further arguments of :func:`blocks`.
+    """
+    if encoding is not None:
+        return blocks(stream, path, encoding=encoding, **how), encoding
     sample = stream.read(SAMPLE)
-    found = encoding or encoding_of(sample)
-    known = encoding is not None or found != "utf-8"
-    return blocks(_Prefixed(sample, stream), path, encoding=found if known else None), found  # type: ignore[arg-type]
+    found = encoding_of(sample)
+    prefixed: Any = _Prefixed(sample, stream)
+    named = found if found != "utf-8" or how else None  # None: for the message of a table, which has no such setting
+    return blocks(prefixed, path, encoding=named, **how), found
 
 
 def encoding_of(sample: bytes) -> str:
@@ -125,26 +135,30 @@ def encoding_of(sample: bytes) -> str:
         return marks[mark]
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(sample)
     bad = text.count("\ufffd")
-    if sample.count(b"\0") * 4 > len(sample):  # every other byte of Latin letters
-        return "utf-16-le" if sample[1::2].count(b"\0") > sample[::2].count(b"\0") else "utf-16-be"
-    if bad * 10 <= sum(char > "\x7f" for char in text) - bad or b"\0" in sample:
+    first, second = sample[::2].count(b"\0"), sample[1::2].count(b"\0")
+    wide = "utf-16-le" if second > first else "utf-16-be"
+    latin = (first + second) * 4 > len(sample) and min(first, second) * 20 < max(first, second)
+    if latin and not re.search("[\0-\x08\x0e-\x1f]", sample.decode(wide, "ignore")):  # else binary data
+        return wide
+    if not bad or bad * 10 <= len(text) - len(text.encode("ascii", "ignore")) - bad or b"\0" in sample:
         return "utf-8"
     import chardet
 
     telling = b"\n".join(line for line in sample.splitlines() if not line.isascii())
-    found = chardet.detect(telling[:TELLING])["encoding"] or "utf-8"
-    western = telling.decode("cp1252", "replace") == telling.decode(found, "replace")
-    return "cp1252" if western else found.lower()
+    found = chardet.detect(telling[:TELLING], exclude_encodings=UNLIKELY)["encoding"] or "utf-8"
+    text = telling.decode(found, "replace")
+    mixed = len(_MIXED.findall(text)) * 2 > len(_NOT_LATIN.findall(text)) > 0  # "caf\u0439" is "café"
+    return "cp1252" if mixed or text == telling.decode("cp1252", "replace") else found.lower()
 
 
 class _Prefixed:
     """Stream that returns bytes already read before the rest."""
 
     def __init__(self, data: bytes, stream: BinaryIO) -> None:
-        self._data, self._stream = data, stream
+        self._data, self._stream = memoryview(data), stream
 
     def read(self, size: int) -> bytes:
-        data, self._data = self._data, b""
+        data, self._data = bytes(self._data[:size]), self._data[size:]
         return data or self._stream.read(size)
 
 

@@ -54,10 +54,7 @@ def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = 
 def read_tns(path: str | os.PathLike[str]) -> Entries:
     r"""Read a text file in the FROSTT format as :class:`Entries`.
 
-    Raises
-    ------
-    InputError
-        If a line is not a fixed number of indices from 1 and a value; the message names file and line.
+    InputError is raised if a line is not a fixed number of indices from 1 and a value; the message names file and line.
 
     Examples
     --------

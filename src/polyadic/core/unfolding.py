@@ -9,9 +9,7 @@ remaining indices varies fastest,
           \otimes A^{(1)}\big)^\top.
 
 Some libraries, such as tensorly, let the last index vary fastest (C order), with the Kronecker product in ascending
-order of the modes. That unfolding of T along mode n has the same columns in another order: it is the unfolding used
-here of the tensor with reversed modes, ``unfold(T.transpose(), T.ndim - 1 - n)``. Gram matrices, singular values and
-left singular vectors are the same.
+order of the modes: the same columns in another order, ``unfold(T.transpose(), T.ndim - 1 - n)``.
 
 References
 ----------
@@ -44,22 +42,9 @@ if TYPE_CHECKING:
 def unfold(T: Tensor, mode: int) -> Tensor:
     """Arrange the fibres of a mode as the columns of a matrix, the first remaining index varying fastest.
 
-    Parameters
-    ----------
-    T : ndarray or Entries
-        Tensor. Symmetric entries are expanded to all permutations of their indices.
-    mode : int
-        Mode whose index becomes the row index, from 0.
-
-    Returns
-    -------
-    ndarray or Entries of shape (T.shape[mode], product of the other lengths)
-        Entries keep their order, weights and the meaning of unobserved cells.
-
-    Raises
-    ------
-    InputError
-        If the mode does not exist, or the number of columns exceeds 64-bit integers.
+    The result has the shape (T.shape[mode], product of the other lengths). Entries keep their order, weights and the
+    meaning of unobserved cells. Symmetric entries are expanded to all permutations of their indices. The index of
+    ``mode``, from 0, becomes the row index. InputError is raised if there are too many columns for 64-bit integers.
 
     Examples
     --------
@@ -80,19 +65,7 @@ def unfold(T: Tensor, mode: int) -> Tensor:
 def fold(M: Tensor, mode: int, shape: Sequence[int]) -> Tensor:
     """Arrange the columns of a matrix as the fibres of a tensor; the inverse of :func:`unfold`.
 
-    Parameters
-    ----------
-    M : ndarray or Entries of shape (shape[mode], product of the other lengths)
-        Matrix.
-    mode : int
-        Mode of the unfolding, from 0.
-    shape : sequence of int
-        Shape of the tensor.
-
-    Raises
-    ------
-    InputError
-        If the mode does not exist, or the shape of M is not that of an unfolding of a tensor of the given shape.
+    ``M``, an array or Entries, has the shape of the unfolding along ``mode``, from 0, of a tensor of the given shape.
 
     Examples
     --------
@@ -126,21 +99,12 @@ def mode_dot(T: Tensor, M: ArrayLike, mode: int) -> Tensor:
     Parameters
     ----------
     T : ndarray or Entries
-        Tensor. Unobserved entries must be zeros; weights are not used.
+        Tensor. Unobserved entries must be zeros; weights are not used. The result lists all K cells of each fibre in
+        which T has an entry.
     M : array of shape (K, T.shape[mode]) or (T.shape[mode],)
         Matrix, or a vector, with which the result has one mode less.
     mode : int
         Mode, from 0.
-
-    Returns
-    -------
-    ndarray or Entries
-        Entries list all K cells of each fibre in which T has an entry.
-
-    Raises
-    ------
-    InputError
-        If the mode does not exist, lengths differ, or unobserved entries of T are missing.
 
     Examples
     --------

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyadic.core.errors import InputError, unreadable
+from polyadic.core.errors import InputError
+from polyadic.core.streams import decoded, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,12 +36,10 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
             yield f"{path}, line {number}", line.strip()
 
 
-def text(path: Path, encoding: str = "utf-8-sig") -> str:
-    """Read a text file; raise InputError if it cannot be read."""
-    try:
-        return path.read_text(encoding=encoding)
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
+def text(path: Path, encoding: str | None = None) -> str:
+    """Read a text file, which may be compressed; the encoding is detected by default."""
+    with open_bytes(str(path)) as stream:
+        return "".join(decoded(stream, str(path), encoding)[0])
 
 
 def check_count(where: Path, count: int, published: int, what: str) -> None:

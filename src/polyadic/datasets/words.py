@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError, check_choice, needing
 from polyadic.core.files import whole_file
-from polyadic.datasets.place import check_count, folder, lines, text
+from polyadic.core.streams import text_lines
+from polyadic.datasets.place import check_count, folder, text
 from polyadic.metrics.completion import Gap
 from polyadic.metrics.multiwords import Candidate
 from polyadic.metrics.outliers import OutlierGroup
 from polyadic.metrics.phrases import PhraseCase
+from polyadic.text import tables
+from polyadic.text.tables import Role, TableReading, open_table
 
 if TYPE_CHECKING:
     import os
@@ -50,7 +53,12 @@ ANALOGIES = {"google": ("questions-words.txt", 19544), "msr": ("msr.txt", 8000)}
 GAPS = ("given", "answer", "wrong", "matched", "association")
 PHRASES = ("words", "own", "others")
 NAMES = ("words", "name")
-SCORES = ("score", "similarity", "rating", "simlex999", "human (mean)", "mean")  # headings of a column of scores
+PAIR = (
+    Role("word 1", frozenset(["word1", "w1", "first", "target", "cue", "wordone"])),
+    Role("word 2", frozenset(["word2", "w2", "second", "response", "wordtwo"])),
+    Role("score", frozenset(["similarity", "rating", "simlex999", "mean", "relatedness", "humanmean", "score"])),
+)
+"""Columns of a table of word pairs."""
 
 
 def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, list[Pair]]:
@@ -70,10 +78,7 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
 def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | None = None) -> list[OutlierGroup]:
     """Load the groups of an outlier detection test set, sorted by file name.
 
-    Parameters
-    ----------
-    name : {"wikisem500", "8-8-8"}
-        Name of the set: the English WikiSem500 (500 groups, 2,812 cases), or 8-8-8 (8 groups, 64 cases).
+    ``name`` is that of the English WikiSem500 (500 groups, 2,812 cases), or "8-8-8" (8 groups, 64 cases).
     """
     check_choice("name", name, OUTLIERS)
     place, groups, cases = OUTLIERS[name]
@@ -85,13 +90,7 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
 
 
 def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | None = None) -> dict[str, list[Question]]:
-    """Load the questions of an analogy test set, grouped by section.
-
-    Parameters
-    ----------
-    name : {"google", "msr"}
-        Name of the set: Google's 19,544 questions in 14 sections, or the 8,000 of MSR.
-    """
+    """Load the questions of an analogy test set by section: the 19,544 of "google" (14 sections), or 8,000 of "msr"."""
     check_choice("name", name, ANALOGIES)
     file, number = ANALOGIES[name]
     where = folder(root) / "words" / "analogy" / file
@@ -103,10 +102,7 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
 def gensim_file(name: str) -> Path:
     """Return the path of a test file included in gensim, such as ``wordsim353.tsv`` or ``questions-words.txt``.
 
-    Raises
-    ------
-    MissingExtraError
-        If gensim is not installed.
+    MissingExtraError is raised if gensim is not installed.
     """
     with needing("gensim", "gensim", f"the test file {name}"):
         from gensim.test.utils import datapath
@@ -116,19 +112,21 @@ def gensim_file(name: str) -> Path:
     return path
 
 
-def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) -> list[Pair]:
-    r"""Read word pairs with scores from a text file with one pair per line: two words and at least one number.
-
-    Fields are separated by tabs, else by commas or semicolons, else by spaces. Empty lines, lines that begin with
-    ``#``, and a header line are skipped.
+def read_pairs(
+    path: str | os.PathLike[str], reading: TableReading | None = None, *, columns: Sequence[str | int] | None = None
+) -> list[Pair]:
+    r"""Read word pairs with scores from a table with two words and a score in each row.
 
     Parameters
     ----------
     path : path
-        UTF-8 text file.
-    score : int or str, optional
-        Column of the scores, as a number from 0 or a header. By default the column whose header denotes a score, else
-        the third. (The original SimVerb file has no header and needs ``score=3``.)
+        Table in any format that :class:`~polyadic.text.tables.TableReading` describes.
+    reading : TableReading, optional
+        How to read the file.
+    columns : sequence of str or int, optional
+        Names or positions from 1 of the columns of the words and of the scores. By default those with usual names such
+        as *word1*, *word2* and *similarity*, else the first three. (The original SimVerb file has no headings and needs
+        ``columns=[1, 2, 4]``.)
 
     Examples
     --------
@@ -138,25 +136,24 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     >>> read_pairs(file)
     [('old', 'new', 1.58)]
     """
-    column, pairs = score if isinstance(score, int) else None, []
-    if column is not None and column < 2:
-        raise InputError(
-            f"score must be a column index of at least 2, because columns 0 and 1 contain words; got {column}", "score"
-        )
-    for number, (where, line) in enumerate(lines(Path(path))):
-        fields = _fields(line)
-        if column is None:
-            column = _score_column(where, fields, score)
-        if number == 0 and _is_heading(fields):
+    table = open_table(path, reading, columns=columns, roles=PAIR, quotes=False)
+    at = [*table.places(PAIR).values()]
+    parse, pairs = tables.Numbers(table, at[2:]), []
+    for number, cells in table:
+        score = parse(cells[at[2]]) if len(cells) > max(at) else None
+        if score is None or not math.isfinite(score):
+            found = f"{len(cells)} cells" if len(cells) <= max(at) else repr(cells[at[2]])
+            table.skip(number, f"expected two words and a number in column {at[2] + 1}; found {found}")
             continue
-        pairs.append(_pair(where, fields, column))
+        first, second = (str(tables.name_in(table, number, cells[place], "word")) for place in at[:2])
+        pairs.append((first, second, score))
     if not pairs:
         raise InputError(f"{path} contains no word pairs")
     return pairs
 
 
 def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
-    """Read an outlier group from a UTF-8 text file: cluster words, an empty line, and outliers, one word per line."""
+    """Read an outlier group from a text file: cluster words, an empty line, and outliers, one word per line."""
     file = Path(path)
     numbered = enumerate(map(str.strip, text(file).splitlines()), 1)
     parts = [[*words] for filled, words in groupby(numbered, key=lambda line: line[1] != "") if filled]
@@ -177,59 +174,34 @@ def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
     return [read_outlier_group(file) for file in files]
 
 
-def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
-    """Read analogy questions from a UTF-8 text file, four words per line; a line ``: name`` starts a section.
+def read_questions(path: str | os.PathLike[str], reading: TableReading | None = None) -> dict[str, list[Question]]:
+    """Read analogy questions from a text file, four words per line; a line ``: name`` starts a section.
 
-    Questions before the first section are in the section ``""``.
+    Questions before the first section are in the section ``""``. The encoding, the separator and the treatment of bad
+    lines are those of the reading.
     """
-    sections: dict[str, list[Question]] = {}
-    name = ""
-    for where, line in lines(Path(path)):
-        if line.startswith(":"):
-            name = line[1:].strip()
+    how, section, of = reading or TableReading(), "", dict[int, str]()
+    numbered = [*enumerate(text_lines(str(path), how.encoding), 1)]
+    for number, line in numbered:
+        section = line[1:].strip() if line.startswith(":") else section
+        if line.strip() and line[0] not in ":#":
+            of[number] = section
+    asked = [(number, line) for number, line in numbered if number in of]
+    blanks = sum(len(line.split()) == 4 for _, line in asked) * 2 >= len(asked)
+    sep = tables.separator_of(how) or (
+        " " if blanks else tables.separator([line for _, line in asked[: tables.SAMPLE]])
+    )
+    table, sections = tables.Table(str(path), [*"1234"], False, (), how), dict[str, list[Question]]()
+    table.rows = tables.records(table, asked, sep)
+    for number, cells in table:
+        if len(cells) != 4 or not all(cells):
+            table.skip(number, f"expected four words; found {len(cells)}")
             continue
-        fields = line.split()
-        if len(fields) != 4:
-            raise InputError(f"{where}: expected four words; found {len(fields)}")
-        a, b, c, answer = fields
-        sections.setdefault(name, []).append((a, b, c, answer))
+        a, b, c, answer = cells
+        sections.setdefault(of[number], []).append((a, b, c, answer))
     if not sections:
         raise InputError(f"{path} contains no questions")
     return sections
-
-
-def _fields(line: str) -> list[str]:
-    separator = next((mark for mark in "\t,;" if mark in line), None)
-    return [field.strip() for field in line.split(separator)]
-
-
-def _score_column(where: str, first: list[str], score: int | str | None) -> int:
-    headings = [field.lower() for field in first]
-    if isinstance(score, str):
-        if score.lower() not in headings:
-            raise InputError(f"{where}: no column has the header {score!r}; found {', '.join(map(repr, first))}")
-        return headings.index(score.lower())
-    named = [n for n, heading in enumerate(headings) if n >= 2 and heading in SCORES and _is_heading(first)]
-    return named[0] if named else 2
-
-
-def _is_heading(fields: list[str]) -> bool:
-    return len(fields) > 2 and not any(field.lstrip("+-.")[:1].isdigit() or _is_number(field) for field in fields[2:])
-
-
-def _pair(where: str, fields: list[str], column: int) -> Pair:
-    if len(fields) <= column:
-        raise InputError(f"{where}: expected two words and a score in field {column + 1}; found {len(fields)} fields")
-    if not _is_number(fields[column]):
-        raise InputError(f"{where}: expected a number in field {column + 1}; found {fields[column]!r}")
-    return fields[0], fields[1], float(fields[column])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
@@ -248,10 +220,13 @@ def read_gaps(path: Where) -> list[Gap]:
     >>> read_gaps(file)
     [Gap(given=('pearl', 'jam'), answer='band', wrong='ship', matched='war', association=2.5)]
     """
-    return [
-        Gap(_words(where, given), _word(where, answer), _word(where, wrong), _word(where, matched), _number(where, x))
-        for where, (given, answer, wrong, matched, x) in _rows(path, GAPS)
-    ]
+    gaps = []
+    for where, (given, *others, x) in _rows(path, GAPS):
+        (answer,), (wrong,), (matched,) = (_words(where, field, most=1) for field in others)
+        if (association := tables.number_of(x)) is None or not math.isfinite(association):
+            raise InputError(f"{where}: expected a number; found {x!r}")
+        gaps.append(Gap(_words(where, given), answer, wrong, matched, association))
+    return gaps
 
 
 def write_phrases(path: Where, phrases: Iterable[PhraseCase]) -> None:
@@ -285,35 +260,19 @@ def _write(path: Where, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def _rows(path: Where, headings: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    lines = text(Path(path)).split("\n")
-    if lines[0].rstrip("\r").split("\t") != [*headings]:
+    table = open_table(path, TableReading(sep="tab", header=True, errors="strict"), quotes=False)
+    if table.names != [*headings]:
         raise InputError(f"{path}, line 1: expected the tab-separated headings {', '.join(headings)}")
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip():
-            continue
-        fields = line.rstrip("\r").split("\t")
-        if len(fields) != len(headings):
-            raise InputError(
-                f"{path}, line {number}: expected {len(headings)} tab-separated fields; found {len(fields)}"
-            )
-        yield f"{path}, line {number}", fields
+    for number, cells in table:
+        if len(cells) != len(headings):
+            raise InputError(f"{table.where(number)}: expected {len(headings)} cells; got {len(cells)}")
+        yield table.where(number), [*cells]
 
 
-def _word(where: str, field: str) -> str:
-    words = _words(where, field)
-    if len(words) > 1:
-        raise InputError(f"{where}: expected one word; found {field!r}")
-    return words[0]
-
-
-def _words(where: str, field: str) -> tuple[str, ...]:
+def _words(where: str, field: str, *, most: float = math.inf) -> tuple[str, ...]:
     words = tuple(field.split())
     if not words:
         raise InputError(f"{where}: a field that should contain words is empty")
+    if len(words) > most:
+        raise InputError(f"{where}: expected one word; found {field!r}")
     return words
-
-
-def _number(where: str, field: str) -> float:
-    if not _is_number(field):
-        raise InputError(f"{where}: expected a number; found {field!r}")
-    return float(field)

@@ -74,20 +74,8 @@ def components_of(embedding: Embedding, *words: str, n_components: int = 5, top:
     """Return the components in which a word, or the product of several words, has the largest values.
 
     Values are divided by the length of the column, so that a column shared by all words does not always come first.
-
-    Parameters
-    ----------
-    embedding, top
-        As for :func:`components`.
-    *words : str
-        One or more words.
-    n_components : int
-        Maximum number of components.
-
-    Raises
-    ------
-    InputError
-        If a word is not in the vocabulary.
+    InputError is raised if a word is not in the vocabulary.
+    At most ``n_components`` are returned; other arguments are those of :func:`components`.
 
     Examples
     --------

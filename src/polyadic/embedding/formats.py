@@ -160,6 +160,8 @@ def read_vectors(
 ) -> Embedding:
     r"""Read word vectors in word2vec, GloVe or fastText format, or in the format of this library.
 
+    InputError is raised if a line is malformed; the message names file and line, and what was expected and found.
+
     Parameters
     ----------
     path : path
@@ -172,11 +174,6 @@ def read_vectors(
         How words are decoded, see :meth:`bytes.decode`; the encoding must extend ASCII.
     duplicates : {"raise", "first"}
         Whether a repeated word raises an error, or only its first vector is kept.
-
-    Raises
-    ------
-    InputError
-        If a line is malformed; the message names file and line, and what was expected and found.
 
     Examples
     --------
@@ -216,19 +213,10 @@ def read_vectors(
 
 
 def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write word vectors to a folder for the TensorBoard Embedding Projector.
+    """Write word vectors atomically to a folder for the TensorBoard Embedding Projector.
 
-    Parameters
-    ----------
-    path : path
-        Folder to create atomically: run ``tensorboard --logdir`` on it, or load its tables on the projector's web page.
-    overwrite : bool
-        Whether to replace an existing projector folder.
-
-    Raises
-    ------
-    InputError
-        If a word contains a tab or line break, or something else exists at that path.
+    Run ``tensorboard --logdir`` on it, or load its tables on the projector's web page. InputError is raised if a word
+    contains a tab or line break, or something else than a projector folder to ``overwrite`` exists at that path.
     """
     if bad := [word for word in embedding.words if any(blank in word for blank in "\t\r\n")]:
         raise InputError(f"the word {bad[0]!r} contains a tab or a line break, which metadata.tsv does not support")
@@ -246,17 +234,9 @@ def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overw
 def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format: str) -> None:  # noqa: A002 see above
     """Write word vectors to a file in the format of another tool, as float32.
 
-    Parameters
-    ----------
-    path : path
-        File to write atomically; gzipped if the name ends in ``.gz``.
-    format : {"word2vec", "word2vec-binary", "glove", "fasttext"}
-        File format; see the module.
-
-    Raises
-    ------
-    InputError
-        If a word is empty or contains white space, which none of the formats supports, or a number exceeds float32.
+    It is written atomically, and gzipped if the name ends in ``.gz``. The ``format`` is "word2vec", "word2vec-binary",
+    "glove" or "fasttext". InputError is raised if a word is empty or contains white space, which none of the formats
+    supports, or a number exceeds float32.
     """
     check_choice("format", format, FORMATS)
     embedding.warn_of_components()

@@ -8,6 +8,7 @@ import math
 import warnings
 from functools import cached_property
 from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,10 +122,8 @@ class Embedding:
         """Row index of each word, under the name used by gensim's ``KeyedVectors``."""
         return self.index
 
-    @property
-    def vector_size(self) -> int:
-        """Number of dimensions, under the name used by gensim's ``KeyedVectors``."""
-        return self.rank
+    vector_size = rank
+    """Number of dimensions, under the name used by gensim's ``KeyedVectors``."""
 
     def to_gensim(self) -> Any:
         """Convert to ``gensim.models.KeyedVectors``, with words, vectors and counts.
@@ -286,14 +285,7 @@ class Embedding:
         with :math:`\hat u_k` the unit vectors of the words' components. The geometric mean g is nonzero only in
         components that all words share; unlike the product it is not dominated by a few large values. If the words
         share no component, g is zero and only the sum s remains; likewise for vectors with negative values, whose
-        products are not meaningful.
-
-        Parameters
-        ----------
-        *words : str
-            One or more words.
-        blend : float
-            Weight b of the sum.
+        products are not meaningful. The weight b of the sum is ``blend``.
 
         Examples
         --------
@@ -314,7 +306,9 @@ class Embedding:
     def neighbours(
         self, *query: str | np.ndarray, top: int = 10, exclude: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """Return the nearest neighbours of a word, phrase or vector by cosine similarity.
+        """Return the nearest neighbours of a word, phrase or vector and their cosines, best first.
+
+        Ties are in vocabulary order.
 
         Parameters
         ----------
@@ -325,11 +319,6 @@ class Embedding:
             Number of words to return; fewer if the vocabulary is smaller.
         exclude : collection of str
             Further words to exclude.
-
-        Returns
-        -------
-        list of (str, float)
-            Words with their cosines, best first; ties in vocabulary order.
         """
         is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.components.rank,))
         if is_phrase and self.components is not self:
@@ -357,17 +346,7 @@ class Embedding:
     ) -> list[tuple[str, float]]:
         """Return the neighbours of the sum of positive minus negative words, like gensim's ``most_similar``.
 
-        Parameters
-        ----------
-        positive, negative : str or sequence of str
-            Words that contribute positively or negatively; they are excluded from the result.
-        topn : int
-            Number of words to return.
-
-        Raises
-        ------
-        InputError
-            If no word is given, or one is unknown.
+        These words, at least one, are excluded from the result.
         """
         more, less = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
         if not more + less:
@@ -382,14 +361,8 @@ class Embedding:
     def analogy(self, a: str, b: str, c: str, *, top: int = 10, method: str = "add") -> list[tuple[str, float]]:
         """Solve the analogy "a is to b as c is to x": as neighbours, the best words and scores, without a, b and c.
 
-        Parameters
-        ----------
-        a, b, c : str
-            Words of the question: ``analogy("man", "king", "woman")`` asks for "queen".
-        top : int
-            Number of words to return.
-        method : {"add", "mul"}
-            Scoring rule; see :func:`analogy_scores`.
+        ``analogy("man", "king", "woman")`` asks for "queen". The ``method``, "add" or "mul", is that of
+        :func:`analogy_scores`.
 
         Examples
         --------
@@ -403,17 +376,8 @@ class Embedding:
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Save the embedding to a folder with ``vectors.safetensors``, ``vocabulary.txt`` and ``meta.json``.
 
-        Parameters
-        ----------
-        path : path
-            Folder to create.
-        overwrite : bool
-            Whether to replace an existing embedding.
-
-        Raises
-        ------
-        InputError
-            If the folder exists and ``overwrite`` is false, or a word contains a tab or a line break.
+        An existing embedding is replaced only with ``overwrite``, and words must not contain tabs or line breaks; else
+        InputError is raised.
         """
         from safetensors.numpy import save
 
@@ -446,15 +410,8 @@ class Embedding:
     def load(cls, path: str | os.PathLike[str], *, unknown: str | None = None) -> Embedding:
         """Load an embedding from a folder written by :meth:`save`; the vectors are memory-mapped.
 
-        Parameters
-        ----------
-        unknown : {"raise", "zero", "skip"}, optional
-            Policy for unknown words, in place of the saved one.
-
-        Raises
-        ------
-        InputError
-            If the folder is not an embedding, or its files are truncated or do not match.
+        ``unknown`` is a policy for unknown words in place of the saved one. A folder that is not an embedding, or whose
+        files are truncated or do not match, raises InputError.
         """
         folder = Path(path)
         about = read_meta(folder, KIND, VERSION)
@@ -491,11 +448,6 @@ class Embedding:
             Evaluation results by name, for the model card.
         overwrite : bool
             Whether to replace an existing encoder.
-
-        Raises
-        ------
-        InputError
-            If a word equals the token for unknown words, or something else exists at that path.
 
         Examples
         --------
@@ -541,7 +493,11 @@ class Embedding:
                 f"{word!r} is a stop word, and stop words have no vector; train with stop_words=none to include them",
                 "stop_words",
             )
-        close = [repr(w) for w in _close_spellings(str(word), self.words, self.index)]
+        asked = str(word)
+        cases = [w for w in dict.fromkeys((asked.lower(), asked.capitalize(), asked.upper())) if w in self.index]
+        alike = (w for w in self.words if abs(len(w) - len(asked)) <= 2 and w and w[:1].lower() == asked[:1].lower())
+        pool = [*islice(alike, 20_000)]  # of the words with the same initial
+        close = list(map(repr, dict.fromkeys([*cases, *difflib.get_close_matches(asked, pool, n=3)])))[:3]
         hint = f"; close spellings: {', '.join(close)}" if close else ""
         return InputError(f"{word!r} is not in the vocabulary of {len(self):,} words{hint}")
 
@@ -571,12 +527,7 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
               \qquad \text{mul: } \frac{\cos'(x, b) \cos'(x, c)}{\cos'(x, a) + 0.001},
               \quad \cos' = \frac{1 + \cos}{2}
 
-    Parameters
-    ----------
-    a, b, c : ndarray
-        Cosines of the candidates with each of the three words, of equal shape.
-    method : {"add", "mul"}
-        3CosAdd or 3CosMul.
+    ``a``, ``b`` and ``c`` are the cosines of the candidates with each of the three words, of equal shape.
 
     References
     ----------
@@ -640,14 +591,6 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
             "counts",
         )
     return array.astype(np.int64)
-
-
-def _close_spellings(word: str, words: tuple[str, ...], index: dict[str, int]) -> list[str]:
-    """Return up to three known words with a similar spelling, of the first 20,000 with the same initial."""
-    cases = [w for w in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if w in index]
-    alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
-    pool = [w for w, _ in zip(alike, range(20_000), strict=False)]
-    return list(dict.fromkeys([*cases, *difflib.get_close_matches(word, pool, n=3)]))[:3]
 
 
 def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:

@@ -36,29 +36,20 @@ class Section:
 
 @dataclass(frozen=True)
 class Analogies:
-    """Accuracy on analogy questions.
-
-    Attributes
-    ----------
-    accuracy : float
-        Share of correct answers among the covered questions.
-    correct, covered, total : int
-        Number of questions answered correctly, with four known words, and in total.
-    sections : dict of str to Section
-        The same numbers for each section.
-    method : str
-        Scoring rule, ``"add"`` or ``"mul"``.
-    answers : dict of str to list of (question, bool)
-        Covered questions of each section, and whether they were answered correctly.
-    """
+    """Accuracy on analogy questions."""
 
     accuracy: float
+    """Share of correct answers among the covered questions."""
     correct: int
     covered: int
     total: int
+    """Number of questions answered correctly, with four known words, and in total."""
     sections: dict[str, Section]
+    """The same numbers for each section."""
     method: str
+    """Scoring rule, ``"add"`` or ``"mul"``."""
     answers: dict[str, list[tuple[Question, bool]]] = field(default_factory=dict, repr=False)
+    """Covered questions of each section, and whether they were answered correctly."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary for JSON, without the individual answers."""
@@ -90,6 +81,7 @@ def analogies(
     """Answer "a is to b as c is to ?" with the highest-scoring word, excluding the three words of the question.
 
     Questions with an unknown word are left out and counted; words are in lower case if the whole vocabulary is.
+    InputError is raised if there is no question whose four words are known.
 
     Parameters
     ----------
@@ -101,11 +93,6 @@ def analogies(
         Scoring rule; see :func:`~polyadic.embedding.analogy_scores`.
     limit : int, optional
         Size of the vocabulary: only the first words are used, in questions and as answers.
-
-    Raises
-    ------
-    InputError
-        If there is no question whose four words are known.
 
     Examples
     --------

@@ -8,10 +8,8 @@ in the predicted trees, summed over sentences:
 The conventions are those of ``evalb`` with the parameters ``COLLINS.prm``, the standard for parsers of the Penn
 Treebank since 1997:
 
-* part-of-speech tags are not brackets, nor is ``TOP`` around the sentence;
-* punctuation (tags ``, : `` '' .``) is removed before words are counted, together with brackets that contain nothing
-  else, so the attachment of commas does not matter;
-* ``PRT`` counts as ``ADVP``;
+* part-of-speech tags are not brackets, nor is ``TOP`` around the sentence, and ``PRT`` counts as ``ADVP``;
+* punctuation (tags ``, : `` '' .``) is removed before words are counted, with brackets that contain nothing else;
 * brackets are matched one to one: each of two equal brackets needs its own match.
 
 The tags of the treebank define which words are punctuation, for both trees. ``evalb`` uses the tags of each tree, and
@@ -57,13 +55,6 @@ class Bracketing(NamedTuple):
 class MatchedBrackets(NamedTuple):
     """Counts of matching, gold and predicted brackets, and of correct tags, in a sentence.
 
-    Attributes
-    ----------
-    matched, gold, found : int
-        Number of matching brackets, of brackets in the treebank, and of predicted brackets.
-    tags, words : int
-        Number of correct tags, and of words.
-
     Examples
     --------
     >>> MatchedBrackets(3, 4, 5).f1
@@ -73,8 +64,10 @@ class MatchedBrackets(NamedTuple):
     matched: int
     gold: int
     found: int
+    """Number of matching brackets, of brackets in the treebank, and of predicted brackets."""
     tags: int = 0
     words: int = 0
+    """Number of correct tags, and of words."""
 
     @property
     def f1(self) -> float:
@@ -83,26 +76,18 @@ class MatchedBrackets(NamedTuple):
 
 
 class BracketScore(NamedTuple):
-    """Labelled bracket scores of a corpus.
-
-    Attributes
-    ----------
-    precision, recall, f1 : float
-        Labelled bracket scores, from sums over sentences.
-    complete : float
-        Share of sentences whose brackets are all correct.
-    tagging : float
-        Share of words, without punctuation, that have the correct tag.
-    sentences : int
-        Number of sentences.
-    """
+    """Labelled bracket scores of a corpus."""
 
     precision: float
     recall: float
     f1: float
+    """Labelled bracket scores, from sums over sentences."""
     complete: float
+    """Share of sentences whose brackets are all correct."""
     tagging: float
+    """Share of words, without punctuation, that have the correct tag."""
     sentences: int
+    """Number of sentences."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the scores as a dictionary for JSON."""
@@ -130,10 +115,7 @@ def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
 def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
     """Count the brackets and tags of a predicted tree that match the gold tree of the same sentence.
 
-    Raises
-    ------
-    InputError
-        If the words differ, or a bracket exceeds the sentence.
+    InputError is raised if the words differ, or a bracket exceeds the sentence.
 
     Examples
     --------
@@ -168,10 +150,7 @@ def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketin
 def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> BracketScore:
     """Compute the bracket scores of a corpus from the counts of each sentence, in an array of shape (sentences, 5).
 
-    Raises
-    ------
-    InputError
-        If there are no sentences.
+    InputError is raised if there are no sentences.
 
     Examples
     --------

@@ -27,17 +27,9 @@ if TYPE_CHECKING:
 def effective_sample_size(samples: ArrayLike) -> NDArray[np.float64]:
     """Return the effective sample size of the mean of each quantity along one chain, of shape (quantities,).
 
-    It may exceed n where samples are negatively correlated; NaN for constant quantities.
-
-    Parameters
-    ----------
-    samples : array of shape (n, quantities)
-        Values of each quantity in the order of the chain, at least 4.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than 4 samples, or a value is not finite.
+    It may exceed n where samples are negatively correlated; NaN for constant quantities. InputError is raised if there
+    are fewer than 4 samples, or a value is not finite.
+    ``samples``, of shape (n, quantities), has the values of each quantity in the order of the chain.
 
     Examples
     --------

@@ -26,8 +26,6 @@ from polyadic.metrics.rows import counts_by_kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from polyadic.metrics.rows import KindCounts
 
     Tags = Sequence[str]
@@ -63,15 +61,7 @@ def begun_by_b(tags: Tags) -> bool:
 def spans(tags: Tags) -> list[Span]:
     """Return the labelled spans encoded by IOB tags.
 
-    Parameters
-    ----------
-    tags : sequence of str
-        Tags of a sentence: ``O``, or ``B-`` or ``I-`` with a kind.
-
-    Raises
-    ------
-    InputError
-        If a tag has another form.
+    A tag is ``O``, or ``B-`` or ``I-`` with a kind; another form raises InputError.
 
     Examples
     --------
@@ -93,17 +83,8 @@ def spans(tags: Tags) -> list[Span]:
 def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure]:
     """Return F1, precision and recall of spans as metrics with bootstrap confidence intervals over sentences.
 
-    The metrics are NaN if there are no spans.
-
-    Parameters
-    ----------
-    gold, predicted : sequences of sequences of str
-        Tags of each sentence.
-
-    Raises
-    ------
-    InputError
-        If the numbers of sentences or tokens differ, or a tag does not encode spans.
+    The metrics are NaN if there are no spans. InputError is raised if the numbers of sentences or tokens differ, or a
+    tag does not encode spans.
 
     Examples
     --------
@@ -116,7 +97,7 @@ def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure
         rows.append((len(a & b), len(b), len(a)))
     m, f, g = np.array(rows, float).reshape(-1, 3).T
     ratios = {"F1": (2 * m, f + g), "precision": (m, f), "recall": (m, g)}
-    return [_figure(name, *pair, used=int(g.sum())) for name, pair in ratios.items()]
+    return [Figure(name, np.stack(pair, 1), used=int(g.sum()), total=int(g.sum())) for name, pair in ratios.items()]
 
 
 def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[KindCounts]:
@@ -144,12 +125,8 @@ def tag_accuracy(gold: Sequence[Tags], predicted: Sequence[Tags], *, name: str =
     0.6666666666666666
     """
     pairs = [(sum(map(str.__eq__, tags, guesses)), len(tags)) for tags, guesses in _paired(gold, predicted)]
-    right, tokens = np.array(pairs, float).reshape(-1, 2).T
-    return _figure(name, right, tokens, used=int(tokens.sum()))
-
-
-def _figure(name: str, part: NDArray[np.float64], whole: NDArray[np.float64], *, used: int) -> Figure:
-    return Figure(name, np.stack([part, whole], axis=1), used=used, total=used)
+    rows = np.array(pairs, float).reshape(-1, 2)
+    return Figure(name, rows, used=int(rows[:, 1].sum()), total=int(rows[:, 1].sum()))
 
 
 def _paired(gold: Sequence[Tags], predicted: Sequence[Tags]) -> Iterator[tuple[Tags, Tags]]:

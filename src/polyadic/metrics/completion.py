@@ -51,31 +51,23 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """Accuracy of completing held-out tuples.
-
-    Attributes
-    ----------
-    auc, matched, correlation : dict of str to float
-        Scores by rule: answers against wrong words, answers against matched words, and the Spearman correlation of the
-        score of the answer with the association in the held-out text; NaN if either is constant.
-    best : str
-        The rule with the highest ``auc`` on the cases with even index (of those known, from 0); the first one on ties.
-    used, total : int
-        Number of cases whose words are all known, and of all cases.
-    scores : dict of str to ndarray of shape (used, 3)
-        Scores of the answer, the wrong and the matched word, by rule.
-    associations : ndarray of shape (used,)
-        Associations of the known cases.
-    """
+    """Accuracy of completing held-out tuples."""
 
     auc: dict[str, float]
     matched: dict[str, float]
     correlation: dict[str, float]
+    """Scores by rule: answers against wrong words, answers against matched words, and the Spearman correlation of the
+    score of the answer with the association in the held-out text; NaN if either is constant."""
     best: str
+    """The rule with the highest ``auc`` on the cases with even index (of those known, from 0); the first one on
+    ties."""
     used: int
     total: int
+    """Number of cases whose words are all known, and of all cases."""
     scores: dict[str, NDArray[np.float64]]
+    """Scores of the answer, the wrong and the matched word, by rule; shape (used, 3)."""
     associations: NDArray[np.float64]
+    """Associations of the known cases; shape (used,)."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary for JSON, without the scores of each case; undefined values are None."""
@@ -101,18 +93,9 @@ class Completion:
 def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     """Evaluate how often the correct answer has a higher score than a wrong answer, for each scoring rule.
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors; their policy for unknown words is ignored, and cases with an unknown word are left out.
-    gaps : iterable of Gap
-        Test cases, all with the same number of given words, at least one.
-
-    Raises
-    ------
-    InputError
-        If the cases have different numbers of given words, or none, an association is not finite, or fewer than two
-        cases are known.
+    Cases with an unknown word are left out; all must have the same number of given words, at least one. InputError is
+    raised if the cases have different numbers of given words, or none, an association is not finite, or fewer than two
+    cases are known.
 
     Examples
     --------

@@ -96,28 +96,20 @@ class Attached(NamedTuple):
 
 
 class DependencyScore(NamedTuple):
-    """Attachment scores of a corpus.
-
-    Attributes
-    ----------
-    uas, las : float
-        Unlabelled and labelled attachment score.
-    plain_uas, plain_las : float
-        Scores without punctuation; NaN if there are no other words.
-    exact, exact_labelled : float
-        Share of sentences in which all words, including punctuation, are correct.
-    words, sentences : int
-        Number of words and sentences.
-    """
+    """Attachment scores of a corpus."""
 
     uas: float
     las: float
+    """Unlabelled and labelled attachment score."""
     plain_uas: float
     plain_las: float
+    """Scores without punctuation; NaN if there are no other words."""
     exact: float
     exact_labelled: float
+    """Share of sentences in which all words, including punctuation, are correct."""
     words: int
     sentences: int
+    """Number of words and sentences."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the scores as a dictionary for JSON; undefined scores are None."""
@@ -127,6 +119,8 @@ class DependencyScore(NamedTuple):
 def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) -> Attached:
     """Count the words of a predicted parse whose head and relation are the same as in the treebank.
 
+    InputError is raised if the numbers of words differ.
+
     Parameters
     ----------
     gold : sentence with ``heads``, ``relations`` and ``upos``, such as a :class:`~polyadic.syntax.trees.Tree`
@@ -135,11 +129,6 @@ def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) ->
         Predicted parse.
     subtypes : bool
         Whether subtypes of relations (after the colon) must match.
-
-    Raises
-    ------
-    InputError
-        If the numbers of words differ.
 
     Examples
     --------
@@ -168,19 +157,8 @@ def match_files(
 ) -> list[Attached]:
     """Count the correct heads and relations in each sentence of two files, which must contain the same words.
 
-    Parameters
-    ----------
-    gold, predicted : sequences of sentences
-        Sentences as in :func:`match_trees`, with ``forms``, such as :class:`~polyadic.syntax.trees.Tree`.
-    subtypes : bool
-        Whether subtypes of relations must match.
-    name : str
-        Name of the second file in error messages.
-
-    Raises
-    ------
-    InputError
-        If the numbers of sentences or the words differ.
+    The sentences are those of :func:`match_trees`, with ``forms``; ``name`` is that of the second file in messages.
+    InputError is raised if the numbers of sentences or the words differ.
     """
     if len(gold) != len(predicted):
         raise InputError(
@@ -195,10 +173,7 @@ def match_files(
 def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
     """Compute the attachment scores of a corpus from the counts of each sentence.
 
-    Raises
-    ------
-    InputError
-        If there are no words.
+    InputError is raised if there are no words.
 
     Examples
     --------
@@ -264,8 +239,7 @@ def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[
     order = ["root", *map(_bin_name, BINS), _LONGER]
 
     def length(word: int, head: int, _: str) -> str:
-        away = abs(word - head)
-        named = (_bin_name((low, high)) for low, high in BINS if low <= away <= high)
+        named = (_bin_name(ends) for ends in BINS if ends[0] <= abs(word - head) <= ends[1])
         return next(named, _LONGER) if head else "root"
 
     return sorted(_by_kind(gold, predicted, length), key=lambda row: order.index(row.name))
@@ -288,15 +262,15 @@ def _by_kind(
 ) -> list[KindCounts]:
     """Count gold, predicted and matching arcs by kind; arcs match if word, head and kind are equal."""
     check_same_number(gold, predicted)
-    for sentence, parse in zip(gold, predicted, strict=True):
-        _check_lengths(sentence, parse)
 
     def arcs(sentence: Parsed) -> set[tuple[int, int, str]]:
         numbered = enumerate(zip(np.asarray(sentence.heads).tolist(), sentence.relations, strict=True), 1)
         return {(word, head, kind(word, head, relation)) for word, (head, relation) in numbered}
 
-    pairs = ((arcs(sentence), arcs(parse)) for sentence, parse in zip(gold, predicted, strict=True))
-    return counts_by_kind(pairs, lambda arc: arc[2])
+    pairs = [*zip(gold, predicted, strict=True)]
+    for sentence, parse in pairs:
+        _check_lengths(sentence, parse)
+    return counts_by_kind(((arcs(sentence), arcs(parse)) for sentence, parse in pairs), lambda arc: arc[2])
 
 
 def _check_lengths(gold: Parsed, predicted: Parsed) -> None:

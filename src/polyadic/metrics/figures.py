@@ -93,20 +93,6 @@ def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
 class Figure:
     """Evaluation metric that stores the resampling units from which bootstrap confidence intervals are computed.
 
-    Attributes
-    ----------
-    name : str
-        Name of the measure, such as ``"wikisem500 OD2 accuracy"``.
-    rows : ndarray of shape (n, k)
-        Data of each unit as required by the statistic, such as its contribution to numerator and denominator.
-    used, total : int
-        Number of cases used, and of all cases; the others have unknown words, or served for training or model
-        selection.
-    statistic : callable
-        Function of the rows and their multiplicities: :func:`ratio`, :func:`correlation` or :func:`rank_correlation`.
-    chance : float, optional
-        Value reached by guessing on the same cases.
-
     Examples
     --------
     >>> rows = np.array([[3.0, 4.0], [1.0, 4.0]])
@@ -115,11 +101,17 @@ class Figure:
     """
 
     name: str
+    """Name of the measure, such as ``"wikisem500 OD2 accuracy"``."""
     rows: NDArray[np.float64]
+    """Data of each unit for the statistic, such as its shares in numerator and denominator; shape (n, k)."""
     used: int
     total: int
+    """Number of cases used, and of all cases; the others have unknown words, or served for training or model
+    selection."""
     statistic: Statistic = ratio
+    """Function of the rows and their multiplicities: :func:`ratio`, :func:`correlation` or :func:`rank_correlation`."""
     chance: float | None = None
+    """Value reached by guessing on the same cases."""
 
     @property
     def value(self) -> float:
@@ -129,14 +121,7 @@ class Figure:
     def interval(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
         """Compute the bootstrap percentile interval of the metric; NaN if the metric is undefined in all samples.
 
-        Parameters
-        ----------
-        resamples : int
-            Number of bootstrap samples.
-        level : float
-            Confidence level, between 0 and 1.
-        seed : int
-            Seed of the samples.
+        ``resamples`` is the number of bootstrap samples, ``level`` the confidence level, between 0 and 1.
         """
         _check_level(level)
         return _interval(_resampled([self], resamples, seed)[0], level)
@@ -165,19 +150,10 @@ class Difference(NamedTuple):
 def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> Difference:
     """Compute the difference ``a - b`` of two metrics on the same test cases, with a paired bootstrap interval.
 
-    Units are paired by position; the caller must ensure that both figures are from the same test.
+    Units are paired by position; the caller must ensure that both figures are from the same test. InputError is raised
+    if the figures have different numbers of units or cases, or different statistics.
 
-    Parameters
-    ----------
-    a, b : Figure
-        Figures with the same units in the same order.
-    resamples, level, seed
-        As for :meth:`Figure.interval`.
-
-    Raises
-    ------
-    InputError
-        If the figures have different numbers of units or cases, or different statistics.
+    Further arguments are those of :meth:`Figure.interval`.
 
     Examples
     --------
@@ -217,19 +193,7 @@ def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
 
     For ``n`` scores :math:`|y - \hat y| / \hat\sigma` of held-out units it is the :math:`\lceil (n + 1) p \rceil`-th
     smallest score. A unit from the same distribution is within it with a probability of at least ``level``, for any
-    model.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        Scaled absolute errors of held-out units.
-    level : float
-        Coverage :math:`p`, between 0 and 1.
-
-    Raises
-    ------
-    InputError
-        If the level is out of range, or there are too few held-out units for it.
+    model. InputError is raised if the level is out of range, or there are too few held-out units for it.
 
     References
     ----------

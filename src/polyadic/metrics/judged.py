@@ -37,26 +37,18 @@ ROUNDING = 1e-9  # tolerance for products with recalls that should be integers
 
 
 class Judged(NamedTuple):
-    """Average precision and interpolated precision of a system for each relation.
-
-    Attributes
-    ----------
-    relations : list of str
-        Relations with a true pair in the pool, the most frequent first.
-    average_precision : ndarray of shape (relations,)
-        Average precision of each relation.
-    true, judged : ndarray of int of shape (relations,)
-        Number of true pairs, and of judged pairs, in the pool.
-    precision : ndarray of shape (relations, 11)
-        Interpolated precision at the recalls 0, 0.1, ..., 1: the highest precision at that recall or above; 0 if it is
-        not reached.
-    """
+    """Average precision and interpolated precision of a system for each relation."""
 
     relations: list[str]
+    """Relations with a true pair in the pool, the most frequent first."""
     average_precision: NDArray[np.float64]
+    """Average precision of each relation; shape (relations,)."""
     true: NDArray[np.int64]
     judged: NDArray[np.int64]
+    """Number of true pairs, and of judged pairs, in the pool; shape (relations,)."""
     precision: NDArray[np.float64]
+    """Interpolated precision at the recalls 0, 0.1, ..., 1: the highest precision at that recall or above; 0 if it is
+    not reached; shape (relations, 11)."""
 
     @property
     def mean(self) -> float:
@@ -84,6 +76,8 @@ def judged(
 ) -> dict[str, Judged]:
     """Evaluate the ranked entity pairs of one or more systems against human judgements, all for the same relations.
 
+    InputError is raised if a ranking contains a pair twice, or no pair in the pool is true.
+
     Parameters
     ----------
     systems : mapping of str to mapping of str to sequence of (subject, object)
@@ -97,11 +91,6 @@ def judged(
     unjudged : {"wrong", "skipped"}
         Treatment of pairs that are not judged, or not in the pool: counted as false, as in the released evaluation, or
         removed from the ranking.
-
-    Raises
-    ------
-    InputError
-        If a ranking contains a pair twice, or no pair in the pool is true.
 
     Examples
     --------
@@ -155,7 +144,7 @@ def ranked_cells(
     """Evaluate a model's ranking of unseen entity pairs for each predicate, given the pairs that are true.
 
     Unseen cells that are not among ``cells`` count as false. In the result, ``true`` counts the true cells of each
-    predicate, ``judged`` the ranked pairs.
+    predicate, ``judged`` the ranked pairs. InputError is raised if no predicate has ``at_least`` such cells.
 
     Parameters
     ----------
@@ -171,11 +160,6 @@ def ranked_cells(
         Rows to rank; all by default.
     at_least : int
         Minimum number of such cells of a predicate to be evaluated.
-
-    Raises
-    ------
-    InputError
-        If no predicate has that number of cells.
 
     Examples
     --------
@@ -205,12 +189,7 @@ def ranked_cells(
 def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:
     """Compute the average precision of a ranking, and the interpolated precision at eleven recall levels.
 
-    Parameters
-    ----------
-    right : array of bool
-        Whether each item is true, from the top.
-    number : int
-        Total number of true items, ranked or not.
+    ``right`` are booleans, whether each item is true, from the top; ``number`` that of true items, ranked or not.
 
     Examples
     --------

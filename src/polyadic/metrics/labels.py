@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 def label_measures(truth: Array, scores: Array, threshold: float | None = None) -> dict[str, float]:
     """Evaluate label scores against the true labels of texts.
 
+    InputError is raised if shapes do not match, or no text has a label.
+
+    The result has ``micro_ap`` over all cells, ``macro_ap`` over labels that occur; ``precision_at_1``, ``_3`` and
+    ``_5``, the share of the highest-scoring labels of a text that are correct; ``micro_f1`` and ``macro_f1`` likewise.
+
     Parameters
     ----------
     truth : ndarray of shape (texts, labels)
@@ -26,17 +31,6 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
         Scores, higher for more probable labels, comparable over texts and labels.
     threshold : float, optional
         Score above which a label is predicted; without it F1 is not computed.
-
-    Returns
-    -------
-    dict of str to float
-        ``micro_ap`` over all cells, ``macro_ap`` over labels that occur; ``precision_at_1``, ``_3`` and ``_5``, the
-        share of the highest-scoring labels of a text that are correct; ``micro_f1`` and ``macro_f1`` likewise.
-
-    Raises
-    ------
-    InputError
-        If shapes do not match, or no text has a label.
 
     Examples
     --------

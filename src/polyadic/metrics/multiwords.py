@@ -41,26 +41,18 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Multiwords:
-    """Area under the ROC curve for ranking multiword names above other word sequences.
-
-    Attributes
-    ----------
-    auc : dict of str to float
-        Area under the ROC curve, by scoring rule.
-    best : str
-        The rule with the highest area on the names with even index (of those known, from 0); the first one on ties.
-    names, used, total : int
-        Number of names with known words, of candidates with known words, and of all candidates.
-    shares : dict of str to ndarray of shape (names,)
-        Share of the other runs that are ranked below each name, by rule.
-    """
+    """Area under the ROC curve for ranking multiword names above other word sequences."""
 
     auc: dict[str, float]
+    """Area under the ROC curve, by scoring rule."""
     best: str
+    """The rule with the highest area on the names with even index (of those known, from 0); the first one on ties."""
     names: int
     used: int
     total: int
+    """Number of names with known words, of candidates with known words, and of all candidates."""
     shares: dict[str, NDArray[np.float64]]
+    """Share of the other runs that are ranked below each name, by rule; shape (names,)."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary for JSON, without the shares of each name."""
@@ -83,17 +75,8 @@ class Multiwords:
 def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwords:
     """Rank sequences of adjacent words by the association predicted from word vectors, to detect names.
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors; their policy for unknown words is ignored, and runs with an unknown word are left out.
-    candidates : iterable of Candidate
-        Runs of words, all of the same length of at least 2.
-
-    Raises
-    ------
-    InputError
-        If the runs have different lengths, or there are fewer than two names or no other run with known words.
+    Runs with an unknown word are left out; all must have the same length of at least 2. InputError is raised if the
+    runs have different lengths, or there are fewer than two names or no other run with known words.
 
     Examples
     --------

@@ -48,39 +48,28 @@ MAX_ELEMENTS = 5_000_000
 
 @dataclass(frozen=True)
 class Outliers:
-    """Outlier position percentage (OPP) and accuracy.
-
-    Attributes
-    ----------
-    opp, accuracy : float
-        Mean of position / cluster size, and share of detected cases, both in [0, 1].
-    opp_interval, accuracy_interval : (float, float)
-        Bootstrap percentile intervals over whole groups, because the cases of a group share their cluster.
-    chance_opp, chance_accuracy : float
-        Expected values of a random order on the same cases. (Random vectors may reach more: items share words.)
-    cases, total_cases, groups, total_groups : int
-        Number of cases and groups used, and of all. Figures over different cases are not comparable.
-    order : int
-        Number of words compared at once.
-    unit : bool
-        Whether vectors were normalized to length 1.
-    level : float
-        Confidence level of the intervals.
-    """
+    """Outlier position percentage (OPP) and accuracy."""
 
     opp: float
     accuracy: float
+    """Mean of position / cluster size, and share of detected cases, both in [0, 1]."""
     opp_interval: tuple[float, float]
     accuracy_interval: tuple[float, float]
+    """Bootstrap percentile intervals over whole groups, because the cases of a group share their cluster."""
     chance_opp: float
     chance_accuracy: float
+    """Expected values of a random order on the same cases. (Random vectors may reach more: items share words.)"""
     cases: int
     total_cases: int
     groups: int
     total_groups: int
+    """Number of cases and groups used, and of all. Figures over different cases are not comparable."""
     order: int
+    """Number of words compared at once."""
     unit: bool
+    """Whether vectors were normalized to length 1."""
     level: float
+    """Confidence level of the intervals."""
     sums: np.ndarray = field(repr=False, compare=False)
     """Sums of each group: positions / cluster size, detected cases, and cases; shape (groups, 3)."""
 
@@ -121,7 +110,8 @@ def outliers(
     An item ``A_b_c`` has the mean vector of its known parts, and is unknown only if all parts are; words are in lower
     case if the whole vocabulary is. Unknown items are left out. A group is used if at least ``order`` cluster words and
     one outlier remain, so two orders may average over different cases. Repeated words are kept. Ties count against the
-    outlier; similarities are compared as float32, so that rounding does not break ties.
+    outlier; similarities are compared as float32, so that rounding does not break ties. InputError is raised if no
+    group can be used.
 
     Parameters
     ----------
@@ -136,11 +126,6 @@ def outliers(
         shorter than words.
     resamples, level, seed
         As for :meth:`Figure.interval <polyadic.metrics.figures.Figure.interval>`.
-
-    Raises
-    ------
-    InputError
-        If no group can be used.
 
     References
     ----------
@@ -205,7 +190,11 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
         [np.broadcast_to(outer, (len(others), *outer.shape)), np.broadcast_to(outlier, (len(others), len(outer), 1))], 2
     )
     vectors = unit_rows(rows) if unit or order == 2 else rows
-    alike = vectors @ vectors.T if order == 2 else _squared_distances(vectors)
+    if order == 2:
+        alike = vectors @ vectors.T
+    else:  # not from dot products: equal words must have distance 0 exactly
+        difference = vectors[:, None] - vectors[None]
+        alike = np.einsum("ijr,ijr->ij", difference, difference)
     similar = _pairs if order == 2 else _closeness
     # c of each cluster word: the subsets of cluster words without it, and those that hold the outlier too
     inside = similar(alike, inner)
@@ -226,11 +215,6 @@ def _subsets(size: int, order: int) -> tuple[np.ndarray, np.ndarray]:
     subsets = np.array(list(itertools.combinations(range(size), order)))
     lack = (subsets[None] != np.arange(size)[:, None, None]).all(axis=2)
     return subsets, lack.astype(np.float64)
-
-
-def _squared_distances(rows: np.ndarray) -> np.ndarray:
-    difference = rows[:, None] - rows[None]  # not from dot products: equal words must have distance 0 exactly
-    return np.asarray(np.einsum("ijr,ijr->ij", difference, difference))
 
 
 def _pairs(cosines: np.ndarray, sets: np.ndarray) -> np.ndarray:

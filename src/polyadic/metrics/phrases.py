@@ -49,26 +49,19 @@ class PhraseCase(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Phrases:
-    """Quality of phrase vectors, measured by the selection and retrieval of related words.
-
-    Attributes
-    ----------
-    selection, retrieval : dict of str to float
-        Mean area under the curve, by rule.
-    best : str
-        The rule with the highest selection on the cases with even index (of those used, from 0); the first one on ties.
-    used, total : int
-        Number of cases whose title words, and a word of each list, are known; and of all cases.
-    areas : dict of str to ndarray of shape (used, 2)
-        Selection and retrieval of each case, by rule.
-    """
+    """Quality of phrase vectors, measured by the selection and retrieval of related words."""
 
     selection: dict[str, float]
     retrieval: dict[str, float]
+    """Mean area under the curve, by rule."""
     best: str
+    """The rule with the highest selection on the cases with even index (of those used, from 0); the first one on
+    ties."""
     used: int
     total: int
+    """Number of cases whose title words, and a word of each list, are known; and of all cases."""
     areas: dict[str, NDArray[np.float64]]
+    """Selection and retrieval of each case, by rule; shape (used, 2)."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary for JSON, without the areas of each case."""
@@ -93,6 +86,8 @@ def phrases(
 ) -> Phrases:
     """Evaluate phrase vectors by ranking the test words of each phrase by cosine similarity.
 
+    InputError is raised if fewer than two cases are known.
+
     Parameters
     ----------
     embedding : Embedding
@@ -102,11 +97,6 @@ def phrases(
     make : callable, optional
         Custom rule: returns the vectors of a list of titles, shape (n, R). Replaces the other rules under the name
         ``"made"``.
-
-    Raises
-    ------
-    InputError
-        If fewer than two cases are known.
 
     Examples
     --------

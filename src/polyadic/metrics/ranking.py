@@ -40,19 +40,13 @@ CELL = 10  # bytes per candidate: a double-precision score, and comparisons with
 
 
 class Ranking(NamedTuple):
-    """Filtered ranks of the true entities and relations of test facts, starting at 1; ties may give half-integers.
-
-    Attributes
-    ----------
-    objects, subjects : ndarray of shape (test triples,)
-        Ranks of the hidden objects and subjects; empty if not requested.
-    relations : ndarray of shape (test triples,)
-        Ranks of the relations, if requested; not included in the means below.
-    """
+    """Filtered ranks of the true entities and relations of test facts, starting at 1; ties may give half-integers."""
 
     objects: NDArray[np.float64]
     subjects: NDArray[np.float64]
+    """Ranks of the hidden objects and subjects; empty if not requested; shape (test triples,)."""
     relations: NDArray[np.float64]
+    """Ranks of the relations, if requested; not included in the means below; shape (test triples,)."""
 
     @property
     def ranks(self) -> NDArray[np.float64]:
@@ -71,19 +65,13 @@ class Ranking(NamedTuple):
 
 
 class PrecisionRecall(NamedTuple):
-    r"""Area under the precision-recall curve, computed in two ways.
-
-    Attributes
-    ----------
-    average_precision : float
-        Step function over thresholds, :math:`\sum_n (R_n - R_{n-1}) P_n`.
-    trapezoid : float
-        Linear interpolation between the same points, starting at precision 1 and recall 0. It is too optimistic for
-        models whose scores take few values, because precision is not linear in recall, but many papers report it.
-    """
+    r"""Area under the precision-recall curve, computed in two ways."""
 
     average_precision: float
+    r"""Step function over thresholds, :math:`\sum_n (R_n - R_{n-1}) P_n`."""
     trapezoid: float
+    """Linear interpolation between the same points, starting at precision 1 and recall 0. It is too optimistic for
+    models whose scores take few values, because precision is not linear in recall, but many papers report it."""
 
 
 def ranking(
@@ -97,6 +85,9 @@ def ranking(
     memory: int = MEMORY,
 ) -> Ranking:
     """Rank the true object, subject or relation of test facts among all candidates that complete no other known fact.
+
+    InputError is raised if no score function is given, triples are malformed, or scores are NaN or have the wrong
+    shape.
 
     Parameters
     ----------
@@ -117,11 +108,6 @@ def ranking(
     memory : int
         Memory budget in bytes for a block of scores and their comparison; a block has at least one fact. The memory of
         the score functions and a copy of ``known`` are not included.
-
-    Raises
-    ------
-    InputError
-        If no score function is given, triples are malformed, or scores are NaN or have the wrong shape.
 
     Examples
     --------
@@ -154,17 +140,9 @@ def ranking(
 def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
     """Compute the area under the precision-recall curve; equal scores share a threshold.
 
-    Parameters
-    ----------
-    truth : array of bool, of shape (n,)
-        Whether each item is true; at least one must be.
-    scores : array of float, of shape (n,)
-        Score of each item, higher for more probable items.
+    InputError is raised if shapes differ, nothing is true, or a score is not finite.
 
-    Raises
-    ------
-    InputError
-        If shapes differ, nothing is true, or a score is not finite.
+    ``truth`` says of each item whether it is true; ``scores`` are higher for more probable items.
 
     Examples
     --------

@@ -27,33 +27,20 @@ if TYPE_CHECKING:
 
 
 class RecommendationScores(NamedTuple):
-    """Recall, NDCG and average precision of each row; NaN for rows without held-out columns.
-
-    Attributes
-    ----------
-    recall, ndcg, map : ndarray of shape (rows,)
-        Recall, NDCG and average precision of each row; the mean of the last is MAP.
-    """
+    """Recall, NDCG and average precision of each row; NaN for rows without held-out columns."""
 
     recall: NDArray[np.float64]
     ndcg: NDArray[np.float64]
     map: NDArray[np.float64]
+    """Recall, NDCG and average precision of each row; the mean of the last is MAP; shape (rows,)."""
 
 
 def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> RecommendationScores:
     """Compute recall, NDCG and average precision of the columns recommended for each row.
 
-    Parameters
-    ----------
-    recommended : array of int, of shape (rows, n)
-        Recommended columns of each row, best first; negative numbers fill up short lists.
-    rows, columns : array of int, of shape (held out,)
-        Row and column of each held-out cell, without repetition.
-
-    Raises
-    ------
-    InputError
-        If shapes do not match, numbers are not integers, or a row or column is out of range.
+    ``recommended`` has the columns of each row, best first, filled up by negative numbers; ``rows`` and ``columns`` are
+    those of each held-out cell, without repetition. InputError is raised if shapes do not match, numbers are not
+    integers, or a row or column is out of range.
 
     Examples
     --------
@@ -90,36 +77,23 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
 
 
 class Catalogue(NamedTuple):
-    r"""Coverage, Gini coefficient and novelty of a set of recommendations.
-
-    Attributes
-    ----------
-    coverage : float
-        Share of the columns that are recommended at least once.
-    gini : float
-        Gini coefficient of the number of recommendations per column: 0 if all are equal, near 1 if a few columns
-        dominate.
-    novelty : float
-        Mean self-information :math:`-\log_2 p_j` in bits of a recommended column, where a share :math:`p_j` of the rows
-        has a known cell in column j. NaN, like ``gini``, if nothing is recommended.
-    """
+    r"""Coverage, Gini coefficient and novelty of a set of recommendations."""
 
     coverage: float
+    """Share of the columns that are recommended at least once."""
     gini: float
+    """Gini coefficient of the number of recommendations per column: 0 if all are equal, near 1 if a few columns
+    dominate."""
     novelty: float
+    r"""Mean self-information :math:`-\log_2 p_j` in bits of a recommended column, where a share :math:`p_j` of the rows
+    has a known cell in column j. NaN, like ``gini``, if nothing is recommended."""
 
 
 def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
     """Compute coverage, Gini coefficient and novelty of recommendations.
 
-    Parameters
-    ----------
-    recommended : array of int
-        Recommended columns, in any shape; negative numbers are ignored.
-    known : array of int of shape (columns,)
-        Number of known cells of each column.
-    rows : int
-        Number of rows of the table.
+    ``recommended`` are columns in any shape, of which negative ones are ignored; ``known`` is the number of known cells
+    of each column of a table, and ``rows`` the number of its rows.
 
     References
     ----------

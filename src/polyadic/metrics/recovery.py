@@ -5,9 +5,8 @@ For unit vectors of "a is to b as c is to d", with :math:`x = [-v_a, v_b, v_c]` 
 .. math:: \hat v = W x = -W_1 v_a + W_2 v_b + W_3 v_c, \qquad
           \min_W \sum_i \|v_{d_i} - W x_i\|^2 + \lambda \sum_k \|W_k - I\|_F^2 .
 
-Bailey and Aeron start at the identity, where :math:`\hat v` is that of 3CosAdd, and make one pass of Adam, with the
-norm of a whole batch in place of the norm of a row. Here the minimum is computed exactly; :math:`\lambda` bounds the
-distance from their starting point: :math:`\lambda = \infty` is 3CosAdd, :math:`\lambda = 0` least squares.
+Bailey and Aeron start at the identity, where :math:`\hat v` is that of 3CosAdd, and make one pass of Adam. Here the
+minimum is computed exactly; :math:`\lambda = \infty` is 3CosAdd, :math:`\lambda = 0` least squares.
 """
 
 from __future__ import annotations
@@ -60,27 +59,18 @@ class RecoveryFit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """Accuracy on analogy questions after training on other questions.
-
-    Attributes
-    ----------
-    split : str
-        ``"questions"`` or ``"pairs"``.
-    asked : CoveredQuestions
-        The covered questions, in the order of the columns of the arrays below.
-    fits : dict of float to list of RecoveryFit
-        Number of training questions and penalty of each run, by share of the training part.
-    tested : ndarray of bool, shape (runs, covered)
-        Whether each question was in the test part of each run.
-    right : dict of float to ndarray of bool, shape (runs, covered)
-        Whether it was answered correctly, by share; share 0 is the untrained 3CosAdd.
-    """
+    """Accuracy on analogy questions after training on other questions."""
 
     split: str
+    """``"questions"`` or ``"pairs"``."""
     asked: CoveredQuestions = field(repr=False)
+    """The covered questions, in the order of the columns of the arrays below."""
     fits: dict[float, list[RecoveryFit]]
+    """Number of training questions and penalty of each run, by share of the training part."""
     tested: NDArray[np.bool_] = field(repr=False)
+    """Whether each question was in the test part of each run; shape (runs, covered)."""
     right: dict[float, NDArray[np.bool_]] = field(repr=False)
+    """Whether it was answered correctly, by share; share 0 is the untrained 3CosAdd; shape (runs, covered)."""
 
     @property
     def covered(self) -> int:
@@ -178,7 +168,8 @@ def recovery(
     split of questions, the pair that answers a test question was also the answer of training questions, so the test
     measures memorization of pairs: random vectors answer nine out of ten correctly. ``split="pairs"`` measures
     generalization to unseen pairs, which is zero for random vectors. Splits depend only on the seed and on the covered
-    questions.
+    questions. InputError is raised if no question is covered, none is left to train or to test, or an argument is out
+    of range.
 
     Parameters
     ----------
@@ -204,11 +195,6 @@ def recovery(
         Whether to exclude the three words of a question from its answers; the paper did not.
     limit : int, optional
         Size of the vocabulary: only the first words are used, in questions and as answers.
-
-    Raises
-    ------
-    InputError
-        If no question is covered, none is left to train or to test, or an argument is out of range.
 
     References
     ----------

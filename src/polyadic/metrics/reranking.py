@@ -32,37 +32,26 @@ if TYPE_CHECKING:
 
 
 class Reranked(NamedTuple):
-    """Mean costs of the candidates selected by reranking, and of the first, the cheapest and a random candidate.
-
-    Attributes
-    ----------
-    lists, candidates : int
-        Number of lists, and of all candidates.
-    first, oracle, random : float
-        Mean cost of the first candidate, of the cheapest one, and of a random one.
-    reranked : float
-        Mean cost of the candidate with the highest score, the first one on ties.
-    tied : int
-        Number of lists in which several candidates share the highest score.
-    worst : float
-        Mean cost if ties are broken in favour of the most expensive candidate.
-    moved : int
-        Number of lists whose selected candidate is not the first.
-    ndcg, map : Figure
-        NDCG@k and mean average precision, with one unit for each list used, for bootstrap confidence intervals.
-    """
+    """Mean costs of the candidates selected by reranking, and of the first, the cheapest and a random candidate."""
 
     lists: int
     candidates: int
+    """Number of lists, and of all candidates."""
     first: float
     oracle: float
     random: float
+    """Mean cost of the first candidate, of the cheapest one, and of a random one."""
     reranked: float
+    """Mean cost of the candidate with the highest score, the first one on ties."""
     tied: int
+    """Number of lists in which several candidates share the highest score."""
     worst: float
+    """Mean cost if ties are broken in favour of the most expensive candidate."""
     moved: int
+    """Number of lists whose selected candidate is not the first."""
     ndcg: Figure
     map: Figure
+    """NDCG@k and mean average precision, with one unit for each list used, for bootstrap confidence intervals."""
 
     @property
     def gained(self) -> float:
@@ -76,19 +65,9 @@ def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]], *, k: int = 10) -
 
     Grades are those of the lists (SVMrank), or the highest cost of the list minus the cost. With grades, a candidate
     above 0 is relevant; with costs, one of the lowest cost. Lists with a negative grade count from their lowest grade.
-    NDCG and MAP do not use lists without a grade above 0, such as those whose costs are all equal.
-
-    Parameters
-    ----------
-    scored : iterable of (QueryGroups, array of float)
-        Blocks of lists, each with a score for every candidate.
-    k : int
-        Number of ranks that NDCG takes into account.
-
-    Raises
-    ------
-    InputError
-        If there are no lists, or the scores do not match them.
+    NDCG and MAP do not use lists without a grade above 0, such as those whose costs are all equal. InputError is raised
+    if there are no lists, or the scores do not match them.
+    ``scored`` are blocks of lists, each with a score for every candidate.
 
     Examples
     --------

@@ -52,17 +52,6 @@ class Labelled(Protocol):
 class MatchedRoles(NamedTuple):
     """Counts of gold, predicted and correct arguments and predicates in a sentence.
 
-    Attributes
-    ----------
-    gold, found : int
-        Number of annotated and of predicted arguments, once for each predicate.
-    labelled, places : int
-        Number of predicted arguments that are correct with roles, and without.
-    gold_predicates, found_predicates, predicates : int
-        Number of annotated, predicted, and correctly predicted predicates.
-    complete : int
-        Number of predicates whose predicted arguments and roles equal the annotation.
-
     Examples
     --------
     >>> MatchedRoles(4, 3, labelled=2, places=3, gold_predicates=2, found_predicates=2, predicates=2, complete=1).f1
@@ -71,12 +60,16 @@ class MatchedRoles(NamedTuple):
 
     gold: int
     found: int
+    """Number of annotated and of predicted arguments, once for each predicate."""
     labelled: int
     places: int
+    """Number of predicted arguments that are correct with roles, and without."""
     gold_predicates: int
     found_predicates: int
     predicates: int
+    """Number of annotated, predicted, and correctly predicted predicates."""
     complete: int
+    """Number of predicates whose predicted arguments and roles equal the annotation."""
 
     @property
     def f1(self) -> float:
@@ -86,35 +79,26 @@ class MatchedRoles(NamedTuple):
 
 
 class RoleScore(NamedTuple):
-    """Semantic role labelling scores of a corpus.
-
-    Attributes
-    ----------
-    precision, recall, f1 : float
-        Scores of arguments with roles.
-    plain_precision, plain_recall, plain_f1 : float
-        Scores of arguments without roles.
-    predicate_precision, predicate_recall, predicate_f1 : float
-        Scores of predicates; 1 if gold predicates were given.
-    complete : float
-        Share of annotated predicates whose arguments are all correct.
-    arguments, predicates, sentences : int
-        Number of annotated arguments and predicates, and of sentences.
-    """
+    """Semantic role labelling scores of a corpus."""
 
     precision: float
     recall: float
     f1: float
+    """Scores of arguments with roles."""
     plain_precision: float
     plain_recall: float
     plain_f1: float
+    """Scores of arguments without roles."""
     predicate_precision: float
     predicate_recall: float
     predicate_f1: float
+    """Scores of predicates; 1 if gold predicates were given."""
     complete: float
+    """Share of annotated predicates whose arguments are all correct."""
     arguments: int
     predicates: int
     sentences: int
+    """Number of annotated arguments and predicates, and of sentences."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the scores as a dictionary for JSON."""
@@ -124,15 +108,8 @@ class RoleScore(NamedTuple):
 def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
     """Count the arguments and predicates of a predicted sentence that match the annotation.
 
-    Parameters
-    ----------
-    gold, predicted : sentences with ``propositions``
-        Sentences such as :class:`~polyadic.syntax.propositions.Sentence`.
-
-    Raises
-    ------
-    InputError
-        If the numbers of words differ.
+    InputError is raised if the numbers of words differ.
+    The sentences have ``propositions``, such as those of :class:`~polyadic.syntax.propositions.Sentence`.
 
     Examples
     --------
@@ -158,10 +135,7 @@ def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
 def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
     """Compute the role labelling scores of a corpus from the counts of each sentence.
 
-    Raises
-    ------
-    InputError
-        If the annotation has no arguments.
+    InputError is raised if the annotation has no arguments.
 
     Examples
     --------

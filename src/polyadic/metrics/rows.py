@@ -18,20 +18,14 @@ if TYPE_CHECKING:
 
 
 class KindCounts(NamedTuple):
-    """Counts of gold, predicted and correct items of one kind, such as arcs with one relation.
-
-    Attributes
-    ----------
-    name : str
-        The kind.
-    gold, found, matched : int
-        Number of gold items, of predicted items, and of predicted items that are correct.
-    """
+    """Counts of gold, predicted and correct items of one kind, such as arcs with one relation."""
 
     name: str
+    """The kind."""
     gold: int
     found: int
     matched: int
+    """Number of gold items, of predicted items, and of predicted items that are correct."""
 
     @property
     def precision(self) -> float:

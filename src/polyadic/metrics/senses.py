@@ -16,11 +16,10 @@ positionally weighted Kendall's tau their order, and weighted NDCG their weights
 :func:`wndcg`).
 
 Definitions are those of the scorer of SemEval-2013 task 13 as used for the published results; all are recalls over the
-gold instances. (Since May 2013 the scorer leaves out answers that are mapped to nothing.) Three properties are
-unexpected. An instance that is the only one with its sense counts 0 in B-cubed, so gold labels against themselves reach
-only 0.992. An answer without any known sense has a tau of 1 if there is one gold sense, so one sense per instance
-reaches 0.94. The scorer's NDCG of a perfect answer is at most 0.75, because its ideal lacks the "- 1" of the gain; this
-version is ``wndcg_published``, for comparison with published results, beside ``wndcg``, which reaches 1.
+gold instances. Three properties are unexpected. An instance that is the only one with its sense counts 0 in B-cubed, so
+gold labels against themselves reach only 0.992. An answer without any known sense has a tau of 1 if there is one gold
+sense, so one sense per instance reaches 0.94. The scorer's NDCG of a perfect answer is at most 0.75, because its ideal
+lacks the "- 1" of the gain; this is ``wndcg_published``, beside ``wndcg``, which reaches 1.
 
 References
 ----------
@@ -72,35 +71,25 @@ class LemmaScores(NamedTuple):
 
 @dataclass(frozen=True)
 class Senses:
-    """Agreement of induced senses with gold senses.
-
-    Attributes
-    ----------
-    jaccard, tau, wndcg, wndcg_published : float
-        Disambiguation scores: means over all instances.
-    fuzzy_nmi : float
-        Mean over lemmas.
-    fuzzy_bcubed : float
-        Harmonic mean of the mean precision and the mean recall of the lemmas.
-    v_measure, paired_f : float
-        Means over lemmas; NaN if some instance has several gold senses.
-    answered, total : int
-        Number of instances with an induced label, and of all instances with a gold label.
-    lemmas : dict of str to LemmaScores
-        Scores of each lemma.
-    """
+    """Agreement of induced senses with gold senses."""
 
     jaccard: float
     tau: float
     wndcg: float
     wndcg_published: float
+    """Disambiguation scores: means over all instances."""
     fuzzy_nmi: float
+    """Mean over lemmas."""
     fuzzy_bcubed: float
+    """Harmonic mean of the mean precision and the mean recall of the lemmas."""
     v_measure: float
     paired_f: float
+    """Means over lemmas; NaN if some instance has several gold senses."""
     answered: int
     total: int
+    """Number of instances with an induced label, and of all instances with a gold label."""
     lemmas: dict[str, LemmaScores]
+    """Scores of each lemma."""
 
     @property
     def coverage(self) -> float:
@@ -127,7 +116,8 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
     An instance without an induced label is unanswered. It counts 0 in the disambiguation measures. For fuzzy NMI it
     belongs to no induced sense; in B-cubed and the paired F-score it shares no induced sense; for the V-measure all
     unanswered instances form one sense. A lemma without answers has 0 everywhere. Induced labels of other instances are
-    ignored.
+    ignored. InputError is raised if gold and induced labels have no instance in common, an instance has no senses or no
+    lemma, or a weight is not positive and finite.
 
     Parameters
     ----------
@@ -137,12 +127,6 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
         Lemma of each gold instance. The same sense name in two lemmas means two senses.
     seed : int
         Seed of the folds.
-
-    Raises
-    ------
-    InputError
-        If gold and induced labels have no instance in common, an instance has no senses or no lemma, or a weight is not
-        positive and finite.
 
     Examples
     --------

@@ -38,33 +38,22 @@ class Review(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sentiment:
-    """Accuracy of sentiment classification on unseen reviews.
-
-    Attributes
-    ----------
-    coverage : float
-        Share of all tokens that are known.
-    unknown : int
-        Number of reviews without any known word; they are kept, as vectors of zeros.
-    positive : float
-        Share of the reviews that are positive.
-    trained : dict of float to int
-        Number of training reviews, by share of the training part.
-    reviews : list of Review
-        The reviews, in the order of the columns of the arrays below.
-    tested : ndarray of bool, shape (runs, reviews)
-        Whether each review was in the test part of each run.
-    right : dict of float to ndarray of bool, shape (runs, reviews)
-        Whether it was classified correctly, by share.
-    """
+    """Accuracy of sentiment classification on unseen reviews."""
 
     coverage: float
+    """Share of all tokens that are known."""
     unknown: int
+    """Number of reviews without any known word; they are kept, as vectors of zeros."""
     positive: float
+    """Share of the reviews that are positive."""
     trained: dict[float, int]
+    """Number of training reviews, by share of the training part."""
     reviews: list[Review] = field(repr=False)
+    """The reviews, in the order of the columns of the arrays below."""
     tested: NDArray[np.bool_] = field(repr=False)
+    """Whether each review was in the test part of each run; shape (runs, reviews)."""
     right: dict[float, NDArray[np.bool_]] = field(repr=False)
+    """Whether it was classified correctly, by share; shape (runs, reviews)."""
 
     @property
     def accuracy(self) -> dict[float, float]:
@@ -132,7 +121,8 @@ def sentiment(
     vocabulary is; unknown words are left out. The regression is scikit-learn's with default settings (L2 penalty, C =
     1), run to convergence. Each run draws a test part; the rest is the training part, of which the first reviews are
     used. The splits depend only on the seed and the set of reviews: these are first sorted by name (then by label and
-    text).
+    text). InputError is raised if no review has a known word, a share is out of range, or a training part has reviews
+    of only one class.
 
     Parameters
     ----------
@@ -148,11 +138,6 @@ def sentiment(
         Number of random splits.
     seed : int
         Seed of the splits.
-
-    Raises
-    ------
-    InputError
-        If no review has a known word, a share is out of range, or a training part has reviews of only one class.
 
     References
     ----------
@@ -172,9 +157,7 @@ def sentiment(
     shares, test = check_shares(shares), check_test(test)
     check_int("runs", runs, low=1)
     check_int("seed", seed, low=0)
-    every = sorted(
-        (Review(*review) for review in reviews), key=lambda review: (review.name, review.positive, review.text)
-    )
+    every = sorted((Review(*review) for review in reviews), key=lambda each: (each.name, each.positive, each.text))
     truth = np.array([review.positive for review in every], dtype=bool)
     divisions = [_divide(truth, test, shares, np.random.default_rng([seed, run])) for run in range(runs)]
     documents, known, tokens = document_vectors(embedding, [review.text for review in every])

@@ -20,22 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Correlation between cosine similarities and human scores of word pairs.
-
-    Attributes
-    ----------
-    spearman : float
-        Rank correlation over the pairs used; NaN if undefined (fewer than two pairs, or a constant side).
-    covered, total : int
-        Number of pairs whose words are both known, and of all pairs.
-    unknown : str
-        Treatment of the other pairs.
-    """
+    """Correlation between cosine similarities and human scores of word pairs."""
 
     spearman: float
+    """Rank correlation over the pairs used; NaN if undefined (fewer than two pairs, or a constant side)."""
     covered: int
     total: int
+    """Number of pairs whose words are both known, and of all pairs."""
     unknown: str
+    """Treatment of the other pairs."""
     rows: np.ndarray = field(repr=False, compare=False)
     """Score and cosine of each pair used; shape (n, 2)."""
 
@@ -69,7 +62,8 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     .. math:: \rho = \operatorname{corr}(\operatorname{rank} s,\ \operatorname{rank} \cos(u_v, u_w))
 
     Ties have their average rank; cosines are compared as float32, so that rounding does not break ties. Words are in
-    lower case if the whole vocabulary is.
+    lower case if the whole vocabulary is. InputError is raised if there are no pairs, or a score is not a finite
+    number.
 
     Parameters
     ----------
@@ -80,11 +74,6 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     unknown : {"skip", "zero"}
         Treatment of pairs with an unknown word. ``"skip"`` leaves them out: such results are comparable only at equal
         coverage. ``"zero"`` assigns them a similarity of 0, as hyperwords does.
-
-    Raises
-    ------
-    InputError
-        If there are no pairs, or a score is not a finite number.
 
     Examples
     --------

@@ -17,19 +17,9 @@ def string_perplexity(truth: ArrayLike, logs: ArrayLike) -> float:
 
     .. math:: 2^{-\sum_x p_T(x) \log_2 p_C(x)}
 
-    with both distributions normalized over the set. The minimum is reached if they are equal.
-
-    Parameters
-    ----------
-    truth : array of shape (n,)
-        True probabilities of distinct strings.
-    logs : array of shape (n,)
-        Natural logarithms of the predicted probabilities.
-
-    Raises
-    ------
-    InputError
-        If the shapes differ, or the true probabilities are negative, not finite or all zero.
+    with both distributions normalized over the set. The minimum is reached if they are equal. ``truth`` are the true
+    probabilities, ``logs`` natural logarithms of the predicted ones. InputError is raised if the shapes differ, or the
+    true probabilities are negative, not finite or all zero.
 
     References
     ----------

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Topic = Sequence[Hashable]
 
+    Array = NDArray[Any]
+
 EPSILON = 1e-12  # added to the share of windows with two words, as in the published measures
 WINDOWS = {"npmi": 10, "c_v": 110}  # window size in words of each measure, as published
 BLOCK = 1 << 22  # number of (word, window) incidences processed at a time
@@ -56,19 +58,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
 
     A window is ``window`` consecutive words, at every position of a document; a shorter document is one window.
 
-    Parameters
-    ----------
-    documents : iterable of sequences
-        Words of each document, in order.
-    words : iterable
-        Words to count.
-    window : int
-        Window size in words.
-
-    Raises
-    ------
-    InputError
-        If there are no documents.
+    There must be at least one document.
 
     Examples
     --------
@@ -99,15 +89,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
 
 
 def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
-    """Count the documents that contain each selected word and each pair of selected words.
-
-    Parameters
-    ----------
-    table : csr_array of shape (documents, words)
-        Document-term counts.
-    columns : sequence of int
-        Columns of the words to count.
-    """
+    """Count the documents that contain each word, and each pair of words, of some columns of a table of counts."""
     chosen = np.unique(np.asarray(columns, np.int64))
     some = csr_array(csr_array(table)[:, chosen] > 0, dtype=float)
     return Cooccurrences({int(c): row for row, c in enumerate(chosen)}, (some.T @ some).toarray(), table.shape[0])
@@ -116,17 +98,8 @@ def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
 def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
     """Compute the mean NPMI over all pairs of words of each topic, from -1 to 1; shape (topics,).
 
-    Parameters
-    ----------
-    topics : sequence of sequences of words
-        Top words of each topic, at least two, all of them counted.
-    occurrences : Cooccurrences
-        Counts in windows of ten words, as published, or in documents if there are no texts.
-
-    Raises
-    ------
-    InputError
-        If a topic has fewer than two words, or one that was not counted.
+    ``topics`` are the top words of each topic, at least two, and ``occurrences`` counts of all of them in windows of
+    ten words, as published, or in documents if there are no texts.
 
     Examples
     --------
@@ -172,14 +145,8 @@ def diversity(topics: Sequence[Topic]) -> float:
 def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> tuple[csr_array, csr_array]:
     """Split the word occurrences of each document at random into a table of an observed and one of a hidden part.
 
-    Parameters
-    ----------
-    table : csr_array of shape (documents, words)
-        Integer counts.
-    seed : int, optional
-        Seed of the split.
-    share : float
-        Share of the occurrences (not of the distinct words) that is observed; sampled without replacement, rounded up.
+    ``table``, of shape (documents, words), has integer counts. The ``share`` of the occurrences (not of the distinct
+    words) that is observed is sampled without replacement and rounded up.
     """
     table = csr_array(table)
     counts = np.rint(table.data).astype(np.int64)
@@ -200,16 +167,13 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
 
 
 def surprise(
-    hidden: csr_array,
-    mixtures: NDArray[Any],
-    words: NDArray[Any],
-    *,
-    background: NDArray[Any],
-    background_share: float = 0.05,
+    hidden: csr_array, mixtures: Array, words: Array, *, background: Array, background_share: float = 0.05
 ) -> NDArray[np.float64]:
     r"""Compute the negative log-likelihood :math:`-\log P` of the hidden words of each document, shape (documents,).
 
     .. math:: P(w|d) = (1 - \beta) \sum_z P(z|d) P(w|z) + \beta P(w)
+
+    InputError is raised if no word is hidden, shapes do not match, or a hidden word has probability zero.
 
     Parameters
     ----------
@@ -225,11 +189,6 @@ def surprise(
         the perplexity infinite.
     background_share : float
         Weight :math:`\beta` of the background; must be equal for all models that are compared.
-
-    Raises
-    ------
-    InputError
-        If no word is hidden, shapes do not match, or a hidden word has probability zero.
     """
     if check_number("background_share", background_share) > 1:
         raise InputError(f"background_share must be at most 1; got {background_share}", "background_share")
@@ -260,12 +219,7 @@ def surprise(
 
 
 def completion_perplexity(
-    hidden: csr_array,
-    mixtures: NDArray[Any],
-    words: NDArray[Any],
-    *,
-    background: NDArray[Any],
-    background_share: float = 0.05,
+    hidden: csr_array, mixtures: Array, words: Array, *, background: Array, background_share: float = 0.05
 ) -> float:
     """Compute the perplexity of hidden words, the exponential of the mean negative log-likelihood per word.
 
@@ -275,7 +229,7 @@ def completion_perplexity(
     return float(np.exp(each.sum() / hidden.sum(dtype=float)))
 
 
-def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
+def stability(first: Array, second: Array) -> float:
     """Compute the mean cosine between the topics of two fits under the optimal one-to-one matching.
 
     ``first`` and ``second`` are the weights of words in the topics of both fits, of shape (rank, words).

@@ -21,22 +21,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ANGLES = np.pi * np.array([0, 1, 0.5, -0.5, 0.25, 0.75, -0.25, -0.75])
+SIZE = 8  # font size of labels in points
 DISTANCES = (6, 10, 16, 23, 31, 40)
 """Candidate distances of a label from its point, in points; at each distance, right, left, above, ... are tried."""
 
 
 def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
-    """Create matplotlib axes on a new figure without a window, which notebooks display as an image.
+    """Create matplotlib axes on a new figure, of a size in inches, without a window; notebooks display it as an image.
 
-    Parameters
-    ----------
-    width, height : float
-        Size of the figure in inches.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
+    MissingExtraError is raised if matplotlib is not installed.
     """
     with needing("matplotlib", "plot", "a picture"):
         from matplotlib.figure import Figure
@@ -63,11 +56,11 @@ def save_figure(ax: Any, file: Path) -> None:
         ax.figure.savefig(draft, dpi=150)
 
 
-def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str], *, size: float = 8) -> int:
+def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str]) -> int:
     """Place labels at points without overlaps, and return the number of labels that do not fit.
 
     Distant labels are connected to their point by a line. Labels without room are left out, so pass important points
-    first. Points, (n, 2), are in data coordinates of axes with final limits; ``size`` is the font size in points.
+    first. Points, (n, 2), are in data coordinates of axes with final limits.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.font_manager import FontProperties
@@ -90,7 +83,7 @@ def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Se
     frame = ax.get_window_extent()
     taken = np.empty((0, 4))
     for at, text, color in zip(here, texts, colors, strict=True):
-        half = _half(ax, text, size, families)
+        half = _half(ax, text, families)
         for distance, angle in product(DISTANCES, ANGLES):
             way = np.array([np.cos(angle), np.sin(angle)])
             centre = at + way * (distance * scale + half * np.abs(way))
@@ -106,7 +99,7 @@ def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Se
                     textcoords="offset points",
                     ha="center",
                     va="center",
-                    fontsize=size,
+                    fontsize=SIZE,
                     fontfamily=families,
                     color=color,
                     arrowprops=line if distance > DISTANCES[1] else None,
@@ -155,9 +148,9 @@ def _letters(file: str) -> set[str]:
         return set()
 
 
-def _half(ax: Any, text: str, size: float, families: Sequence[str]) -> NDArray[np.float64]:
+def _half(ax: Any, text: str, families: Sequence[str]) -> NDArray[np.float64]:
     """Return half the width and half the height of a rendered text in pixels."""
-    note = ax.annotate(text, (0, 0), fontsize=size, fontfamily=families)
+    note = ax.annotate(text, (0, 0), fontsize=SIZE, fontfamily=families)
     with without_glyph_warnings():
         box = note.get_window_extent()
     note.remove()

@@ -27,30 +27,17 @@ def objective(history: Sequence[float], *, ax: Any = None) -> Any:
 def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any = None) -> Any:
     """Plot the relative difference between the error and the optimum after each epoch, on a logarithmic scale.
 
-    For a fully observed matrix the optimum is the sum of the squared singular values beyond the rank.
+    For a fully observed matrix the optimum is the sum of the squared singular values beyond the rank: Eckart, Young
+    (1936), The approximation of one matrix by another of lower rank.
 
-    Parameters
-    ----------
-    histories : mapping of str to sequence of float
-        Positive errors by epoch, such as ``history_`` of models, by name in the legend.
-    optimum : float
-        Smallest possible error, positive.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to plot, or a number is not positive.
-
-    References
-    ----------
-    Eckart, Young (1936), The approximation of one matrix by another of lower rank.
+    Positive errors by epoch, such as ``history_`` of models, are given by their names in the legend. InputError is
+    raised if there is nothing to plot, or a number is not positive.
     """
     check_number("optimum", optimum, above=True)
     for name, errors in histories.items():
         if not len(errors) or not (np.isfinite(errors).all() and (np.asarray(errors) > 0).all()):
-            raise InputError(
-                f"the errors in the series {name!r} must be positive numbers, and at least one is required"
-            )
+            about = f"the errors in the series {name!r} must be positive numbers,"
+            raise InputError(f"{about} and at least one is required")
     if not histories:
         raise InputError("histories must not be empty", "histories")
     ax = new_axes() if ax is None else ax
@@ -65,21 +52,10 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
 
 
 def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = False, ax: Any = None) -> Any:
-    """Plot one or more series of values with intervals as functions of ``x``.
+    """Plot one or more series of values with intervals as functions of ``x``, such as ranks or shares of a part.
 
-    Parameters
-    ----------
-    series : mapping of str to array of shape (n, 3)
-        Value, lower and upper bound at each ``x``, by name in the legend; NaN for missing values.
-    x : sequence of float
-        Positions, such as ranks or shares of a training part.
-    log : bool
-        Whether the ``x`` axis is logarithmic; requires positive ``x``.
-
-    Raises
-    ------
-    InputError
-        If a series has the wrong shape, or ``log`` is set and ``x`` is not positive.
+    ``series`` has a value, a lower and an upper bound at each ``x``, shape (n, 3), by name in the legend; NaN for
+    missing values. InputError is raised if ``x`` is not positive and its axis logarithmic (``log``).
     """
     points = _points(series, len(x))
     if log and not (np.asarray(x) > 0).all():
@@ -116,8 +92,6 @@ def _points(series: Mapping[str, ArrayLike], size: int) -> dict[str, NDArray[np.
     points = {name: np.asarray(rows, float) for name, rows in series.items()}
     for name, rows in points.items():
         if rows.shape != (size, 3):
-            raise InputError(
-                f"the series {name!r} must have shape {size, 3}: a value, a lower and an upper bound at each position;"
-                f" got {rows.shape}"
-            )
+            about = f"the series {name!r} must have shape {size, 3}: a value,"
+            raise InputError(f"{about} a lower and an upper bound at each position; got {rows.shape}")
     return {name: rows.T for name, rows in points.items()}

@@ -40,22 +40,17 @@ def biplot(
     model : CorrespondenceAnalysis or MultipleCorrespondenceAnalysis
         Fitted model.
     rows, columns : sequence of str, optional
-        Labels; by default those of the DataFrame used in ``fit``, or numbers from 1.
+        Labels of all points; by default those of the DataFrame used in ``fit``, or numbers from 1.
     kind : {"symmetric", "rows", "columns"}
         Type of the map. ``symmetric``: rows and columns in principal coordinates; distances within each set are
         interpretable, those between the two sets are not. ``rows``: columns in standard coordinates, as arrows; a row
         is the weighted mean of its columns. ``columns``: the reverse.
     axes : (int, int)
-        Axes to plot, from 0; an analysis with a single axis is plotted on a line.
+        Axes to plot, from 0. InputError is raised if one was not kept; a single axis is plotted on a line.
     top : int, optional
         Number of labelled points per set, those with the largest contribution to these axes; the others are drawn
         faintly. By default all points are labelled. Labels without room are left out, starting with the lowest
         priority: the set with fewer points and points of large mass come first.
-
-    Raises
-    ------
-    InputError
-        If the number of labels does not match, or an axis was not kept.
     """
     check_choice("kind", kind, ("symmetric", "rows", "columns"))
     kept = len(model.inertia_)
@@ -165,24 +160,8 @@ def contributions(
 ) -> Any:
     """Plot the rows or columns that contribute most to an axis, with the sign of each coordinate.
 
-    Bars extend to the left if at the negative end; dotted lines mark the mean contribution. Models and default labels
-    are those of :func:`biplot`.
-
-    Parameters
-    ----------
-    labels : sequence of str, optional
-        Labels of all rows or columns.
-    side : {"rows", "columns"}
-        Whether to plot rows or columns.
-    axis : int
-        Number of the axis, from 0.
-    top : int
-        Number of bars, in descending order of contribution.
-
-    Raises
-    ------
-    InputError
-        If the number of labels does not match, or the axis was not kept.
+    Bars extend to the left if at the negative end; dotted lines mark the mean contribution. There are at most ``top``
+    bars, and ``axis`` is counted from 0. Models, labels and errors are those of :func:`biplot`.
     """
     check_int("axis", axis, low=0, high=len(model.inertia_) - 1)
     check_int("top", top, low=1)

@@ -27,23 +27,8 @@ if TYPE_CHECKING:
 def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int = 8, ax: Any = None) -> Any:
     """Plot the nearest words of an ambiguous word in combination with each context word.
 
-    There is a row per neighbour, grouped by the context that selects it, with its cosine with every combination.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors.
-    word : str
-        Ambiguous word.
-    contexts : sequence of str
-        One or more words, each of which selects a sense.
-    top : int
-        Number of neighbours per context.
-
-    Raises
-    ------
-    InputError
-        If a word is unknown or no context is given.
+    There is a row for each of the ``top`` neighbours of a context, which selects a sense, with the cosine with every
+    combination. InputError is raised if a word is unknown or no context is given.
     """
     if not contexts:
         raise InputError("contexts must contain at least one word", "contexts")
@@ -102,20 +87,9 @@ def barcode(occurrences: Sequence[Occurrences], *, ax: Any = None) -> Any:
 def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: Any = None) -> Any:
     """Plot words in the plane of the first two principal components of their unit vectors.
 
-    The explained variance is shown below the map.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors.
-    groups : mapping of str to sequence of str
-        Words by group, such as neighbours by query or substitutes by sense. Each group has a colour; a word of several
-        groups has the colour of the first.
-
-    Raises
-    ------
-    InputError
-        If a word is unknown or there are fewer than three words.
+    The explained variance is shown below the map. Each group, such as neighbours of a query or substitutes of a sense,
+    has a colour; a word of several groups has that of the first. InputError is raised if a word is unknown or there are
+    fewer than three words.
     """
     color = {word: f"C{k % 10}" for k, words in reversed([*enumerate(groups.values())]) for word in words}
     words = list(dict.fromkeys(word for some in groups.values() for word in some))
@@ -143,21 +117,8 @@ def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: A
 def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: int = 8, ax: Any = None) -> Any:
     """Plot the top words of each topic as bars that show the weight relative to the first word.
 
-    There is a row of labelled bars for each topic.
-
-    Parameters
-    ----------
-    model : TextTopics
-        Fitted model.
-    topics : sequence of int, optional
-        Topics to plot; by default the first ten.
-    top : int
-        Number of words per topic.
-
-    Raises
-    ------
-    InputError
-        If there is no such topic.
+    There is a row of ``top`` labelled bars for each topic, by default for the first ten. InputError is raised if there
+    is no such topic.
     """
     check_is_fitted(model)
     check_int("top", top, low=1)
@@ -182,18 +143,8 @@ def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -
     """Plot the mean share of each topic in the documents of each label as a heat map.
 
     There is a row for each label and a column for each topic; topics are ordered by the label with their largest share.
-
-    Parameters
-    ----------
-    weights : array of shape (documents, rank)
-        Weights of topics in documents; negative values count as zero, and each document is normalized to sum to one.
-    labels : sequence
-        Label of each document.
-
-    Raises
-    ------
-    InputError
-        If the number of labels does not match.
+    Weights have the shape (documents, rank); negative ones count as zero, and each document is normalized to sum to
+    one. InputError is raised if there is not one label for each document.
     """
     W = np.maximum(np.asarray(weights, float), 0)
     if W.ndim != 2 or len(W) != len(labels) or not len(W):
@@ -218,21 +169,8 @@ def templates(
 ) -> Any:
     """Plot convolution filters as heat maps, labelled with the words that have the largest and smallest coordinates.
 
-    There is a row for each filter, a column for each of its positions.
-
-    Parameters
-    ----------
-    model : ConvolutionalSentences
-        Fitted model.
-    coordinates : sequence of int, optional
-        Coordinates to plot; by default the first ten.
-    ends : int
-        Number of words with the largest, and with the smallest, values of a coordinate in its label.
-
-    Raises
-    ------
-    InputError
-        If there is no such coordinate.
+    There is a row for each filter, by default of the first ten coordinates, and a column for each of its positions. A
+    label has ``ends`` words of either kind. InputError is raised if there is no such coordinate.
     """
     check_is_fitted(model)
     check_int("ends", ends, low=1)
@@ -260,21 +198,8 @@ def templates(
 def activation_map(model: SentenceVectors, sentence: str | list[str], *, n_filters: int = 20, ax: Any = None) -> Any:
     """Plot the activations of convolution filters along a sentence as a heat map.
 
-    There is a row for each filter, named coordinate.filter, the most active first.
-
-    Parameters
-    ----------
-    model : ConvolutionalSentences or another sentence model
-        Fitted model.
-    sentence : str or list of str
-        Sentence whose known words are the columns.
-    n_filters : int
-        Number of filters, those with the largest activations.
-
-    Raises
-    ------
-    InputError
-        If no word is known.
+    There is a row for each of the ``n_filters`` most active filters, named coordinate.filter, and a column for each
+    known word. InputError is raised if no word is known.
     """
     check_int("n_filters", n_filters, low=1)
     check_is_fitted(model)

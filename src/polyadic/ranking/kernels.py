@@ -39,10 +39,8 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
         X.sum_duplicates()
     edges, price = frozen(np.asarray(starts), np.int64), frozen(np.asarray(costs), np.float64)
     if price.shape != (X.shape[0],) or edges[0] != 0 or edges[-1] != X.shape[0] or (np.diff(edges) < 1).any():
-        raise ValueError(
-            f"starts must increase from 0 to {X.shape[0]} (the number of candidates), and costs must have one element"
-            f" per candidate; got costs of shape {price.shape}"
-        )
+        about = f"starts must increase from 0 to {X.shape[0]} (the number of candidates),"
+        raise ValueError(f"{about} and costs must have one element per candidate; got costs of shape {price.shape}")
     if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], MAX_FEATURES):
         raise ValueError(f"feature indices must be from 0 to {min(X.shape[1], MAX_FEATURES) - 1}")
     indptr, indices = frozen(X.indptr, np.int64), frozen(X.indices, np.int32)
@@ -123,10 +121,8 @@ def tensor_mira_lists(
     """
     D, H = cells.at.shape[1], factors.shape[1]
     if len(cells.at) < lists.features or norms.shape != (H, D) or len(factors) != cells.rows:
-        raise ValueError(
-            f"cells must have at least {lists.features} rows, factors {cells.rows} rows, and norms shape {H, D}; got"
-            f" {len(cells.at)} rows, {len(factors)} rows, and shape {norms.shape}"
-        )
+        about = f"cells must have at least {lists.features} rows, factors {cells.rows} rows, and norms shape"
+        raise ValueError(f"{about} {H, D}; got {len(cells.at)} rows, {len(factors)} rows, and shape {norms.shape}")
     if turns.shape not in {(len(order), H * D), (len(order), 0)}:
         raise ValueError(f"turns must have shape ({len(order)}, {H * D}) or ({len(order)}, 0); got {turns.shape}")
     if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
@@ -146,9 +142,8 @@ def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
 def _weights(lists: CandidateLists, *arrays: Array) -> None:
     for array in arrays:
         if array.ndim != 1 or len(array) < lists.features:
-            raise ValueError(
-                f"weights must have at least {lists.features} elements, one per feature; got {array.shape}"
-            )
+            got = array.shape
+            raise ValueError(f"weights must have at least {lists.features} elements, one per feature; got {got}")
     _owned(*arrays)
 
 

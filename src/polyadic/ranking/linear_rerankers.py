@@ -22,21 +22,13 @@ class RankingPerceptron(Reranker):
 
     .. math:: w \leftarrow w + \phi_y - \phi_z \quad \text{where } z = \arg\max w \cdot \phi \text{ costs more than } y
 
-    with the cheapest candidate :math:`y` of the list.
-
-    Attributes are those of :class:`~polyadic.ranking.reranking.Reranker`.
+    with the cheapest candidate :math:`y` of the list. Attributes are those of
+    :class:`~polyadic.ranking.reranking.Reranker`.
 
     References
     ----------
     Collins (2002), Discriminative training methods for hidden Markov models. Collins, Duffy (2002), New ranking
     algorithms for parsing and tagging, for lists.
-
-    Examples
-    --------
-    >>> from polyadic.core.query_groups import QueryGroups
-    >>> lists = QueryGroups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
-    >>> RankingPerceptron(seed=0).fit(lists).rerank(lists).tolist()
-    [1, 3]
     """
 
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Linear:

@@ -46,12 +46,12 @@ class NBest(NamedTuple):
 class NBestLists:
     """Re-iterable blocks of candidate lists (QueryGroups) from a JSON Lines file.
 
-    The file is parsed once; later passes read cached blocks.
+    The file may be compressed; see :mod:`polyadic.ranking.nbest`. It is parsed once; later passes read cached blocks.
+    InputError is raised if it cannot be read or is empty, or a line is not a list of candidates, has a missing or
+    non-finite number, or an unknown feature. The message names the line.
 
     Parameters
     ----------
-    path : path
-        JSON Lines file, optionally compressed; see :mod:`polyadic.ranking.nbest`.
     names : sequence of str, optional
         Known features, in the order of their indices. By default they are collected from the file in a first pass.
     min_count : int
@@ -65,16 +65,8 @@ class NBestLists:
 
     Attributes
     ----------
-    names : list of str
-        Features by index.
-    ignored : int
-        Number of values of unknown features that were ignored in the last pass.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is empty, or a line is not a list of candidates, has a missing or non-finite
-        number, or an unknown feature. The message names the line.
+    names, ignored : list of str, int
+        Features by index, and number of values of unknown features that were ignored in the last pass.
 
     Examples
     --------
@@ -191,9 +183,8 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
         highest = max(scores)
         for named, score in zip(features, scores, strict=True):
             if SCORE in named:
-                raise ValueError(
-                    f"a candidate must not have both a score and a feature {SCORE!r}, which is derived from the score"
-                )
+                about = f"a candidate must not have both a score and a feature {SCORE!r},"
+                raise ValueError(f"{about} which is derived from the score")
             named[SCORE] = score - highest
     return NBest(where, said.get("id", number), [candidate.get("text") for candidate in candidates], paid, features)
 

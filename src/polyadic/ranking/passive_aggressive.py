@@ -17,12 +17,10 @@ Without :math:`B` the step does not solve problem (4). All vectors may also be u
 \min\{C, L / \sum \|\Delta^d_h\|^2\}`.
 
 **Averages.** The mean of the weights over all lists is more stable than the last weights. For linear models a second
-sum gives it exactly. Averaging factors would be wrong, since a product of means is not the mean of products, and
-updating the mean of products after each step is expensive, since one row of one vector belongs to :math:`V / n_d`
-features. So copies of the factors are stored at checkpoints, each weighted by the number of lists since the previous
-one, and the tensors of many checkpoints are summed in one matrix product. The first 128 lists are checkpoints each;
-after that there are :data:`CHECKPOINTS_PER_DOUBLING` of them per doubling of the number of lists. (Mean scores over the
-checkpoints would be the same.)
+sum gives it exactly. A product of mean factors is not the mean of products, whose update after each step is expensive,
+since one row of one vector belongs to :math:`V / n_d` features. So copies of the factors are stored at checkpoints,
+each weighted by the number of lists since the previous one, and the tensors of many checkpoints are summed in one
+matrix product. There are :data:`CHECKPOINTS_PER_DOUBLING` of them per doubling of the number of lists.
 
 References
 ----------
@@ -34,7 +32,7 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -57,18 +55,8 @@ MAX_STORED = 1 << 22  # maximum number of stored factor values and products befo
 REFRESH_INTERVAL = 1024  # number of lists after which the incrementally updated squared norms are recomputed
 
 
-class Learner(Protocol):
-    """Protocol for models that are trained online on candidate lists."""
-
-    def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Update the weights on lists in the given order, and return the total cost, loss and number of updates."""
-
-    def reached(self) -> Factors:
-        """Return copies of the feature weights (averaged if requested) and of the underlying factors."""
-
-
 def passive_aggressive(
-    blocks: Iterable[QueryGroups], learner: Learner, *, rng: np.random.Generator | None = None
+    blocks: Iterable[QueryGroups], learner: Linear | Multilinear, *, rng: np.random.Generator | None = None
 ) -> Iterator[Sweep]:
     """Iterate over epochs of online learning until an epoch makes no update.
 
@@ -101,7 +89,7 @@ class Linear:
         self.before = 0
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Update the weights on candidate lists in the given order."""
+        """Update the weights on lists in the given order, and return the total cost, loss and number of updates."""
         how: dict[str, Any] = {"weights": self.w, "summed": self.u, "before": self.before}
         self.before += len(order)
         if self.C is None:

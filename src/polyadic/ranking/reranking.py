@@ -19,7 +19,7 @@ from polyadic.core.model import Callback, Count, Model, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.query_groups import QueryGroups
 from polyadic.core.solvers.run import run
-from polyadic.ranking.passive_aggressive import Learner, passive_aggressive
+from polyadic.ranking.passive_aggressive import passive_aggressive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from polyadic.core.forms import Factors
+    from polyadic.ranking.passive_aggressive import Linear, Multilinear
 
 
 BLOCK_SIZE = 1 << 23  # approximate number of values per block
@@ -89,10 +90,8 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     Attributes
     ----------
-    weights_ : ndarray of shape (features,)
-        Feature weights.
-    names_ : list of str or None
-        Feature names, if the lists have them.
+    weights_, names_ : ndarray of shape (features,), list of str or None
+        Feature weights, and feature names if the lists have them.
     classes_ : ndarray
         Classes, if fitted to rows and labels.
     """
@@ -105,11 +104,11 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     callback: Callback = None
 
     @abstractmethod
-    def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Learner:
+    def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Linear | Multilinear:
         """Return the online learner for blocks of candidate lists with V features."""
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, validation: Any = None) -> Self:
-        """Fit the model to candidate lists or to labelled rows.
+        """Fit the model to candidate lists or to labelled rows; InputError is raised if there is nothing to learn from.
 
         Parameters
         ----------
@@ -121,11 +120,6 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
             Labels of the rows.
         validation : as X, or a pair of rows and labels, optional
             Validation data. The weights of the epoch with the lowest cost on it are kept.
-
-        Raises
-        ------
-        InputError
-            If there is nothing to learn from or a parameter is out of range.
         """
         self.check()
         rng = np.random.default_rng(self.seed)
@@ -149,19 +143,9 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     def decision_function(self, X: Any, *, unknown: Unknown = "ignore") -> NDArray[np.float64]:
         """Return the scores of candidates, shape (candidates,), or of the classes of rows, shape (rows, classes).
 
-        For two classes it is the score of the second minus that of the first, shape (rows,).
-
-        Parameters
-        ----------
-        X : QueryGroups, or array or sparse matrix of shape (rows, features)
-            Candidate lists or rows.
-        unknown : {"ignore", "error"}
-            Treatment of candidate features that were not seen in ``fit``.
-
-        Raises
-        ------
-        InputError
-            If the features do not match those of ``fit``.
+        For two classes it is the score of the second minus that of the first, shape (rows,). Features of candidates
+        that were not seen in ``fit`` are ignored, unless ``unknown`` is "error". InputError is raised if the features
+        of rows do not match those of ``fit``.
         """
         check_is_fitted(self)
         check_choice("unknown", unknown, get_args(Unknown))
@@ -178,10 +162,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return scores[:, 1] - scores[:, 0] if len(W) == 2 else scores
 
     def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
-        """Return the index of the highest-scored candidate of each list; ties go to the first.
-
-        Parameters are those of :meth:`decision_function`.
-        """
+        """Return the index of the highest-scored candidate of each list; ties go to the first."""
         return groups.choice(self.decision_function(groups, unknown=unknown))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -268,11 +249,8 @@ def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
         raise InputError("validation data of a classifier must be a pair of rows and labels")
     rows, labels = as_rows(validation[0]), np.asarray(validation[1])
     if rows.shape[1] * len(classes) != V:
-        width = V // len(classes) - 1
-        raise InputError(
-            f"validation must have the same {width} features as the training data; got {rows.shape[1] - 1}",
-            "validation",
-        )
+        about = f"the same {V // len(classes) - 1} features as the training data; got {rows.shape[1] - 1}"
+        raise InputError(f"validation must have {about}", "validation")
     which = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     return ClassGroups(rows, np.where(classes[which] == labels, which, -1), len(classes))
 

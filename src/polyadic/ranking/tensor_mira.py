@@ -72,11 +72,8 @@ def places(
     if mapping == "guided":
         weights = np.asarray([] if v is None else v, float)
         if weights.shape != (V,):
-            raise InputError(
-                f"v must have one weight for each of the {V:,} features for mapping='guided'; got {weights.shape}",
-                "mapping",
-                "v",
-            )
+            about = f"v must have one weight for each of the {V:,} features"
+            raise InputError(f"{about} for mapping='guided'; got {weights.shape}", "mapping", "v")
         order = guided_order(weights, room // sizes[-1])
     place = np.empty(V, np.int64)
     place[order] = np.arange(V)
@@ -238,10 +235,8 @@ class TensorMIRA(Reranker):
         """Raise InputError if a setting is out of range or the length of ``sizes`` differs from ``order``."""
         super().check()
         if self.sizes is not None and len(self.sizes) != self.order:
-            raise InputError(
-                f"sizes must have one number for each of the {self.order} modes; got {tuple(map(int, self.sizes))}",
-                "sizes",
-            )
+            got = tuple(map(int, self.sizes))
+            raise InputError(f"sizes must have one number for each of the {self.order} modes; got {got}", "sizes")
 
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Multilinear:
         H, D = self.rank, self.order

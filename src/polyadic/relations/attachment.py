@@ -83,19 +83,9 @@ class TupleClassifier(Model):
     def fit(self, X: ArrayLike, y: ArrayLike, *, features: Sequence[Any]) -> Self:
         """Fit the classifier to labelled word tuples.
 
-        Parameters
-        ----------
-        X : array of int of shape (n, order)
-            Number of the word in each position.
-        y : array of bool of shape (n,)
-            Label of each tuple.
-        features : sequence of sparse matrices or arrays of shape (words, features)
-            For each position, the features of all its words, including words that occur only in later predictions.
-
-        Raises
-        ------
-        InputError
-            If a number has no features, the shapes do not match, or a parameter is out of range.
+        ``X``, of shape (n, order), has the number of the word in each position, and ``y`` the label of each tuple.
+        ``features`` are a matrix for each position, sparse or dense, with a row for each of its words, including words
+        that occur only in later predictions.
         """
         self.check()
         known = [_with_constant(f, self.constant) for f in features]

@@ -83,8 +83,7 @@ class Diagonal(Bilinear):
 class Complex(Bilinear):
     r"""Complex bilinear form (ComplEx): :math:`m_{sro} = \mathrm{Re} \sum_d a_{sd} w_{rd} \overline{b_{od}}`.
 
-    The first half of a vector holds real parts, the second half imaginary parts. A real w makes a relation symmetric,
-    an imaginary w antisymmetric.
+    Vectors hold real parts, then imaginary ones. A real w makes a relation symmetric, an imaginary w antisymmetric.
     """
 
     blocks = 2

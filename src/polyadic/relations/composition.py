@@ -70,17 +70,9 @@ class TransitiveVerbs(Model):
     def fit(self, X: Any, y: object = None, *, nouns: ArrayLike) -> Self:
         """Compute the verb matrices from clause counts.
 
-        Parameters
-        ----------
-        X : Entries, array or sparse array of shape (nouns, verbs, nouns)
-            Count of each clause of subject, verb and object.
-        nouns : array of shape (nouns, R)
-            Latent factors of nouns, such as those of :class:`~polyadic.topics.nmf.NMF`; rows are scaled to length 1.
-
-        Raises
-        ------
-        InputError
-            If the shapes do not match, or a parameter is out of range.
+        ``X``, Entries or an array of shape (nouns, verbs, nouns), has the count of each clause of subject, verb and
+        object, and ``nouns``, of shape (nouns, R), latent factors such as those of :class:`~polyadic.topics.nmf.NMF`;
+        their rows are scaled to length 1.
         """
         self.check()
         del y

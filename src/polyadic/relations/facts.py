@@ -161,6 +161,8 @@ def facts_of(
 ) -> Facts:
     """Build a knowledge graph from triples of names by assigning integer ids to entities and relations.
 
+    InputError is raised if a triple does not consist of three names, or a name is unknown.
+
     Parameters
     ----------
     named : iterable of (str, str, str), data frame, or list of dict
@@ -172,11 +174,6 @@ def facts_of(
         Known names, in the order of their numbers; by default all names that occur, sorted.
     unknown : {"error", "skip"}
         Handling of triples with an unknown name: raise an error, or leave them out.
-
-    Raises
-    ------
-    InputError
-        If a triple does not consist of three names, or a name is unknown.
     """
     rows = [(f"fact {at}", fact) for at, fact in enumerate(fact_rows(named, columns), 1)]
     for where, fact in rows:
@@ -185,11 +182,7 @@ def facts_of(
 
 
 def by_name(
-    X: Any,
-    *,
-    entities: Sequence[str] | None = None,
-    relations: Sequence[str] | None = None,
-    unknown: Unknown = "error",
+    X: Any, *, entities: Sequence[str] | None = None, relations: Sequence[str] | None = None, unknown: Unknown = "error"
 ) -> Any:
     """Convert names in an array or list of shape (n, 3), a data frame or records to Facts; return ids as an array."""
     if isinstance(X, Facts):
@@ -219,6 +212,8 @@ def read_facts(
 ) -> Facts:
     r"""Read triples from a table file with the columns subject, relation and object, or from an RDF file.
 
+    InputError is raised if the file cannot be read, a name is missing, or a name is unknown.
+
     Parameters
     ----------
     path : path
@@ -229,11 +224,6 @@ def read_facts(
         Names or positions from 1 of the columns with the subject, the relation and the object.
     entities, relations, unknown
         Known names and handling of unknown ones; see :func:`facts_of`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a name is missing, or a name is unknown.
 
     Examples
     --------
@@ -297,11 +287,10 @@ def _numbered(
 
 
 def warn_of_order(facts: Any, *, relation: int = 1, order: str = ORDER) -> None:
-    """Warn if the column of relations seems to be one of entities.
+    """Warn if the column of relations seems to be one of entities: most are also ends, and more of them are distinct.
 
-    In facts of another column order, most relations are also subjects or objects, and more of them are distinct than
-    subjects or objects; or there are more distinct relations than entities. Ids of relations are also ids of entities
-    in any order, so more than 5 of them must be distinct, and more than twice as many.
+    Or there are more distinct relations than entities. Ids of relations are also ids of entities in any order, so more
+    than 5 of them must be distinct, and more than twice as many.
     """
     columns = [set(column) for column in zip(*facts, strict=True)] if len(facts) else [set()] * 3
     kinds, ends = columns[relation], columns[:relation] + columns[relation + 1 :]

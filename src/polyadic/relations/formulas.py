@@ -42,7 +42,10 @@ class Atom:
     place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"{_quoted(self.predicate)}({', '.join(self.arguments)})"
+        name = self.predicate
+        if not re.fullmatch(BARE, name) or is_number(name):
+            name = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return f"{name}({', '.join(self.arguments)})"
 
 
 @dataclass(frozen=True)
@@ -247,9 +250,3 @@ def is_number(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _quoted(name: str) -> str:
-    if re.fullmatch(BARE, name) and not is_number(name):
-        return name
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -15,14 +15,12 @@ Atoms are independent with marginals :math:`p_i = \sigma(m_i)`. The probability 
           \frac{\partial \log [F]}{\partial m_i} = \Pr(w_i = 1 \mid F) - p_i .
 
 If no atom occurs twice, these are the products of marginals of the paper, :math:`[\lnot A] = 1 - [A]`,
-:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`. For repeated atoms the paper treats
-occurrences as independent, :math:`[A \land A] = p^2`; here it is :math:`p`, so that equivalent formulas have equal
-probabilities. All terms are positive, so there is no cancellation where marginals are close to 0 or 1.
+:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`; for repeated atoms, equivalent formulas have
+equal probabilities, as they do not have there: :math:`[A \land A] = p` instead of :math:`p^2`.
 
 Forward chaining (:func:`chain`) derives the atoms of the conclusion of an implication, if that is an atom or a
-conjunction of atoms, until no new fact follows; other rules derive nothing. Unknown facts count as false. Facts may be
-uncertain: a derived fact has the probability of its premise, with independent atoms, or the largest such probability of
-several derivations.
+conjunction of atoms, until no new fact follows. Unknown facts count as false. A derived fact has the probability of its
+premise, with independent atoms, or the largest one of several derivations.
 
 References
 ----------
@@ -272,10 +270,10 @@ def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
 
 
 class DerivedNegatives:
-    """Sampler of negatives for facts derived by rules, with new negatives in each epoch.
+    """Sampler of ``n_negatives`` for each derived cell that is not observed, anew in each epoch.
 
-    ``derived`` contains observed facts, too. Without sampled negatives a rule is satisfied by a conclusion that holds
-    of all pairs. There are ``n_negatives`` for each derived cell that is not observed; none of them is itself derived.
+    ``derived`` contains observed facts, too; no negative is derived. Without negatives, a conclusion that holds of all
+    pairs satisfies a rule.
     """
 
     def __init__(
@@ -312,10 +310,10 @@ Probability = Annotated[float, Within(0, 1, above=True)]
 def chain(
     schema: Schema, rules: Iterable[Rule], *, facts: csr_array | None = None, threshold: float = 0.5
 ) -> csr_array:
-    """Infer new facts by forward chaining and return the probabilities of known and derived facts.
+    """Infer new facts of pairs that have a row by forward chaining; return the probabilities of all facts.
 
     Known facts are the cells of the schema, with probability 1, or ``facts``. Only facts and premises of at least the
-    threshold count. Facts of pairs without a row are not derived.
+    threshold count.
     """
     check_setting("threshold", threshold, Probability)
     rules = [rule for rule in rules if rule.conclusions]

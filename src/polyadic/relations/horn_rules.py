@@ -287,21 +287,9 @@ class HornRules(LinkPredictor):
         return -np.expm1(-self.predict(subjects, relations, objects))
 
     def rules(self, relation: int | str | None = None, *, k: int = 10, properties: bool = True) -> list[HornRule]:
-        """Return the k rules with the highest confidence.
+        """Return the k rules with the highest confidence, by default for conclusions of all relations.
 
-        Parameters
-        ----------
-        relation : int or str, optional
-            Relation of the conclusion; by default rules of all relations.
-        k : int
-            Maximum number of rules.
-        properties : bool
-            Whether to include property rules, which are numerous.
-
-        Raises
-        ------
-        InputError
-            If the relation is unknown, or k is out of range.
+        ``properties`` includes property rules, which are numerous.
         """
         check_int("k", k, low=1)
         graph, K = self._reasoner.graph, self.shape_[1]

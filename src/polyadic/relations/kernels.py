@@ -107,8 +107,7 @@ def joining_paths(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find relation paths that connect subject and object in at least ``support`` triples of a relation.
 
-    Paths of three edges are searched during ``steps``. Returns relations, shape (m, 3), with -1 after the end of a
-    path, and numbers of facts.
+    Paths of three edges are searched during ``steps``. Returns relations, shape (m, 3), padded by -1, and counts.
     """
     W, keys = len(graph.of), np.empty(KEYS, np.int64)
     mark = np.zeros(len(graph.groups) - 1, np.int64)
@@ -131,8 +130,7 @@ def path_counts(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the entity pairs connected by each path, and the pairs that each head relation also connects.
 
-    ``order`` are groups by relation, those of each relation in the order in which paths start there, until a path has
-    taken ``max_steps``; counts are exact if fewer are needed.
+    ``order`` are groups by relation, in the order in which paths start there, until one has taken ``max_steps``.
     """
     starts = np.concatenate([[0], np.cumsum([len(head) for head in heads])])
     every = np.concatenate([np.zeros(0, np.int64), *heads])

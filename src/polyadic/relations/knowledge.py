@@ -10,10 +10,8 @@ of all candidates are one row of a matrix product. One of two losses is summed o
           \sum_o \log(1 + e^{m_o}) - \sum_{o \in T} m_o .
 
 The first is the cross entropy of each triple, summed: grouping the triples of a question costs one row of scores
-instead of :math:`|T|`. For FB15k-237 that is 3.6 times fewer, for the same gradient.
-
-With sampled negatives, the candidates are all entities named in a batch, and :math:`c` others. These are drawn from the
-remaining :math:`n` entities and have weight :math:`n / c` each, so that sums over candidates are unbiased.
+instead of :math:`|T|`. With sampled negatives, the candidates are all entities named in a batch, and :math:`c` of the
+remaining :math:`n`, of weight :math:`n / c` each, so that sums over candidates are unbiased.
 
 References
 ----------
@@ -43,7 +41,7 @@ from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
 from polyadic.relations.facts import Facts, by_name, checked_triples, facts_of, held_out_facts, shared, triples_by
-from polyadic.relations.link_prediction import LinkPredictor, learned_facts
+from polyadic.relations.link_prediction import LinkPredictor, check_named, learned_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -176,6 +174,9 @@ class KnowledgeTensor(LinkPredictor):
     ) -> Self:
         """Fit the model to the triples of a knowledge graph.
 
+        InputError is raised if there are no training or validation triples, they are malformed, or a parameter is out
+        of range.
+
         Parameters
         ----------
         X : Facts, or array of int or of text, of shape (n, 3)
@@ -186,11 +187,6 @@ class KnowledgeTensor(LinkPredictor):
             scores are calibrated on them.
         known : Facts or array of int of shape (f, 3), optional
             Other true triples, which the ranks of validation triples are filtered by.
-
-        Raises
-        ------
-        InputError
-            If there are no training or validation triples, they are malformed, or a parameter is out of range.
         """
         self.check()
         del y
@@ -219,20 +215,9 @@ class KnowledgeTensor(LinkPredictor):
         """Learn vectors of new entities with all other parameters fixed (fold-in).
 
         Training is as in :meth:`fit`, on the questions with new entities and as many others, which serve as negatives.
-        New triples between known entities are added to the known triples, but change no vector.
-
-        Parameters
-        ----------
-        X : Facts or array of int of shape (n, 3)
-            New triples only. Unknown names are new entities; in an array, so are numbers from the number of entities
-            on.
-        max_iter : int
-            Number of epochs.
-
-        Raises
-        ------
-        InputError
-            If there are no triples, they are malformed, or a relation is unknown.
+        New triples between known entities are added to the known triples, but change no vector. ``X`` has new triples
+        only. Unknown names are new entities; in an array, so are numbers from the number of entities on. InputError is
+        raised if there are no triples, they are malformed, or a relation is unknown.
         """
         check_is_fitted(self)
         check_int("max_iter", max_iter, low=1)
@@ -275,10 +260,9 @@ class KnowledgeTensor(LinkPredictor):
             most = int(given.max(initial=0)) + 1 if given.dtype.kind in "iu" else n
             triples, names = checked_triples("facts", given, max(n, most), K), None
         else:
-            if self.entities_ is None or self.relations_ is None:
-                raise InputError(
-                    "this model identifies entities by integer ids, not names; pass facts as an integer array"
-                )
+            check_named(self.entities_)
+            assert self.entities_ is not None
+            assert self.relations_ is not None
             names = [*dict.fromkeys([*self.entities_, *X.entities])]
             if absent := [name for name in X.relations if name not in self.relations_]:
                 raise InputError(
@@ -296,8 +280,7 @@ class KnowledgeTensor(LinkPredictor):
         """Return the search space of penalty, strength and rank, evaluated by the mean log-rank of validation triples.
 
         The validation triples are those given, as for :meth:`fit`, or a tenth of the triples such that entities and
-        relations keep others. Unobserved true triples that a good model ranks first are common; the log-rank is then
-        less noisy than the reciprocal rank. Since both are too noisy to choose an epoch, all epochs are run.
+        relations keep others. The log-rank is less noisy than the reciprocal rank, but too noisy to choose an epoch.
         """
         part: Any = X
         judged: Any = validation
@@ -363,23 +346,8 @@ class KnowledgeTensor(LinkPredictor):
         similarity of their queries, triples with the same relation by the similarity of both ends. Negative
         contributions are evidence against f. Contributions overlap and do not sum to the score.
 
-        Parameters
-        ----------
-        subject, relation, object : int or str
-            Number or name of each part of the triple, which need not be known.
-        k : int
-            Maximum number of contributions.
-
-        Returns
-        -------
-        Explanation
-            Contributions of known triples that share an entity or the relation with f, each named by its subject,
-            relation and object.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or k is out of range.
+        The triple, given by numbers or names, need not be known. The k largest contributions are returned, of known
+        triples that share an entity or the relation with f, each named by its subject, relation and object.
 
         References
         ----------
@@ -560,9 +528,9 @@ def descend_triples(
 ) -> Iterator[Sweep]:
     """Minimize the regularized link prediction loss by stochastic gradient descent over batches of questions.
 
-    ``start`` has entity factors, of shape (n, width) each, then the relation parameters of the form; ``ends`` are the
-    numbers of the subject and the object factor. With ``fixed`` leading entities, relations stay fixed, too. Yields
-    factors after each epoch, and the mean objective per triple during it; at the start that of the first batch.
+    ``start`` has entity factors, shape (n, width), then relation parameters; ``ends`` number the subject and the object
+    factor. The first ``fixed`` entities and the relations do not change. Yields factors after each epoch, and the mean
+    objective per triple during it; at the start that of the first batch.
     """
     descent = _TripleDescent(form, start, plan, ends, rng, threads, fixed)
     first = next(_batches(questions, plan.batch, rng))

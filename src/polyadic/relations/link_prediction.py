@@ -49,9 +49,14 @@ class EmptyRelationWarning(UserWarning):
 class TripleModel(Model):
     """Base class for models that score all entities as the missing subject or object of a triple."""
 
+    @property
     @abstractmethod
-    def _asked(self, what: str, given: Any, relations: Any) -> tuple[NDArray[np.int64], ...]:
-        """Return the numbers of the known entities, which are subjects or objects, and of the relations."""
+    def _sizes(self) -> tuple[int, int]:
+        """Number of entities and number of relations."""
+
+    @abstractmethod
+    def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the score of each triple."""
 
     @abstractmethod
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
@@ -60,15 +65,8 @@ class TripleModel(Model):
     def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
         """Return the scores of the object query: of all entities as objects of subjects and relations, shape (m, n).
 
-        Parameters
-        ----------
-        subjects, relations : array of int or of text of shape (m,)
-            Numbers of subject and relation, or names if the model has names.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
+        Subjects and relations, of shape (m,), are given by number, or by name if the model has names. InputError is
+        raised if a name or number is unknown, or the lengths differ.
         """
         return self._ask(*self._asked("subject", subjects, relations), backwards=False)
 
@@ -78,6 +76,24 @@ class TripleModel(Model):
         Parameters and errors are as for :meth:`objects`.
         """
         return self._ask(*self._asked("object", objects, relations), backwards=True)
+
+    def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
+        """Return the score of each triple, shape (m,).
+
+        With reciprocal relations and with mined rules, the score is the mean of those of the object query and of the
+        subject query. Parameters and errors are as for :meth:`objects`; one number or name is an array of one.
+        """
+        given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
+        return self._triples(*_alike(*given))
+
+    def _asked(self, what: str, given: Names, relations: Names) -> tuple[NDArray[np.int64], ...]:
+        return _alike(self._ends(what, given), self._kinds(relations))
+
+    def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
+        return _numbered(what, given, getattr(self, "entities_", None), self._sizes[0])
+
+    def _kinds(self, given: Names) -> NDArray[np.int64]:
+        return _numbered("relation", given, getattr(self, "relations_", None), self._sizes[1])
 
 
 class LinkPredictor(TripleModel):
@@ -89,15 +105,6 @@ class LinkPredictor(TripleModel):
     temperature_: float = learned()
     unsaid: ClassVar[float] = -math.inf
     """Score of answers without any support, which are not returned."""
-
-    @property
-    @abstractmethod
-    def _sizes(self) -> tuple[int, int]:
-        """Number of entities and number of relations."""
-
-    @abstractmethod
-    def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the score of each triple."""
 
     def _all_triples(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
         """Return the scores of the triples that complete each question, which are those of :meth:`predict`."""
@@ -111,15 +118,7 @@ class LinkPredictor(TripleModel):
         over all :math:`o'` that are not training answers: the probability of an answer among those not known yet.
         Subjects likewise. The temperature T, ``temperature_``, maximizes the likelihood of the given triples.
 
-        Parameters
-        ----------
-        facts : Facts or array of int of shape (m, 3)
-            Held-out triples; at most 1,000 are used in each direction.
-
-        Raises
-        ------
-        InputError
-            If all triples are training triples, or they are malformed.
+        At most 1,000 triples are used in each direction. InputError is raised if all are training triples.
 
         References
         ----------
@@ -167,15 +166,6 @@ class LinkPredictor(TripleModel):
         for low, high in zip(*(np.searchsorted(listed, wanted, side) for side in ("left", "right")), strict=True):
             yield self.facts_[order[low:high], hidden]
 
-    def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
-        """Return the score of each triple, shape (m,).
-
-        With reciprocal relations and with mined rules, the score is the mean of those of the object query and of the
-        subject query. Parameters and errors are as for :meth:`objects`; one number or name is an array of one.
-        """
-        given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
-        return self._triples(*_alike(*given))
-
     def relations(self, subjects: Names, objects: Names) -> NDArray[np.float64]:
         """Return the scores of all relations between each subject and object, shape (m, K).
 
@@ -192,21 +182,9 @@ class LinkPredictor(TripleModel):
 
         Each query is ranked by its own scores (:meth:`objects`, :meth:`subjects`), as in the literature.
 
-        Parameters
-        ----------
-        test : Facts or array of int of shape (m, 3)
-            Test triples.
-        known : Facts or array of int of shape (f, 3), optional
-            True triples to filter by, in addition to the training and test triples.
-        relations : bool
-            Whether to also rank the relations between both ends.
-        memory : int
-            Memory budget in bytes; see :func:`~polyadic.metrics.ranking.ranking`.
-
-        Raises
-        ------
-        InputError
-            If triples are malformed, or a name or number is unknown.
+        ``known`` are true triples to filter by, in addition to the training and test triples; with ``relations``, the
+        relations between both ends are ranked, too. ``memory`` is as for :func:`~polyadic.metrics.ranking.ranking`.
+        InputError is raised if triples are malformed, or a name or number is unknown.
         """
         facts = self._triples_by("test", test)
         if seen := shared(facts, self.facts_):
@@ -230,10 +208,7 @@ class LinkPredictor(TripleModel):
         names: dict[str, Any] = {"entities": self.entities_, "relations": self.relations_, "unknown": "skip"}
         X = by_name(given, **(names if self.entities_ else {}))
         if isinstance(X, Facts):
-            if self.entities_ is None:
-                raise InputError(
-                    "this model identifies entities by integer ids, not names; pass facts as an integer array"
-                )
+            check_named(self.entities_)
             facts, number = X.triples, len(X) + X.skipped
         else:
             given = np.asarray(X)
@@ -262,14 +237,11 @@ class LinkPredictor(TripleModel):
     def _triples_by(self, what: str, facts: Triples) -> NDArray[np.int64]:
         return triples_by(what, facts, names=(self.entities_, self.relations_), sizes=self._sizes)
 
-    def _asked(self, what: str, given: Names, relations: Names) -> tuple[NDArray[np.int64], ...]:
-        return _alike(self._ends(what, given), self._kinds(relations))
 
-    def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
-        return _numbered(what, given, self.entities_, self._sizes[0])
-
-    def _kinds(self, given: Names) -> NDArray[np.int64]:
-        return _numbered("relation", given, self.relations_, self._sizes[1])
+def check_named(names: list[str] | None) -> None:
+    """Raise InputError if a model has no names of entities, but facts are given by name."""
+    if names is None:
+        raise InputError("this model identifies entities by integer ids, not names; pass facts as an integer array")
 
 
 def learned_facts(X: Triples) -> tuple[NDArray[np.int64], int, int]:
@@ -320,25 +292,17 @@ def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
 
 
 class Completed(NamedTuple):
-    """Candidate for the missing part of a triple.
-
-    Attributes
-    ----------
-    name : int or str
-        Number or name of the candidate.
-    score : float
-        Score of the completed triple, that of :meth:`LinkPredictor.predict`.
-    probability : float or None
-        Probability if exactly one answer is missing from the training triples; see :meth:`LinkPredictor.calibrate`.
-        None for known answers, and if the model is not calibrated.
-    known : bool
-        Whether the completed triple is a training triple.
-    """
+    """Candidate for the missing part of a triple."""
 
     name: int | str
+    """Number or name of the candidate."""
     score: float
+    """Score of the completed triple, that of :meth:`LinkPredictor.predict`."""
     probability: float | None = None
+    """Probability if exactly one answer is missing from the training triples; see :meth:`LinkPredictor.calibrate`.
+    None for known answers, and if the model is not calibrated."""
     known: bool = False
+    """Whether the completed triple is a training triple."""
 
 
 def complete(
@@ -360,16 +324,11 @@ def complete(
     model : KnowledgeTensor or HornRules
         Fitted model.
     subject, relation, object : int or str, optional
-        Numbers or names of two of the three parts.
+        Numbers or names of exactly two of the three parts.
     k : int
         Maximum number of candidates.
     known : bool
         Whether to include candidates that form a training triple; their attribute ``known`` is True.
-
-    Raises
-    ------
-    InputError
-        If not exactly one part is missing, or a name or number is unknown.
 
     Examples
     --------

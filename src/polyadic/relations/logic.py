@@ -105,11 +105,8 @@ class InjectedLogic(SchemaModel):
     def fit(self, schema: Schema, y: Any = None) -> Self:
         """Fit the model to a universal schema, as :meth:`UniversalSchema.fit`.
 
-        Raises
-        ------
-        InputError
-            If there are no rules, one has an unknown predicate or another number of entities than the facts, or its
-            groundings exceed the memory; or as in :class:`UniversalSchema`.
+        InputError is raised if there are no rules, one has an unknown predicate or another number of entities than the
+        facts, or its groundings exceed the memory; or as in :class:`UniversalSchema`.
         """
         self.check()
         del y

@@ -45,11 +45,10 @@ class Mention(NamedTuple):
 
 
 def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
-    """Find the entity mentions in a sentence.
+    """Find the entity mentions in a sentence: runs of words of one proper noun, such as *Al - Qaeda*.
 
     With a ``key``, words with the same value of this key in the MISC column, such as ``Entity=Acme_Corporation``, are a
-    mention of the entity of that name (underscores for spaces). Without, a mention is a run of words of one proper
-    noun: *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
+    mention of the entity of that name (underscores for spaces).
     """
     values = _names(tree) if key is None else [_value(misc, key) for misc in tree.misc]
     runs, first = [], 0
@@ -83,16 +82,8 @@ def pattern_triples(
 ) -> Iterator[Triple]:
     """Yield the subject, object and pattern of each pair of entities in all sentences.
 
-    Parameters
-    ----------
-    trees : iterable of Tree
-        Dependency trees of the sentences.
-    key : str, optional
-        Key of entity names in the MISC column, such as ``"Entity"``; by default, runs of proper nouns are entities.
-    max_path : int
-        Maximum number of dependencies on a path; 0 for no paths.
-    max_gap : int
-        Maximum number of words between mentions of a word pattern; 0 for none.
+    ``key`` is that of entity names in the MISC column, such as ``"Entity"``; by default, runs of proper nouns are
+    entities. A path has at most ``max_path`` dependencies, a word pattern at most ``max_gap`` words; 0 is for none.
     """
     for tree in trees:
         yield from patterns(tree, key=key, max_path=max_path, max_gap=max_gap)

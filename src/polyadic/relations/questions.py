@@ -6,17 +6,14 @@ With :math:`r = (s, o)` a pair and :math:`c` a predicate,
           + \underbrace{t_s \cdot d^1_c + t_o \cdot d^2_c}_{E}
           + \underbrace{\textstyle\sum_k x_{sk}\, y_{ck}\, z_{ok}}_{T} + a_r + b_c.
 
-Model N uses the other known predicates of a pair, and needs no vector of the pair; weights :math:`w_{cc'}` exist for
-predicates that co-occur. Model E uses vectors of the two entities, each by itself. Model T is a CP decomposition of the
-tensor of subjects, predicates and objects, with separate vectors of an entity as subject and as object.
+Model N uses the other known predicates of a pair; weights :math:`w_{cc'}` exist for predicates that co-occur. Model E
+uses vectors of the two entities, each by itself. Model T is a CP decomposition of the tensor of subjects, predicates
+and objects, with separate vectors of an entity as subject and as object.
 
 A batch consists of cells and a loss of their log-odds. Batches come from several sources: observed cells with sampled
 negatives, groundings of rules, or any other loss of log-odds. A step takes one batch of each source and updates only
-the rows of factors that take part.
-
-The log-odds of a cell are products of rows of one table of vectors, plus some of one table of weights. The penalty is
-paid wherever a vector takes part, :math:`\lambda \|t\|^2` for each of its products, so that frequent and rare vectors
-are regularized equally relative to their loss.
+the rows of factors that take part. A vector pays the penalty :math:`\lambda \|t\|^2` for each of its products, so that
+frequent and rare vectors are regularized equally relative to their loss.
 
 References
 ----------
@@ -118,7 +115,7 @@ class Terms(NamedTuple):
 class PairForm:
     """Log-odds of a universal schema with the terms named in ``features``, for stochastic gradient descent.
 
-    The table of vectors stacks U, V, T, D1, D2, X, Y and Z; that of weights stacks W, b (``columns``) and a (``rows``).
+    The tables stack the vectors U, V, T, D1, D2, X, Y and Z, and the weights W, b (``columns``) and a (``rows``).
     """
 
     def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:
@@ -295,8 +292,8 @@ def descend_questions(
 ) -> Iterator[Sweep]:
     """Minimize the losses of all data sources by stochastic gradient descent, with ``steps`` updates per epoch.
 
-    ``start`` are tables of vectors, shape (vectors, rank), and weights, shape (weights, 1). The objective is the loss
-    of one epoch of batches drawn at the start, or of a part of them, scaled up.
+    ``start`` are tables of vectors and of weights, shape (weights, 1). The objective is the loss of one epoch of
+    batches drawn at the start, or of a part of them, scaled up.
     """
     descent = _CellDescent(form, start, rule, ridges)
     batches = list(zip(*(source.epoch(rng, steps) for source in sources), strict=True))

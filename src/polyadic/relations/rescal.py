@@ -29,7 +29,7 @@ from polyadic.relations.link_prediction import TripleModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 
 class RESCAL(TripleModel):
@@ -88,16 +88,8 @@ class RESCAL(TripleModel):
     def fit(self, X: Any, y: object = None) -> Self:
         """Fit the model to all triples, treating unobserved triples as zeros.
 
-        Parameters
-        ----------
-        X : Entries, array or sparse array of shape (n, K, n), or list of K arrays or sparse arrays of shape (n, n)
-            Triples of subject, relation and object; or, for each relation, a matrix of subjects by objects. Unobserved
-            triples are zero.
-
-        Raises
-        ------
-        InputError
-            If the data have another form, or a parameter is out of range.
+        ``X`` are the triples of subject, relation and object, Entries or an array of shape (n, K, n), or a list of K
+        matrices of subjects by objects, dense or sparse.
         """
         self.check()
         del y
@@ -109,15 +101,9 @@ class RESCAL(TripleModel):
         self.entity_factors_, self.relation_factors_ = self._keep(result)
         return self
 
-    def predict(self, subjects: ArrayLike, relations: ArrayLike, objects: ArrayLike) -> NDArray[np.float64]:
-        """Return the score of each triple, shape (m,), given the numbers of its parts; errors as in :meth:`objects`."""
-        s, k = self._asked("subject", subjects, relations)
-        o = _numbers("objects", objects, len(self.entity_factors_))
-        if len(o) != len(s):
-            raise InputError(
-                f"subjects and objects must have the same length; got {len(s)} subjects and {len(o)} objects"
-            )
-        return self._triples(s, k, o)
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return len(self.entity_factors_), len(self.relation_factors_)
 
     def _triples(self, s: NDArray[np.int64], k: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
         queries, _ = Slices().query(self.entity_factors_[s], k, [self.relation_factors_])
@@ -126,26 +112,6 @@ class RESCAL(TripleModel):
     def _ask(self, known: NDArray[np.int64], k: NDArray[np.int64], *, backwards: bool) -> NDArray[np.float64]:
         queries, _ = Slices().query(self.entity_factors_[known], k, [self.relation_factors_], backwards=backwards)
         return np.asarray(queries @ self.entity_factors_.T)
-
-    def _asked(self, what: str, given: ArrayLike, relations: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        known = _numbers(f"{what}s", given, len(self.entity_factors_))
-        k = _numbers("relations", relations, len(self.relation_factors_))
-        if len(known) != len(k):
-            raise InputError(
-                f"{what}s and relations must have the same length; got {len(known)} {what}s and {len(k)} relations"
-            )
-        return known, k
-
-
-def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:
-    numbers = np.asarray(given)
-    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise InputError(
-            f"{name} must be a one-dimensional integer array; got {numbers.dtype} of shape {numbers.shape}"
-        )
-    if numbers.size and not 0 <= numbers.min() <= numbers.max() < size:
-        raise InputError(f"{name} must be from 0 to {size - 1}; got {numbers.min()} to {numbers.max()}")
-    return numbers.astype(np.int64)
 
 
 def relation_slices(X: Any) -> list[Any]:
@@ -193,8 +159,7 @@ def rescal(
               \Bigl(\sum_k R_k A^\top A R_k^\top + R_k^\top A^\top A R_k + \lambda_A I\Bigr)^{-1},
 
     so it need not decrease the objective. Its direction is the negative gradient times a positive semidefinite matrix,
-    however, so a fraction of it does. The full step is tried first, then its half, its quarter and so on, each with the
-    optimal R, until the objective does not increase. The solver stops when no fraction decreases it.
+    however, so a fraction of it does: the full step is tried first, then its half, and so on, each with the optimal R.
     """
     squares = float(sum((X.data.astype(float) ** 2).sum() for X in slices))
 
@@ -209,10 +174,9 @@ def rescal(
 def guarded(
     start: NDArray[np.float64], reach: Callable[[NDArray[np.float64]], Sweep], step: Callable[..., NDArray[np.float64]]
 ) -> Iterator[Sweep]:
-    """Update the entity factors A by full or shortened steps that never increase the objective.
+    """Update the entity factors A by full or shortened steps until no fraction lowers the objective.
 
-    ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep. Ends when no
-    fraction of a step decreases the objective.
+    ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep.
     """
     now = reach(start)
     yield now

@@ -44,11 +44,6 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
     support : int
         Minimum number of facts of :math:`a` whose conclusion is a fact.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
-
     References
     ----------
     Galárraga, Teflioudi, Hose, Suchanek (2013), AMIE: association rule mining under incomplete evidence in ontological
@@ -117,8 +112,7 @@ class Derivation(NamedTuple):
 def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) -> list[Derivation]:
     """Return the rules that derive a fact from other known facts, in descending order of confidence.
 
-    Rules that are not implications derive nothing. ``fact`` is subject, object and predicate, or entity and predicate,
-    and need not be known.
+    ``fact`` is subject, object and predicate, or entity and predicate, and need not be known.
     """
     found = []
     names, (*pair, predicate) = schema.entities, fact

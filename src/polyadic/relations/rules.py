@@ -52,12 +52,7 @@ MAX_DEPTH = 50  # maximum depth of a formula, since formulas are processed recur
 def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | None = None) -> list[Rule]:
     """Read logic rules from a text file with one rule per line.
 
-    Parameters
-    ----------
-    path : path
-        UTF-8 file with one rule per line; see :mod:`polyadic.relations.rules`.
-    predicates : collection of str, optional
-        Known predicates; by default all are allowed.
+    By default all ``predicates`` are allowed; see :mod:`polyadic.relations.rules` for the format.
 
     Raises
     ------

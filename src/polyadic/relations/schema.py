@@ -187,6 +187,8 @@ class Schema:
 def schema_of(triples: Iterable[Fact], *, predicates: Sequence[str] | None = None) -> Schema:
     """Build a schema from triples of subject, object and predicate; duplicates count once.
 
+    InputError is raised if there are no triples, or a name is missing.
+
     Parameters
     ----------
     triples : iterable of (subject, object, predicate) or (entity, predicate), data frame, or list of dict
@@ -195,11 +197,6 @@ def schema_of(triples: Iterable[Fact], *, predicates: Sequence[str] | None = Non
     predicates : sequence of str, optional
         Columns of the schema. Triples with other predicates are left out, but their pairs are kept. By default all
         predicates that occur, in that order.
-
-    Raises
-    ------
-    InputError
-        If there are no triples, or a name is missing.
     """
     rows: dict[tuple[str, ...], int] = {}
     columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}

@@ -43,6 +43,7 @@ Unknown = Annotated[
 ]
 Name = Annotated[str | None, Metavar("NAME")]
 Predicates = Annotated[list[str] | None, Repeated(), Metavar("PREDICATE")]
+YES = {True: "yes", False: "no"}
 Table = tuple[list[str], list[tuple[Any, ...]], int]
 """Headings, rows, and the number of facts that are left out."""
 
@@ -297,21 +298,17 @@ def _check_request(
 ) -> None:
     """Raise InputError if the command-line options contradict each other."""
     if (facts is not None) + (unseen is not None) + asked != 1:
-        raise InputError(
-            "give a file of facts, an incomplete fact, or the option unseen, but only one of them", "unseen"
-        )
+        what = "give a file of facts, an incomplete fact, or the option unseen, but only one of them"
+        raise InputError(what, "unseen")
     if known and not asked:
-        raise InputError(
-            "known can be used only to complete a fact; specify an incomplete fact, or leave out known", "known"
-        )
+        what = "known can be used only to complete a fact; specify an incomplete fact, or leave out known"
+        raise InputError(what, "known")
     if skip and facts is None:
-        raise InputError(
-            "unknown can be used only together with a file of facts; specify a file, or leave out unknown", "unknown"
-        )
+        what = "unknown can be used only together with a file of facts; specify a file, or leave out unknown"
+        raise InputError(what, "unknown")
     if why and unseen is not None:
-        raise InputError(
-            "why cannot be combined with unseen, because predictions for new pairs cannot be explained", "why", "unseen"
-        )
+        what = "why cannot be combined with unseen, because predictions for new pairs cannot be explained"
+        raise InputError(what, "why", "unseen")
     if rules is not None and not why:
         raise InputError("rules can be used only together with why; set both, or leave out rules", "rules", "why")
 
@@ -374,7 +371,12 @@ def evaluate(
     if known or rank_relations:
         message = "known and rank_relations are not used by a universal schema; leave them out"
         raise InputError(message, "known", "rank_relations")
-    return _average_precision(model, test, unknown, reading=reading, columns=columns)
+    facts, usable = _cells(model, test, unknown, reading=reading, columns=columns)
+    if not usable:
+        raise InputError(f"{test} contains no fact whose entity pair and predicate are known to the model")
+    ranked: Any = model.evaluate(usable)
+    result = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(usable), "predicates": len(ranked.relations)}
+    return result | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}
 
 
 @TASK.verb(
@@ -589,12 +591,8 @@ def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: 
     if any(one.probability is not None for one in best):
         columns["probability"] = [one.probability and round(one.probability, 6) for one in best]
     if known:
-        columns["known"] = [_yes(one.known) for one in best]
+        columns["known"] = [YES[one.known] for one in best]
     return [*columns], [*zip(*columns.values(), strict=True)], len(known_answers(model, *parts))
-
-
-def _yes(known: bool) -> str:  # noqa: FBT001
-    return "yes" if known else "no"
 
 
 def _scores(model: Any, path: str, unknown: Any, **how: Any) -> Table:
@@ -652,7 +650,7 @@ def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bo
     if relation is not None and subject is None and object_ is None:
         pairs = model.likeliest(relation, n=top, listed=known)
         listed_pairs = len(model.schema_.rows_of(relation))
-        rows = [(*ends, round(p, 4), *(_yes(old) for _ in shown)) for *ends, p, old in pairs]
+        rows = [(*ends, round(p, 4), *(YES[old] for _ in shown)) for *ends, p, old in pairs]
         return ["subject", "object", "probability", *shown], rows, listed_pairs
     if subject is None or relation is not None:
         message = "for a universal schema give relation alone, subject and object, or subject alone (one entity)"
@@ -663,7 +661,7 @@ def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bo
     listed = set(model.schema_.cells[[row]].nonzero()[1].tolist())
     likely = model.predict([pair] * len(names), names)
     best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
-    rows = [(names[at], round(float(likely[at]), 4), *(_yes(at in listed) for _ in shown)) for at in best]
+    rows = [(names[at], round(float(likely[at]), 4), *(YES[at in listed] for _ in shown)) for at in best]
     return ["predicate", "probability", *shown], rows, len(listed)
 
 
@@ -745,13 +743,3 @@ def _ranks(model: Any, test: str, known: list[str], unknown: Any, *, relations: 
     if relations:
         result["relation_mrr"] = float((1 / ranks.relations).mean())
     return result
-
-
-def _average_precision(model: Any, test: str, unknown: Any, **how: Any) -> dict[str, Any]:
-    """Return the mean average precision of a universal schema on test facts."""
-    facts, usable = _cells(model, test, unknown, **how)
-    if not usable:
-        raise InputError(f"{test} contains no fact whose entity pair and predicate are known to the model")
-    ranked = model.evaluate(usable)
-    result = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(usable), "predicates": len(ranked.relations)}
-    return result | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}

@@ -59,6 +59,8 @@ def train_facts(
 ) -> KnowledgeTensor | HornRules | UniversalSchema:
     """Train a link prediction model or a universal schema on a file of facts.
 
+    InputError is raised if the method or a setting is unknown, a setting has no effect, or the facts cannot be used.
+
     Parameters
     ----------
     source : path, Facts or Schema
@@ -86,11 +88,6 @@ def train_facts(
         Settings of the model: :class:`~polyadic.relations.knowledge.KnowledgeTensor`,
         :class:`~polyadic.relations.horn_rules.HornRules` or :class:`~polyadic.relations.universal.UniversalSchema`.
         With rules, ``features`` is ``"F"`` by default.
-
-    Raises
-    ------
-    InputError
-        If the method or a setting is unknown, a setting has no effect, or the facts cannot be used.
 
     Examples
     --------

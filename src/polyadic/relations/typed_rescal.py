@@ -35,12 +35,9 @@ if TYPE_CHECKING:
 class TypedRESCAL(RESCAL):
     r"""RESCAL with typed relations: each relation holds only between entities of certain types.
 
-    .. math:: \min_{A, R, V} \tfrac12 \sum_k \|X_k - A_{S_k} R_k A_{O_k}^\top\|_F^2 + \tfrac{\mu}{2} \|D - A V\|_F^2
-              + \mathrm{ridges}(A, R, V)
-
-    Triples of other types are impossible: they do not enter the loss, and score minus infinity. Questions for objects
-    take the given subject as possible, and those for subjects the object. Attributes of entities,
-    such as categories or words of a description, are factorized jointly and share the entity vectors.
+    The objective is that of :mod:`polyadic.relations.typed_rescal`. Triples of other types are impossible: they do not
+    enter the loss, and score minus infinity. Questions for objects take the given subject as possible, and those for
+    subjects the object. Attributes of entities, such as categories or words of a description, share their vectors.
 
     Parameters
     ----------
@@ -90,11 +87,6 @@ class TypedRESCAL(RESCAL):
             side in ``X``. By default each entity is its own type.
         attributes : sparse matrix of shape (n, attributes), optional
             Attributes D; unobserved ones are zero.
-
-        Raises
-        ------
-        InputError
-            If the shapes do not match, or a parameter is out of range.
         """
         self.check()
         del y
@@ -166,22 +158,18 @@ class RescalRidges(NamedTuple):
     R: float = 0.0
 
 
-NO_RIDGES = RescalRidges()
-
-
 def typed_rescal(
     slices: Sequence[Any],
     start: NDArray[Any],
     *,
     domains: Sequence[Domain],
-    ridges: RescalRidges = NO_RIDGES,
+    ridges: RescalRidges = RescalRidges(),  # noqa: B008 # a named tuple
     beside: Attributes | None = None,
 ) -> Iterator[Sweep]:
     """Alternate between updating entity factors and solving for relation and attribute factors; yield each sweep.
 
-    Each row of A is set to its optimum with the other side of every relation fixed, and the step is halved until the
-    objective does not increase; see :func:`~polyadic.relations.rescal.rescal`, the special case without types and
-    attributes.
+    Each row of A is set to its optimum with the other side of every relation fixed, by steps that are halved until the
+    objective does not increase, as in :func:`~polyadic.relations.rescal.rescal`.
     """
     problem = _TypedObjective(slices, domains, ridges, beside, len(start))
     yield from guarded(np.array(start, float), problem.reach, problem.step)

@@ -172,19 +172,9 @@ class SchemaModel(Model):
     def predict(self, pairs: Sequence[tuple[str, ...]], predicates: Sequence[str]) -> NDArray[Any]:
         """Return the probability of each predicate for its entity pair, shape (n,).
 
-        The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
-
-        Parameters
-        ----------
-        pairs : sequence of (str, str)
-            Subject and object of each pair; one name for a predicate of one entity.
-        predicates : sequence of str
-            One predicate for each pair.
-
-        Raises
-        ------
-        InputError
-            If a pair or a predicate is unknown, or the lengths differ.
+        A pair is a tuple of subject and object, or of one name for a predicate of one entity. The other known
+        predicates of a pair are used as evidence, but not the predicate that is predicted. InputError is raised if a
+        pair or a predicate is unknown, or the lengths differ.
         """
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):
@@ -284,17 +274,9 @@ class UniversalSchema(SchemaModel):
     def fit(self, schema: Schema, y: Any = None, *, beside: Sequence[Source] = ()) -> Self:
         """Fit the model to a universal schema.
 
-        Parameters
-        ----------
-        schema : Schema, or what :func:`~polyadic.relations.schema.schema_of` converts to one
-            Pairs of entities and their known predicates.
-        beside : sequence of Source
-            Further sources of losses of its cells, such as groundings of rules.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, no negative can be sampled, or a parameter is out of range.
+        ``schema`` may be what :func:`~polyadic.relations.schema.schema_of` converts to one. ``beside`` are further
+        sources of losses of its cells, such as groundings of rules. InputError is raised if no cell is observed, no
+        negative can be sampled, or a parameter is out of range.
         """
         self.check()
         del y
@@ -347,12 +329,8 @@ class UniversalSchema(SchemaModel):
         """Attribute the log-odds of a predicate to the other known predicates of the same entity pair.
 
         The contributions are the weights :math:`w_{cc'}` of the known predicates of the pair, and the base is the
-        contribution of vectors and biases. A model without neighbours has no contributions.
-
-        Raises
-        ------
-        InputError
-            If the pair or the predicate is unknown.
+        contribution of vectors and biases. A model without neighbours has no contributions. InputError is raised if the
+        pair or the predicate is unknown.
 
         Examples
         --------
@@ -373,10 +351,7 @@ class UniversalSchema(SchemaModel):
     def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
         """Return the log-odds of the predicates with the given columns for all entity pairs, shape (pairs, columns).
 
-        Raises
-        ------
-        InputError
-            If a column does not exist.
+        InputError is raised if a column does not exist.
         """
         check_is_fitted(self)
         schema, at = self.schema_, columns_at(columns, self.schema_)
@@ -410,10 +385,7 @@ class UniversalSchema(SchemaModel):
     def most_similar(self, predicate: str, *, n: int = 10) -> list[tuple[str, float]]:
         """Return at most n predicates with the most similar vectors, and their cosine similarities.
 
-        Raises
-        ------
-        InputError
-            If the predicate is unknown, or the model has no vectors.
+        InputError is raised if the predicate is unknown, or the model has no vectors.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
@@ -435,16 +407,8 @@ class UniversalSchema(SchemaModel):
     def evaluate(self, test: Iterable[tuple[str, ...]]) -> Judged:
         """Rank the test pairs of each predicate among all pairs that lack the predicate in the training data.
 
-        Parameters
-        ----------
-        test : iterable of tuple
-            Subject, object and predicate of each fact, or entity and predicate; training facts are left out with a
-            warning.
-
-        Raises
-        ------
-        InputError
-            If a pair or predicate is unknown, or no test triple remains.
+        A test fact is a tuple of subject, object and predicate, or of entity and predicate; training facts are left out
+        with a warning. InputError is raised if a pair or predicate is unknown, or no test triple remains.
         """
         check_is_fitted(self)
         schema = self.schema_
@@ -465,17 +429,9 @@ class UniversalSchema(SchemaModel):
         """Predict the probabilities of all predicates for new entity pairs (fold-in).
 
         The shape is (pairs, predicates of the model). Vectors of new pairs minimize the expected training loss given
-        their known predicates; see :mod:`polyadic.relations.universal`. Unseen entities have zero vectors.
-
-        Parameters
-        ----------
-        schema : Schema
-            New pairs, or training pairs with other known predicates. Predicates unknown to the model are ignored.
-
-        Raises
-        ------
-        InputError
-            If all predicates are unknown to the model, or memory is too small.
+        their known predicates; see :mod:`polyadic.relations.universal`. Unseen entities have zero vectors. Predicates
+        of the schema that are unknown to the model are ignored. InputError is raised if all predicates are unknown to
+        the model, or memory is too small.
         """
         check_is_fitted(self)
         known, arguments = self._renumbered(schema)

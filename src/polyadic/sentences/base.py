@@ -92,14 +92,11 @@ class SentenceVectors(Transformer, ABC):
         return self.fit(kept).transform(kept)
 
     def transform(self, sentences: Sentences) -> NDArray[np.float32]:
-        """Return the vectors of sentences.
+        """Return the vectors of sentences, each a text or a list of words, or those of a corpus.
 
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Sentences; text is tokenized in lower case, read once, in blocks. A corpus has a row for each of its
-            sentences, without those that were empty when it was built. A sentence without known words has the vector
-            zero, with an EmptySentencesWarning, or raises InputError if ``empty="error"``.
+        Text is tokenized in lower case, read once, in blocks. A corpus has a row for each of its sentences, without
+        those that were empty when it was built. A sentence without known words has the vector zero, with an
+        EmptySentencesWarning, or raises InputError if ``empty="error"``.
         """
         check_is_fitted(self)
         return self._vectors(sentences, size=BLOCK, shown=False)
@@ -115,18 +112,9 @@ class SentenceVectors(Transformer, ABC):
     ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
         """Encode sentences as vectors, with the interface of a sentence-transformers encoder.
 
-        Parameters
-        ----------
-        sentences : str, or as for :meth:`transform`
-            Sentences; a single text gives one vector.
-        batch_size : int
-            Number of sentences per block; affects only memory.
-        show_progress_bar : bool
-            Show a progress bar on a terminal.
-        convert_to_numpy : bool
-            Return an array instead of a list of vectors.
-        normalize_embeddings : bool
-            Scale vectors to unit length; zero vectors stay zero.
+        Sentences are as for :meth:`transform`, and a single text gives one vector. ``batch_size`` affects only memory;
+        without ``convert_to_numpy`` a list of vectors is returned; ``normalize_embeddings`` scales vectors other than
+        zero to unit length.
         """
         check_is_fitted(self)
         size = check_int("batch_size", batch_size, low=1)

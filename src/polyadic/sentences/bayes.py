@@ -67,17 +67,8 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
     def fit(self, sentences: Iterable[Sentence], y: Any) -> Self:
         """Compute the log-count ratio of each n-gram from sentences of two classes.
 
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words
-            Training sentences.
-        y : array-like of shape (sentences,)
-            Labels of two classes.
-
-        Raises
-        ------
-        InputError
-            If there are not two classes, sentences and labels do not align, or a setting is out of range.
+        Sentences are texts or lists of words. InputError is raised if there are not two classes in ``y``, or not one
+        label for each sentence.
         """
         self.check()
         runs = [self._runs(words) for words in words_of(sentences)]

@@ -128,17 +128,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     def fit(self, documents: Corpus | Documents, y: ArrayLike) -> Self:
         """Fit the classifier to labelled documents.
 
-        Parameters
-        ----------
-        documents : Corpus or iterable of str
-            Texts, or documents as lists of words.
-        y : array-like of shape (documents,)
-            The class of each document, a name or a number.
-
-        Raises
-        ------
-        InputError
-            If there are fewer than two classes, documents and classes do not align, or a setting is out of range.
+        A document is a text or a list of words. Its class in ``y`` is a name or a number; at least two must occur.
         """
         self.check()
         X, labels = self._tables(documents, y)
@@ -200,12 +190,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         intercept. With two classes the value is the log-odds of the class; with more, the log-odds against the rest
         before normalization.
 
-        Parameters
-        ----------
-        document : str or list of str
-            Text, or its words.
-        label : optional
-            Class to explain, one of ``classes_``; by default the most likely.
+        ``document`` is a text or its words, and ``label`` one of ``classes_``, by default the most likely.
         """
         check_is_fitted(self)
         numbered = self._numbered([document])
@@ -230,13 +215,6 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         The score is the weight times the standard deviation of the binary feature in the training documents,
         :math:`\sqrt{p (1 - p)}`. Weights alone would select features of a single document, and sums over documents
         features of all.
-
-        Parameters
-        ----------
-        label
-            The class, one of ``classes_``.
-        top : int
-            Maximum number of features.
         """
         check_is_fitted(self)
         V = len(self.words_)

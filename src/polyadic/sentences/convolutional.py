@@ -2,9 +2,8 @@ r"""Sentence vectors by convolutional tensor decomposition of cumulants, and spa
 
 .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
 
-is solved by coordinate descent. The correlation of each filter with the residual is kept up to date, so an activation
-that stays zero costs a comparison, and one that changes costs the length of a signal. (Accelerated proximal gradients,
-for all filters at once by their spectra, took ten times as long.)
+is solved by coordinate descent: an activation that stays zero costs a comparison, and one that changes the length of a
+signal. (Accelerated proximal gradients, for all filters at once by their spectra, took ten times as long.)
 
 References
 ----------
@@ -75,9 +74,6 @@ class ConvolutionalSentences(SentenceVectors):
         Ridge penalty of least-norm decoding, added to the power spectrum.
     penalty : float
         L1 penalty of sparse decoding, relative to the root mean square of the word-vector dimension.
-    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
-        Word vectors, or the method that learns them from the sentences; see
-        :func:`~polyadic.sentences.words.vectors_of`. The paper uses one-hot vectors.
     starts : int
         Number of random initializations of each tensor decomposition, of which the best is kept.
 
@@ -119,22 +115,10 @@ class ConvolutionalSentences(SentenceVectors):
     starts: Count = 5
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
-        """Learn filters from sentences, which are read once in bounded memory.
+        """Learn filters from sentences, texts or lists of words, which are read once in bounded memory.
 
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Training sentences.
-
-        Raises
-        ------
-        InputError
-            If no sentence is as long as a patch, or a setting is out of range.
-
-        Warns
-        -----
-        UserWarning
-            If there are fewer patches than cells of a cumulant, or more filters than are identifiable.
+        InputError is raised if no sentence is as long as a patch. A warning is issued if there are fewer patches than
+        cells of a cumulant, or more filters than are identifiable.
         """
         self.check()
         del y

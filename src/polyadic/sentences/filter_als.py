@@ -21,18 +21,14 @@ whose column :math:`l, p` is an estimate of :math:`\lambda_{lp} S^p f_l`. After 
 filter are one vector times its weights, up to noise: the filter is their leading singular vector. (The printed average
 of normalized columns is an option; it is not the best fit.)
 
-Filters are identifiable up to a circular shift and their order. For activations with equal cumulants at all shifts the
-tensor has about ``n^2 / 6`` independent values, so that some ``n / 6`` filters are identifiable; more if filters and
-activations are short and zero-padded. Symmetric activations have zero third cumulants; their filters are estimated in
-the same way from fourth cumulants, up to sign.
+Filters are identifiable up to a circular shift and their order, about ``n / 6`` of them for activations with equal
+cumulants at all shifts; more if filters and activations are short and zero-padded. Symmetric activations have zero
+third cumulants; their filters are estimated in the same way from fourth cumulants, up to sign.
 
 :math:`\mathrm{Cir}(f)` has the columns :math:`f, Sf, S^2 f, \dots`, the circular shifts of :math:`f`, so its products
-are circular convolutions, computed as products of discrete Fourier transforms. :math:`\mathcal F = [\mathrm{Cir}(f_1),
-\dots, \mathrm{Cir}(f_L)]` has :math:`nL` columns and :math:`nL` parameters. Gram matrices of such matrices have
-circulant blocks, and are block-diagonal by frequency: :math:`n` Hermitian matrices of :math:`L \times L`, which are
-solved at once.
-
-Leading axes of all arrays are batch axes; spectra are real transforms with :math:`n / 2 + 1` frequencies.
+are circular convolutions, computed as products of discrete Fourier transforms. Gram matrices of :math:`\mathcal F =
+[\mathrm{Cir}(f_1), \dots, \mathrm{Cir}(f_L)]` have circulant blocks, and are block-diagonal by frequency: :math:`n`
+Hermitian matrices of :math:`L \times L`, which are solved at once. Leading axes of all arrays are batch axes.
 
 References
 ----------

@@ -77,17 +77,10 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model to features and scores.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            Features, such as those of :func:`~polyadic.sentences.pairs.pair_features`.
-        y : array-like of shape (n,)
-            Scores between ``low`` and ``high``.
+        InputError is raised if a score is out of range, all scores are the same whole number, or a setting is out of
+        range.
 
-        Raises
-        ------
-        InputError
-            If a score is out of range, all scores are the same whole number, or a setting is out of range.
+        Features are such as those of :func:`~polyadic.sentences.pairs.pair_features`, scores from ``low`` to ``high``.
         """
         self.check()
         X, t = validated(self, X, y, y_numeric=True)

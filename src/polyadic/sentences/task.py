@@ -51,7 +51,7 @@ Lines = Annotated[str, Help("File with one sentence per line; - reads standard i
 @CLASSIFY.verb(
     example="polyadic classify train stories.csv --field text --label story --out classifier --hold-out 0.2",
     settings={"given": (CLASSIFIER,), "reading": READING},
-    options=("field", "label", "hold_out", "C", "share", "choose", "language"),
+    options=("field", "documents", "label", "hold_out", "C", "share", "choose", "language"),
 )
 def train(
     docs: Docs,
@@ -137,7 +137,7 @@ def _print_documents(result: dict[str, Any]) -> None:
 @CLASSIFY.verb(
     example="polyadic classify apply classifier stories.csv --field text --why 5",
     settings={"reading": READING},
-    options=("field", "why"),
+    options=("field", "documents", "why"),
     show=_print_documents,
 )
 def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural = 0) -> dict[str, Any]:
@@ -151,10 +151,11 @@ def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural =
     why
         Number of words to list for each document, starting with the largest contribution to the prediction.
     """
-    from polyadic.text.readers import documents, name_of_document, with_documents_by_line
+    from polyadic.text.readers import documents, name_of_document, note_documents
 
+    note_documents(docs, reading)
     texts, names = [], []
-    for number, document in enumerate(documents(docs, **vars(with_documents_by_line(docs, reading))), 1):
+    for number, document in enumerate(documents(docs, **vars(reading)), 1):
         names.append(name_of_document(document.fields) or number)
         texts.append(document.text)
     if not texts:
@@ -182,7 +183,7 @@ def _print_evaluation(result: dict[str, Any]) -> None:
 @CLASSIFY.verb(
     example="polyadic classify evaluate classifier stories.csv --field text --label story",
     settings={"reading": READING},
-    options=("field", "label"),
+    options=("field", "documents", "label"),
     show=_print_evaluation,
 )
 def evaluate(model: TextClassifier, docs: Docs, reading: Reading, *, label: Label | None = None) -> dict[str, Any]:
@@ -198,17 +199,11 @@ def evaluate(model: TextClassifier, docs: Docs, reading: Reading, *, label: Labe
     rows = []
     for at, name in enumerate(classes):
         wrong = [k for k in (-confused[at]).argsort(kind="stable").tolist() if k != at and confused[at, k]]
-        precision, recall, f1, number = (figure[at] for figure in figures)
-        rows.append(
-            {
-                "class": name,
-                "documents": int(number),
-                "precision": float(precision),
-                "recall": float(recall),
-                "f1": float(f1),
-                "mostly_taken_for": f"{classes[wrong[0]]} ({confused[at, wrong[0]]})" if wrong else None,
-            }
-        )
+        *shares, number = (figure[at] for figure in figures)
+        row = {"class": name, "documents": int(number)}
+        row |= zip(("precision", "recall", "f1"), map(float, shares), strict=True)
+        row["mostly_taken_for"] = f"{classes[wrong[0]]} ({confused[at, wrong[0]]})" if wrong else None
+        rows.append(row)
     accuracy = float((predicted == labels).mean())
     return _sizes(texts, unlabelled) | {"accuracy": accuracy, "macro_f1": float(macro), "classes": rows}
 
@@ -243,10 +238,11 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
     """Read documents and return the labelled texts, their classes, and the number of unlabelled documents."""
     import numpy as np
 
-    from polyadic.text.readers import documents, with_documents_by_line
+    from polyadic.text.readers import documents, note_documents
 
+    note_documents(docs, reading)
     texts, labels, unlabelled = [], [], 0
-    for document in documents(docs, **vars(with_documents_by_line(docs, reading))):
+    for document in documents(docs, **vars(reading)):
         if label is None:
             name = PurePath(document.fields.get("file", "")).parent.name
         elif label not in document.fields:

@@ -40,14 +40,9 @@ class WeightedAutomaton:
     Attributes
     ----------
     alpha0, alpha_inf : ndarray of shape (r,)
-        Initial and final weights of the states.
+        Initial and final weights of the states, which must be finite.
     A : ndarray of shape (k, r, r)
         Transition weights of each symbol, from the state of the row to that of the column.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit, or a number is not finite.
 
     Examples
     --------

@@ -17,9 +17,8 @@ least squares. Weights are non-negative and sum to 1, so the result is a probabi
 .. math:: A_a[i, j] \leftarrow \frac{n_{iaj}}{\sum_{bk} n_{ibk} + n_i}, \qquad
           n_{iaj} = \sum_x \sum_{x = u a v} \frac{(\alpha_0 A_u)_i\, A_a[i, j]\, (A_v \alpha_\infty)_j}{f(x)}
 
-Each pass increases the likelihood. Updates are extrapolated by an increasing factor, as ratios of weights, until one
-decreases the likelihood. Strings are processed as a tree of prefixes, so that common prefixes are computed once, and
-transitions as sparse lists, which become short as most weights go to zero.
+Updates are extrapolated by an increasing factor, as ratios of weights, until one decreases the likelihood. Strings are
+processed as a tree of prefixes, and transitions as sparse lists, which become short as most weights go to zero.
 
 References
 ----------

@@ -98,6 +98,17 @@ class Hankel(NamedTuple):
         """Return the Hankel block of a symbol, of shape (P, S)."""
         return self.shifted[symbol * len(self.prefixes) : (symbol + 1) * len(self.prefixes)]
 
+    def with_values(self, dense: Array) -> Hankel:
+        """Return a Hankel matrix with other entries, of shape ((k + 1) P, S)."""
+        P, begins, shifted_begins, ends = len(self.prefixes), self.begins, self.shifted_begins, self.ends
+        if self.statistic == "string" and () in self.prefixes:
+            at = self.prefixes.index(())
+            begins, shifted_begins = dense[at], dense[P + at :: P]
+        if self.statistic == "string" and () in self.suffixes:
+            ends = dense[:P, self.suffixes.index(())]
+        blocks = {"H": csr_array(dense[:P]), "shifted": csr_array(dense[P:])}
+        return self._replace(**blocks, begins=begins, shifted_begins=shifted_begins, ends=ends)
+
 
 def hankel(
     data: Coded | Substrings,
@@ -204,7 +215,7 @@ def completed_hankel(
         problem = Problem(Pattern(rows, columns, dense.shape), CellLosses(dense[known], Squared()), penalty)
         M = solve(problem, proximal_gradient(problem), max_iter=max_iter, tol=GAP).M.toarray()
         f = np.bincount(cells.ravel(), M.ravel()) / np.bincount(cells.ravel())
-    return with_values(table, f[cells])
+    return table.with_values(f[cells])
 
 
 def least_trace_norm(
@@ -235,16 +246,3 @@ def least_trace_norm(
 def selection(which: NDArray[np.int64], size: int) -> Any:
     """Return the sparse matrix that selects the values with the given indices among ``size`` values."""
     return csr_array((np.ones(which.size), (np.arange(which.size), which.ravel())), shape=(which.size, size))
-
-
-def with_values(table: Hankel, dense: Array) -> Hankel:
-    """Return a Hankel matrix with other entries, of shape ((k + 1) P, S)."""
-    P = len(table.prefixes)
-    begins, shifted_begins, ends = table.begins, table.shifted_begins, table.ends
-    if table.statistic == "string" and () in table.prefixes:
-        at = table.prefixes.index(())
-        begins, shifted_begins = dense[at], dense[P + at :: P]
-    if table.statistic == "string" and () in table.suffixes:
-        ends = dense[:P, table.suffixes.index(())]
-    blocks = {"H": csr_array(dense[:P]), "shifted": csr_array(dense[P:])}
-    return table._replace(**blocks, begins=begins, shifted_begins=shifted_begins, ends=ends)

@@ -15,14 +15,9 @@ from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
+from polyadic.sequences import hidden_spectral
 from polyadic.sequences.gaussian_emissions import Gaussians, first_gaussians, read_vectors
-from polyadic.sequences.hidden_spectral import (
-    FewMomentsWarning,
-    anchor_chain,
-    cluster_chain,
-    distributions,
-    spectral_chain,
-)
+from polyadic.sequences.hidden_spectral import distributions
 from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidden_states, viterbi_states
 from polyadic.sequences.symbols import Coded, check_fitted, coded, held_out, known_symbols, listed
 
@@ -90,24 +85,19 @@ class HiddenMarkov(Model):
         Whether a symbol not seen in training raises an error, or counts as missing, with probability 1 in every state.
     threads : int, optional
         Number of threads for expected counts; the result does not depend on it.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each iteration. The objective is the
-        mean negative log-probability of a symbol, minus the log prior if ``smoothing`` is positive.
 
     Attributes
     ----------
-    start_ : ndarray of shape (states,)
-        Initial distribution :math:`\pi`.
-    moves_ : ndarray of shape (states, states)
-        Transition probabilities A, from the state of the row to that of the column.
+    history_ : list of float
+        Mean negative log-probability of a symbol, minus the log prior if ``smoothing`` is positive, by iteration.
+    start_, moves_ : ndarray of shape (states,) and (states, states)
+        Initial distribution :math:`\pi`, and transition probabilities A, from the state of the row.
     emissions_ : ndarray of shape (states, symbols)
         Emission probabilities O of symbols.
     symbols_ : list
         The symbols, in the order of the columns of ``emissions_``; empty for Gaussian emissions.
-    means_ : ndarray of shape (states, d)
-        Means of Gaussian emissions.
-    covars_ : ndarray of shape (states, d) or (states, d, d)
-        Variances of Gaussian emissions, or full covariance matrices.
+    means_, covars_ : ndarray of shape (states, d), and (states, d) or (states, d, d)
+        Means of Gaussian emissions, and variances or full covariance matrices.
 
     References
     ----------
@@ -142,21 +132,13 @@ class HiddenMarkov(Model):
     callback: Callback = None
 
     def fit(self, sequences: Sequences, lengths: Lengths = None) -> Self:
-        """Fit the model to sequences.
+        """Fit the model to sequences of symbols, or of numbers or vectors.
 
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols, or of numbers or vectors
-            Training sequences; strings are sequences of letters. A flat list or one-dimensional array is one sequence.
-            For Gaussian emissions, an array of shape (length, d) is one sequence too.
-        lengths : sequence of int, optional
-            Lengths of the sequences, if ``sequences`` is one list or array of all, as in hmmlearn.
+        Strings are sequences of letters. A flat list or one-dimensional array is one sequence and, for Gaussian
+        emissions, so is an array of shape (length, d); with ``lengths``, as in hmmlearn, it is all sequences joined.
 
-        Raises
-        ------
-        InputError
-            If there are no observations, a symbol or number is missing, there are more states than the start allows, or
-            a setting is out of range.
+        InputError is raised if there are no observations, a symbol or number is missing, there are more states than the
+        start allows, or a setting is out of range.
         """
         self.check()
         given = dict(self.initial or {})
@@ -198,10 +180,9 @@ class HiddenMarkov(Model):
             raise InputError(f"init={self.init!r} requires symbols; use init='clusters' or 'random'", "init")
 
     def search(self, sequences: Sequences, *, seed: int | None = 0) -> SearchSpace:
-        """Return the search space of the settings ``smoothing`` and ``states``, evaluated on held-out sequences.
+        """Return the search space of ``smoothing`` (of symbols) and ``states``, evaluated on held-out sequences.
 
-        A tenth of the sequences is held out, at random by ``seed``. Symbols that occur only there count as missing. For
-        Gaussian emissions, only ``states`` is selected.
+        A tenth of the sequences is held out, at random by ``seed``. Symbols that occur only there count as missing.
         """
         numbers = self.emissions == "gaussian"
         strings: list[Any] = read_vectors(sequences) if numbers else listed(sequences)
@@ -236,10 +217,7 @@ class HiddenMarkov(Model):
         )
 
     def score(self, sequences: Sequences, lengths: Lengths = None) -> float:
-        """Return the total log-probability (or log-density) of the sequences; minus infinity if one is impossible.
-
-        Symbols not seen in training raise InputError, unless ``unknown="missing"``.
-        """
+        """Return the total log-probability (or log-density) of the sequences; minus infinity if one is impossible."""
         return float(np.sum(self.score_sequences(sequences, lengths)))
 
     def score_sequences(self, sequences: Sequences, lengths: Lengths = None) -> Array:
@@ -386,7 +364,7 @@ class HiddenMarkov(Model):
             return self._estimated(data, symbols, self.init)
         reached: list[tuple[float, int, HiddenChain]] = []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FewMomentsWarning)  # another start may be selected
+            warnings.simplefilter("ignore", hidden_spectral.FewMomentsWarning)  # another start may be selected
             for init in ESTIMATED:
                 try:
                     chain = self._estimated(data, symbols, init)
@@ -407,11 +385,11 @@ class HiddenMarkov(Model):
             got = f"{k} states and {symbols} symbols: use fewer states or init='random'"
             raise InputError(f"init={init!r} requires at most as many states as symbols; got {got}", "init")
         if init == "spectral":
-            chain = spectral_chain(data, k, symbols=symbols, seed=seed)
+            chain = hidden_spectral.spectral_chain(data, k, symbols=symbols, seed=seed)
         elif init == "anchors":
-            chain = anchor_chain(data, k, symbols=symbols)
+            chain = hidden_spectral.anchor_chain(data, k, symbols=symbols)
         else:
-            chain = cluster_chain(data, k, symbols=symbols, seed=seed)
+            chain = hidden_spectral.cluster_chain(data, k, symbols=symbols, seed=seed)
         shares = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
         means: tuple[Any, ...] = (1 / k, 1 / k, shares[:, None])
         return HiddenChain(*((1 - MIXED) * part + MIXED * mean for part, mean in zip(chain, means, strict=True)))

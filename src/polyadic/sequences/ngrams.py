@@ -107,12 +107,9 @@ class NGrams(Model):
     discount: Share = 0.7
 
     def fit(self, data: Coded, size: int = 0) -> Self:
-        """Count the n-grams of encoded strings of symbols below ``size``.
+        """Count the n-grams of strings of symbols below ``size``.
 
-        Raises
-        ------
-        InputError
-            If a setting is out of range, or strings are not encoded (:func:`~polyadic.sequences.symbols.coded`).
+        InputError is raised if they are not encoded (:func:`~polyadic.sequences.symbols.coded`).
         """
         self.check()
         if not isinstance(data, Coded):

@@ -55,18 +55,12 @@ class ObservableOperators(Model):
 
     Attributes
     ----------
-    first_ : ndarray of shape (rank,)
-        :math:`b_1`, of the first symbols.
-    anywhere_ : ndarray of shape (rank,)
-        The same at any position.
-    last_ : ndarray of shape (rank,)
-        :math:`b_\infty`.
+    first_, anywhere_, last_ : ndarray of shape (rank,)
+        :math:`b_1`, of the first symbols; the same at any position; and :math:`b_\infty`.
     operators_ : ndarray of shape (symbols, rank, rank)
         :math:`B_x`.
-    shares_ : ndarray of shape (symbols,)
-        Relative frequencies of symbols.
-    symbols_ : list
-        The symbols, in the order of ``shares_``.
+    symbols_, shares_ : list and ndarray of shape (symbols,)
+        The symbols and their relative frequencies.
 
     Examples
     --------
@@ -83,10 +77,7 @@ class ObservableOperators(Model):
     def fit(self, sequences: Iterable[Sequence[Hashable]]) -> Self:
         """Estimate the operators from sequences of symbols; strings are sequences of letters.
 
-        Raises
-        ------
-        InputError
-            If no sequence has three symbols, pairs have a lower rank, or a setting is out of range.
+        InputError is raised if no sequence has three symbols, pairs have a lower rank, or a setting is out of range.
         """
         self.check()
         strings = listed(sequences)

@@ -7,7 +7,7 @@ with one update per sentence:
 .. math:: \min_{U, V, T} \; \frac{1}{n} \sum_i \text{loss}_i
           + \frac{\lambda}{2} \left( \|U\|^2 + \|V\|^2 + \|T\|^2 \right)
 
-with :math:`S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}` and one of
+with the score :math:`S(t)` of :class:`SequenceTagger` and one of
 
 ====================  =================================================================
 ``"perceptron"``      :math:`\max_t S(t) - S(y)`
@@ -16,8 +16,7 @@ with :math:`S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}` and one of
 ====================  =================================================================
 
 U is updated for each occurrence of a feature, V and T once for each sentence. The penalty is applied only to the
-features of a sentence, scaled by n over the number of occurrences of the feature, so that the expected update is
-correct.
+features of a sentence, scaled by n over their occurrences, so that the expected update is correct.
 
 References
 ----------
@@ -82,16 +81,13 @@ class SequenceTagger(Model):
         used in prediction, not in training.
     min_count : int
         Minimum number of occurrences of a feature; rarer features are ignored.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
-        loss of a sentence before its update.
 
     Attributes
     ----------
-    tags_ : list of str
-        Sorted tags.
-    features_ : dict of str to int
-        Row of U of each feature.
+    history_ : list of float
+        Mean loss of a sentence before its update, by pass.
+    tags_, features_ : list of str, dict of str to int
+        Sorted tags, and row of U of each feature.
     parts_ : TagParts
         U, V and T; V is empty without a rank.
 
@@ -117,21 +113,13 @@ class SequenceTagger(Model):
     callback: Callback = None
 
     def fit(self, X: Features, y: Iterable[Sequence[str]]) -> Self:
-        """Fit the tagger to tagged sentences.
+        """Fit the tagger to features X and tags y of sentences.
 
-        Parameters
-        ----------
-        X : iterable of sequences of lists of str, or of dicts
-            The features of each token of each sentence, as a list of names or a dict. In a dict, the text ``"the"`` of
-            ``word`` is the feature ``word=the``; numbers are values of features, True is 1, and False is left out.
-        y : iterable of sequences of str
-            The tags of each sentence.
+        X has the features of each token of each sentence, as a list of names or a dict. In a dict, the text ``"the"``
+        of ``word`` is the feature ``word=the``; numbers are values of features, True is 1, and False is left out.
 
-        Raises
-        ------
-        InputError
-            If tokens and tags do not align, there are no tokens or features, a tag or feature is not a string, no tag
-            may come first (``bio``), or a setting is out of range.
+        InputError is raised if tokens and tags do not align, there are no tokens or features, a tag or feature is not a
+        string, no tag may come first (``bio``), or a setting is out of range.
         """
         self.check()
         sentences, known = learned_features(X, min_count=self.min_count)
@@ -159,10 +147,7 @@ class SequenceTagger(Model):
         return [[self.tags_[t] for t in paths[a:b]] for a, b in pairwise(sentences.edges.tolist())]
 
     def predict_proba(self, X: Features) -> list[NDArray[np.float64]]:
-        """Return the marginal probabilities of the tags of each sentence, as arrays of shape (tokens, tags).
-
-        The loss must be ``"likelihood"``; scores of other losses are not log-probabilities.
-        """
+        """Return the marginal probabilities of the tags of each sentence, (tokens, tags), after loss ``likelihood``."""
         if self.loss != "likelihood":
             trained = f"this tagger was trained with {self.loss!r}"
             raise InputError(f"predict_proba requires the loss 'likelihood'; {trained}")

@@ -1,9 +1,8 @@
 r"""Sequence probabilities by a weighted automaton learned from a Hankel matrix and smoothed by n-grams.
 
 The end of the string is one of the symbols. Negative values are set to 0, the rest is normalized and mixed with n-gram
-probabilities q, which are uniform for order 0. The weight :math:`\lambda` maximizes the likelihood of held-out strings.
-The probability of a string is the product over its symbols and its end, so the probabilities of all strings sum to at
-most 1.
+probabilities, which are uniform for order 0. The probability of a string is the product over its symbols and its end,
+so the probabilities of all strings sum to at most 1.
 """
 
 from __future__ import annotations
@@ -59,8 +58,7 @@ class SpectralAutomaton(Model):
     weight :math:`\lambda` maximizes the likelihood of held-out strings.
 
     Substrings are counted (:mod:`~polyadic.sequences.hankel`), an automaton is learned from the counts and improved by
-    EM (:mod:`~polyadic.sequences.automaton_learning`), and its probabilities are smoothed
-    (:mod:`~polyadic.sequences.spectral_automaton`).
+    EM (:mod:`~polyadic.sequences.automaton_learning`), and its probabilities are smoothed.
 
     Parameters
     ----------
@@ -99,19 +97,17 @@ class SpectralAutomaton(Model):
         The automaton, without and with smoothing; ``rank_`` is its number of states.
     symbols_ : list
         The symbols, in the order of the columns of probabilities.
-    tried_ : dict of int to float
-        Mean log-likelihood of a held-out string by rank; the best of several starts.
-    history_ : list of float
-        Mean negative log-likelihood in each of the last passes over all strings.
+    tried_, history_ : dict of int to float, list of float
+        Mean log-likelihood of a held-out string by rank, the best of several starts; and mean negative log-likelihood
+        in each of the last passes over all strings.
     interrupted_ : bool
         Whether training was interrupted by Ctrl-C; the model is then the best so far, without the held-out strings.
 
     Notes
     -----
     A rank above that of the matrix is lowered, with a warning if it is the only one. After a symbol that the automaton
-    considers impossible, its state is the expected state after that symbol alone. So the next symbol always has a
-    distribution, and the probabilities of all strings sum to 1; with ``held_out=0`` strings may have probability 0.
-    Each symbol has a matrix of its own, so rare symbols of a large alphabet are better merged into one.
+    considers impossible, its state is the expected state after that symbol alone, so the next symbol always has a
+    distribution. Each symbol has a matrix of its own, so rare symbols of a large alphabet are better merged into one.
 
     References
     ----------
@@ -145,12 +141,8 @@ class SpectralAutomaton(Model):
         """Fit the model to sequences of symbols, which may be empty; strings are sequences of letters.
 
         Automata are learned from a part of the strings, selected by the held-out strings, and learned again from all.
-        After Ctrl-C the best automaton so far is kept.
-
-        Raises
-        ------
-        InputError
-            If there are too few sequences, or a setting is out of range.
+        After Ctrl-C the best automaton so far is kept. InputError is raised if there are too few sequences, or a
+        setting is out of range.
         """
         self.check()
         strings = listed(X)

@@ -31,17 +31,7 @@ from polyadic.core.model import Amount, Callback, Count, Model, Natural, Positiv
 from polyadic.core.solvers.run import run
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RARE, hull_automaton, maximized, mixed, svd_automaton
-from polyadic.sequences.hankel import (
-    GAP,
-    STEP,
-    Hankel,
-    Statistic,
-    hankel,
-    least_trace_norm,
-    selection,
-    shared_cells,
-    with_values,
-)
+from polyadic.sequences.hankel import GAP, STEP, Hankel, Statistic, hankel, least_trace_norm, selection, shared_cells
 from polyadic.sequences.kernels.pairs import pair_counts
 from polyadic.sequences.symbols import Coded, check_fitted, coded, known_symbols, listed
 from polyadic.sequences.transducers import WeightedTransducer
@@ -105,10 +95,8 @@ class SpectralTransducer(Model):
 
     Attributes
     ----------
-    transducer_ : WeightedTransducer
-        The transducer, over indices of symbols; ``rank_`` is its number of states.
-    inputs_, outputs_ : list
-        The input and the output symbols.
+    transducer_, inputs_, outputs_ : WeightedTransducer, list, list
+        The transducer, over indices of symbols, with ``rank_`` states; and the input and the output symbols.
     history_ : list of float
         Mean negative log-likelihood of a pair before each EM pass, or the objective of the completion; not for "svd".
 
@@ -143,11 +131,8 @@ class SpectralTransducer(Model):
     def fit(self, X: Strings, y: Strings) -> Self:
         """Fit the model to pairs of an input and an output; strings are sequences of letters, None is a gap (aligned).
 
-        Raises
-        ------
-        InputError
-            If the numbers of inputs and outputs differ, aligned sequences differ in length, both have a gap at the same
-            place, or a setting is out of range.
+        InputError is raised if the numbers of inputs and outputs differ, aligned sequences differ in length, both have
+        a gap at the same place, or a setting is out of range.
         """
         self.check()
         inputs, outputs = (listed(side, gaps=self.aligned) for side in (X, y))
@@ -313,4 +298,4 @@ def completed_pairs(
     cells = selection(which, len(aligned))
     steps = least_trace_norm(cells, sums, counts, which.shape, penalty, step=STEP * penalty)
     result = run(steps, max_iter=COMPLETION_STEPS, tol=GAP, callback=callback)
-    return with_values(table, result.factors[0][which]), result
+    return table.with_values(result.factors[0][which]), result

@@ -81,8 +81,13 @@ def listed(sequences: Sequences, lengths: Sequence[int] | None = None, *, gaps: 
     if not fine:
         for k, string in enumerate(strings, 1):
             for i, symbol in enumerate(string, 1):
-                if problem := fault(symbol):
-                    raise InputError(f"sequence {k}, place {i}: the symbol {symbol!r:.40} {problem}")
+                where = f"sequence {k}, place {i}: the symbol {symbol!r:.40}"
+                try:
+                    hash(symbol)
+                except TypeError:
+                    raise InputError(f"{where} must be hashable, such as text or a number") from None
+                if absent(symbol):
+                    raise InputError(f"{where} is missing; remove or replace it")
     return strings
 
 
@@ -108,15 +113,6 @@ def stacked(values: Any, lengths: Sequence[int]) -> list[Any]:
 def absent(symbol: object) -> bool:
     """Return whether a symbol stands for a missing value: None, NaN, or empty text."""
     return is_missing(symbol) or (isinstance(symbol, str) and not symbol)
-
-
-def fault(symbol: object) -> str:
-    """Describe what is wrong with a symbol."""
-    try:
-        hash(symbol)
-    except TypeError:
-        return "must be hashable, such as text or a number"
-    return "is missing; remove or replace it" if absent(symbol) else ""
 
 
 def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import BUDGET, Amount, Count, File, Help, Metavar, Natural, Out, Seed
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
@@ -139,7 +139,7 @@ def score(model: HiddenMarkov, sequences: Sequences, *, each: bool = False, miss
     many, known = sum(map(len, data)), set(model.symbols_)
     seen = sum(symbol in known for sequence in data for symbol in sequence) if known else many
     if not seen:
-        got = f"it has {many:,} symbols in {len(data):,} sequences"
+        got = f"it has {counted(many, 'symbol')} in {counted(len(data), 'sequence')}"
         raise InputError(f"{sequences} has no symbol that occurs in the training sequences; {got}")
     logs = model.score_sequences(data)
     if each:

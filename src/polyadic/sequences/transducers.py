@@ -44,12 +44,8 @@ class Output(NamedTuple):
 class WeightedTransducer:
     """Weighted transducer: an automaton over pairs of symbols.
 
-    Attributes
-    ----------
-    automaton : WeightedAutomaton
-        Automaton over the pairs.
-    ids : ndarray of int64 of shape (input symbols + 1, output symbols + 1)
-        Symbol of the automaton for each pair, or -1 if there is none. The last row and column are gaps.
+    Row i and column j of ``ids`` have the symbol of the automaton for a pair of an input and an output symbol, or -1 if
+    there is none. The last row and column are gaps.
 
     Examples
     --------
@@ -90,8 +86,7 @@ class WeightedTransducer:
         """Return the ``k`` outputs of the largest weight for an input, by beam search.
 
         After each input symbol, the ``beam`` output prefixes with the largest weights of all their continuations are
-        kept; each weight sums over alignments. Prefixes with less than ``MIN_SHARE`` of the largest weight, and more
-        than ``MAX_INSERTED`` outputs between two input symbols, are ignored.
+        kept; each weight sums over alignments.
         """
         G, ahead = self._written, [self.automaton.alpha_inf]  # weights of the rest of the input
         for a in x[::-1]:

@@ -71,7 +71,8 @@ class FactorizationMachineBase(Model):
 
         The base is :math:`w_0`. Each feature of the row has a part, each pair, and with a higher ``order`` each larger
         set. The score is the prediction, or its logarithm (``loss="poisson"``), or the log-odds of the second of two
-        classes. For posterior samples the parts are means, as predictions are.
+        classes. For posterior samples the parts are means, as predictions are. InputError is raised if predictions are
+        not a sum of parts: probabilities averaged over samples, and clipped values.
 
         Parameters
         ----------
@@ -80,12 +81,6 @@ class FactorizationMachineBase(Model):
         names : sequence of shape (features,), optional
             Feature names, such as ``names_`` of a :class:`~polyadic.supervised.fields.FieldEncoder`. By default the
             column names of the fitted data frame, or indices.
-
-        Raises
-        ------
-        InputError
-            If X has several rows, the number of names is wrong, or predictions are not a sum of parts: probabilities
-            averaged over samples, and clipped values.
 
         Examples
         --------

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
@@ -86,6 +87,34 @@ class PenalizedMachine(PointMachine, ABC):
     @abstractmethod
     def _loss(self) -> Loss:
         """Loss function of the model."""
+
+    @abstractmethod
+    def _observed(self, X: Any, y: ArrayLike, weight: ArrayLike | None, *, reset: bool) -> Observed:
+        """Return validated data; ``reset`` for those of a fit."""
+
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None
+    ) -> Self:
+        """Fit the model to feature vectors and targets.
+
+        InputError or ValueError is raised if values are not finite, shapes do not match, or a parameter is out of
+        range.
+
+        Parameters
+        ----------
+        X : csr or array of shape (rows, features)
+            Feature vectors.
+        y : array of shape (rows,)
+            Targets; of a classifier, labels of exactly two classes.
+        sample_weight : array of shape (rows,), optional
+            Weights of the rows.
+        validation : (X, y), optional
+            Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
+            without improvement.
+        """
+        self.check()
+        data = self._observed(X, y, sample_weight, reset=True)
+        return self._fit(data, None if validation is None else self._observed(*validation, None, reset=False))
 
     def _fit(self, data: Observed, held_out: Observed | None) -> Self:
         """Fit the parameters; with validation data, keep the parameters with the lowest validation loss."""
@@ -220,42 +249,12 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
                 f"loss='poisson' is not supported by solver={self.solver!r}; use 'adagrad' or 'sgd'", "loss", "solver"
             )
 
-    def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None
-    ) -> Self:
-        """Fit the model to feature vectors and targets.
-
-        Parameters
-        ----------
-        X : csr or array of shape (rows, features)
-            Feature vectors.
-        y : array of shape (rows,)
-            Targets.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows.
-        validation : (X, y), optional
-            Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
-            without improvement.
-
-        Raises
-        ------
-        InputError, ValueError
-            If values are not finite, shapes do not match, or a parameter is out of range.
-        """
-        self.check()
-        data = self._observed(X, y, sample_weight, reset=True)
-        return self._fit(data, None if validation is None else self._observed(*validation, None, reset=False))
-
     @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Run one epoch of the stochastic solver over further rows, in the given order.
 
-        Parameters are those of :meth:`fit`.
-
-        Raises
-        ------
-        InputError, ValueError
-            As for :meth:`fit`, or if the parameters diverge.
+        Parameters are those of :meth:`fit`. InputError or ValueError is raised as for :meth:`fit`, or if the parameters
+        diverge.
         """
         self.check()
         return self._partial(self._observed(X, y, sample_weight, reset=not hasattr(self, "V_")))
@@ -301,22 +300,6 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
     True
     """
 
-    def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None
-    ) -> Self:
-        """Fit the model to feature vectors and class labels.
-
-        Parameters and errors are those of :meth:`FactorizationMachine.fit`, with exactly two classes as targets.
-        """
-        self.check()
-        table, labels = self._table_and_targets(X, y, reset=True, numeric=False)
-        data = Observed(table, self._learned(labels), checked_weights(sample_weight, X))
-        held_out = None
-        if validation is not None:
-            other, labels = self._table_and_targets(*validation, reset=False, numeric=False)
-            held_out = Observed(other, self._truth(labels))
-        return self._fit(data, held_out)
-
     @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
@@ -327,11 +310,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
         first call requires the ``classes`` if ``y`` does not have both.
         """
         self.check()
-        first = not hasattr(self, "V_")
-        table, labels = self._table_and_targets(X, y, reset=first, numeric=False)
-        if first:
-            self._learned(labels if classes is None else np.asarray(classes))
-        return self._partial(Observed(table, self._truth(labels), checked_weights(sample_weight, X)))
+        return self._partial(self._observed(X, y, sample_weight, reset=not hasattr(self, "V_"), classes=classes))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the log-odds of the second class for each row."""
@@ -339,10 +318,16 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of both classes, shape (rows, 2)."""
-        from scipy.special import expit
-
         m = self.decision_function(X)
         return np.column_stack([expit(-m), expit(m)])
+
+    def _observed(
+        self, X: Any, y: ArrayLike, weight: ArrayLike | None, *, reset: bool, classes: ArrayLike | None = None
+    ) -> Observed:
+        table, labels = self._table_and_targets(X, y, reset=reset, numeric=False)
+        if reset:
+            self._learned(labels if classes is None else np.asarray(classes))
+        return Observed(table, self._truth(labels), checked_weights(weight, X))
 
     @property
     def _loss(self) -> Loss:

@@ -66,17 +66,10 @@ class FieldEncoder(Model):
     unknown: Literal["skip", "error"] = "skip"
 
     def fit(self, columns: Columns, y: Any = None) -> Self:
-        """Learn the distinct values of each field.
+        """Learn the distinct values of each field of a mapping of str to sequence, a data frame, or a list of dict.
 
-        Parameters
-        ----------
-        columns : mapping of str to sequence, data frame, or list of dict
-            Fields, all of the same length. A dict of a list is one row, and a field that it lacks is missing.
-
-        Raises
-        ------
-        InputError
-            If lengths differ, there is no field or row, or a number of a column of floats is missing or not finite.
+        A dict of a list is one row, and a field that it lacks is missing. InputError is raised if lengths of fields
+        differ, there is no field or row, or a number of a column of floats is missing or not finite.
         """
         del y
         self.check()
@@ -94,11 +87,8 @@ class FieldEncoder(Model):
     def transform(self, columns: Columns) -> csr_array:
         """Encode rows with the fields of the fit as sparse feature vectors, shape (rows, features).
 
-        Raises
-        ------
-        InputError
-            If fields differ from those of the fit, lengths differ, a float is not finite, or a value is unknown with
-            ``unknown="error"``.
+        InputError is raised if fields differ from those of the fit, lengths differ, a float is not finite, or a value
+        is unknown with ``unknown="error"``.
         """
         check_is_fitted(self)
         columns = columns_of(columns, self.values_)

@@ -15,6 +15,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -131,13 +132,8 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
         """Sample the parameters from the posterior distribution given feature vectors and targets.
 
         Other arguments and errors are those of :meth:`FactorizationMachine.fit
-        <polyadic.supervised.factorization_machines.FactorizationMachine.fit>`.
-
-        Parameters
-        ----------
-        groups : array of int of shape (features,), optional
-            Group of each feature, such as users and films. Features of a group share their penalties. By default one
-            group.
+        <polyadic.supervised.factorization_machines.FactorizationMachine.fit>`. ``groups`` has the group of each
+        feature, such as users and films, by default one for all; features of a group share their penalties.
         """
         self.check()
         table, numbers = self._table_and_targets(X, y, reset=True, numeric=True)
@@ -202,15 +198,11 @@ class BayesianFactorizationMachineClassifier(BinaryClassifier, GibbsMachine):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of both classes, shape (rows, 2)."""
-        from scipy.special import ndtr
-
         p = self._average(X, ndtr).mean
         return np.column_stack([1 - p, p])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the probit of the probability of the second class; 0 is the decision boundary."""
-        from scipy.special import ndtr, ndtri
-
         p = self._average(X, ndtr).mean
         return np.asarray(ndtri(p.clip(1e-16, 1 - 1e-16)))
 
@@ -304,8 +296,6 @@ def _draw_priors(
 
 def latent(y: Array, m: Array, rng: np.random.Generator) -> Array:
     """Sample normal variables of mean ``m`` and variance 1, truncated to be positive where y is 1, else negative."""
-    from scipy.special import log_ndtr, ndtri_exp
-
     sign = 2 * y - 1
     u = np.log1p(-rng.random(len(m)))  # argument is above 0
     return np.asarray(m - sign * ndtri_exp(u + log_ndtr(sign * m)))

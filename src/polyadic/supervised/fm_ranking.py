@@ -76,19 +76,9 @@ class FactorizationMachineRanker(PointMachine):
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike) -> Self:
         """Fit the model to graded feature vectors, comparing rows within each group.
 
-        Parameters
-        ----------
-        X : csr or array of shape (rows, features)
-            Feature vectors.
-        y : array of shape (rows,)
-            Grades, higher is better.
-        groups : array of shape (rows,)
-            Group of each row, such as its query or user. Only rows of the same group are compared.
-
-        Raises
-        ------
-        InputError, ValueError
-            If no group has two different grades, shapes do not match, or a parameter is out of range.
+        InputError or ValueError is raised if no group has two different grades, shapes do not match, or a parameter is
+        out of range. ``y`` are grades, higher is better, and ``groups`` the group of each row, such as its query or
+        user; only rows of the same group are compared.
         """
         self.check()
         table, grades = self._table_and_targets(X, y, reset=True, numeric=True)
@@ -117,21 +107,9 @@ class FactorizationMachineRanker(PointMachine):
     def fit_choices(self, contexts: Any, items: Any, chosen: Any) -> Self:
         """Fit the model to items chosen in contexts, with randomly sampled unchosen items as negatives.
 
-        Feature vectors are ``[context, item]``.
-
-        Parameters
-        ----------
-        contexts : csr or array of shape (contexts, features of contexts)
-            Features of the contexts.
-        items : csr or array of shape (items, features of items)
-            Features of the items.
-        chosen : csr or array of shape (contexts, items)
-            Non-zero where the item was chosen in the context.
-
-        Raises
-        ------
-        InputError
-            If shapes do not match, or no context has both chosen and other items.
+        Feature vectors are ``[context, item]``, rows of the matrices ``contexts`` and ``items``, sparse or dense.
+        ``chosen``, of shape (contexts, items), is non-zero where the item was chosen in the context. InputError is
+        raised if no context has both chosen and other items.
         """
         self.check()
         A, B, N = canonical(contexts), canonical(items), canonical(chosen)

@@ -9,8 +9,7 @@ order d the factors of the ANOVA kernel of that order. The objective is
 .. math:: \sum_i w_i \ell(y_i, m(x_i)) + \tfrac12 \sum_j n_j^\gamma \sum_f \lambda_f v_{jf}^2
 
 where feature j occurs in :math:`n_j` rows. Scores are linear in each parameter, so squared loss is minimised exactly,
-and a loss of bounded curvature :math:`c` by the parabola that touches it from above: :math:`\ell(m + t) \le \ell(m) +
-\ell'(m) t + \tfrac c2 t^2`. No step of coordinate descent increases the objective.
+and a loss of curvature :math:`c` by its upper bound, :math:`\ell(m + t) \le \ell(m) + \ell'(m) t + \tfrac c2 t^2`.
 
 Stochastic gradient descent takes mini-batches of rows or pairs of rows. The penalty of a feature is distributed over
 its rows, :math:`\tfrac12 (n_j^\gamma / N_j) \sum_f \lambda_f v_{jf}^2` for each of these :math:`N_j`; :math:`n_j` is
@@ -34,6 +33,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from polyadic.core.kernels import LinearExamples
 from polyadic.core.losses import Squared
@@ -225,8 +225,6 @@ class Stepper:
 
     def epoch_pairs(self, pairs: Pairs, order: NDArray[np.int64]) -> None:
         """Run one epoch of gradient steps over pairs of rows in the given order."""
-        from scipy.special import expit
-
         for part in self._batches(order):
             rows = np.concatenate([pairs.better[part], pairs.worse[part]])
             better, worse = np.split(self._scores(pairs.table, rows), 2)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 MIN_PARALLEL_SIZE = 1 << 18  # minimum number of feature values for which threads are worth their overhead
 
 
@@ -137,43 +138,35 @@ class GradientBuffer:
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
             raise ValueError(
-                f"slopes must have one element per row, and V must have shape {self._G.shape}; got shapes"
-                f" {slopes.shape} and {V.shape}"
+                f"slopes must have one element per row, and V shape {self._G.shape}; got {slopes.shape}, {V.shape}"
             )
         slopes = frozen(slopes, np.float64)
         work = *table.rows, wanted, slopes, first, frozen(V, np.float64), self._G, self._seen, self._touched
         self._found = _anova_pull(*work)
 
     def sgd(self, V: Array, *, shares: Array, ridges: Array, step: float) -> None:
-        r"""Update the parameters in place by an SGD step on the penalized loss.
+        r"""Update the parameters of features in :math:`n_j > 0` rows of the batch in place by an SGD step.
 
-        The new value is :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`.
-
-        Only features in :math:`n_j > 0` rows of the batch move. The penalty is evaluated at the end of the step, so
-        that no strength of it reverses a sign. ``shares`` are :math:`s_j`, ``ridges`` :math:`\lambda_f` and ``step``
-        :math:`\eta`.
+        The new value is :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)` with the ``shares`` s,
+        ``ridges`` :math:`\lambda` and ``step`` :math:`\eta`, so that no penalty reverses a sign.
         """
         _sgd_features(*self._work(V, shares, ridges), float(step), V, self._G)
 
     def adagrad(self, V: Array, *, shares: Array, ridges: Array, step: float, eps: float) -> None:
-        r"""Update the parameters in place by an Adagrad step on the penalized loss.
+        r"""Update the parameters of features in :math:`n_j > 0` rows of the batch in place by an Adagrad step.
 
-        The step is :math:`-\eta g / (\epsilon + \sqrt h)` with :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`.
-
-        Only features in :math:`n_j > 0` rows of the batch move. :math:`g^2` is added to :math:`h` first.
+        It is :math:`-\eta g / (\epsilon + \sqrt h)` with :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`; first,
+        :math:`g^2` is added to :math:`h`.
         """
         work = self._work(V, shares, ridges)
         _adagrad_features(*work, float(step), float(eps), V, self._G, self.squares)
 
     def _work(self, V: Array, shares: Array, ridges: Array) -> tuple[NDArray[Any], ...]:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:
-            raise ValueError(
-                f"V must be a contiguous float64 array of shape {self._G.shape}; got {V.dtype} and shape {V.shape}"
-            )
+            raise ValueError(f"V must be contiguous float64 of shape {self._G.shape}; got {V.dtype} of shape {V.shape}")
         if shares.shape != V.shape[:1] or ridges.shape != V.shape[1:]:
             raise ValueError(
-                "shares must have one element per feature, and ridges one element per column of V; got shapes"
-                f" {shares.shape} and {ridges.shape}"
+                f"shares must have an element per feature, ridges per column; got {shares.shape}, {ridges.shape}"
             )
         return self._touched[: self._found], self._seen, frozen(shares, np.float64), frozen(ridges, np.float64)
 
@@ -205,18 +198,13 @@ def anova_sweep(
     single = C.dtype == np.float32
     for A, shape, kind in ((v, (size,), np.float64), (C, (rows, C.shape[-1]), C.dtype if single else np.float64)):
         if A.shape != shape or A.dtype != kind or not A.flags.c_contiguous or not C.shape[-1]:
-            raise ValueError(
-                f"v and C must be contiguous; expected {np.dtype(kind)} of shape {shape}; got {A.dtype} of shape"
-                f" {A.shape}"
-            )
+            raise ValueError(f"v and C must be contiguous {np.dtype(kind)} of shape {shape}; got {A.dtype}, {A.shape}")
     by_row, by_feature = table.single if single else (table.rows[2], table.features[2])
     zeros = np.zeros(size)
     own = [frozen(zeros if x is None else x, np.float64) for x in (ridge, pull, noise)]
     w = frozen(np.zeros(0) if weights is None else weights, np.float64)
     if any(x.shape != (size,) for x in own) or w.shape not in {(0,), (rows,)}:
-        raise ValueError(
-            f"ridge, pull and noise must each have {size} elements, and weights must have {rows} or be None"
-        )
+        raise ValueError(f"ridge, pull and noise must each have {size} elements, and weights {rows} or be None")
     if C.shape[1] > 1 and not reuse_terms:
         _anova_terms(*table.rows[:2], by_row, v, C)
     features = *table.features[:2], by_feature
@@ -247,10 +235,6 @@ def _inside(rows: NDArray[Any], size: int) -> NDArray[Any]:
     if len(rows) and not 0 <= rows.min() <= rows.max() < size:
         raise ValueError(f"rows must contain indices from 0 to {size - 1}; got {rows.min()} to {rows.max()}")
     return rows
-
-
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vector registers; infinities and NaN are preserved, so that overflow is detected."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)

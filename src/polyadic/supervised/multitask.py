@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -93,19 +94,9 @@ class LowRankTasks(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit the model to feature vectors and partially known targets.
+        """Fit the model to feature vectors, a matrix, and targets of shape (n, tasks), NaN where unknown.
 
-        Parameters
-        ----------
-        X : sparse or dense array of shape (n, features)
-            Feature vectors.
-        y : array of shape (n, tasks)
-            Targets, NaN where unknown.
-
-        Raises
-        ------
-        InputError
-            If no target is known, a target does not suit the loss, or a parameter is out of range.
+        At least one target must be known.
         """
         self.check()
         X = validated(self, X, accept_sparse="csr")
@@ -148,9 +139,7 @@ class LowRankTasks(Model):
 
     def decision_function(self, X: Any) -> Array:
         """Return the predicted targets, or the log-odds for the logistic loss, of shape (n, tasks)."""
-        check_is_fitted(self, "U_")
-        X = validated(self, X, accept_sparse="csr", reset=False)
-        return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
+        return np.asarray(self._directions(X) @ self.V_.T + self.intercept_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the targets, or boolean labels for the logistic loss."""
@@ -159,8 +148,6 @@ class LowRankTasks(Model):
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each label, of shape (n, labels); raise InputError if the loss is not logistic."""
-        from scipy.special import expit
-
         if self.loss != "logistic":
             raise InputError(f"predict_proba requires loss='logistic'; got {self.loss!r}", "loss")
         return np.asarray(expit(self.decision_function(X)))
@@ -168,21 +155,19 @@ class LowRankTasks(Model):
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
         """Predict the target of one task for each row, given the index of that task, both of shape (n,).
 
-        Raises
-        ------
-        InputError
-            If a task does not exist or the number of tasks differs from the number of rows.
+        InputError is raised if a task does not exist or the number of tasks differs from the number of rows.
         """
-        at = np.asarray(tasks)
-        check_is_fitted(self, "U_")
-        X = validated(self, X, accept_sparse="csr", reset=False)
+        at, Z = np.asarray(tasks), self._directions(X)
         inside = at.dtype.kind in "iu" and (not at.size or 0 <= at.min() <= at.max() < len(self.V_))
-        if at.shape != (X.shape[0],) or not inside:
+        if at.shape != (len(Z),) or not inside:
             raise InputError(
-                f"tasks must contain an index from 0 to {len(self.V_) - 1:,} for each of the {X.shape[0]:,} rows",
-                "tasks",
+                f"tasks must contain an index from 0 to {len(self.V_) - 1:,} for each of the {len(Z):,} rows", "tasks"
             )
-        return np.asarray(np.einsum("nr,nr->n", X @ self.U_, self.V_[at]) + self.intercept_[at])
+        return np.asarray(np.einsum("nr,nr->n", Z, self.V_[at]) + self.intercept_[at])
+
+    def _directions(self, X: Any) -> Array:
+        check_is_fitted(self, "U_")
+        return np.asarray(validated(self, X, accept_sparse="csr", reset=False) @ self.U_)
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the negative mean loss of the known targets."""

@@ -144,20 +144,7 @@ class ReducedRankRegression(LowRankMap):
     ridge: Amount = 1.0
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model to feature vectors and targets.
-
-        Parameters
-        ----------
-        X : sparse or dense array of shape (n, features)
-            Feature vectors.
-        y : array of shape (n,) or (n, targets)
-            Targets.
-
-        Raises
-        ------
-        InputError
-            If the rank or the ridge is out of range.
-        """
+        """Fit the model to feature vectors, a matrix, and targets of shape (n,) or (n, targets)."""
         self.check()
         X, Y = validated(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True)
         return self._set(spectrum_of(X, _columns(Y)), self.rank, self.ridge, flat=Y.ndim == 1)

@@ -84,17 +84,9 @@ class TableLabels(Model):
     def fit(self, X: Any, y: Sequence[str]) -> Self:
         """Fit the model to a table.
 
-        Parameters
-        ----------
-        X : mapping of str to sequence, data frame, or list of dict
-            Columns of features and of labels.
-        y : sequence of str
-            Names of the columns of labels.
-
-        Raises
-        ------
-        InputError
-            If a column is missing, a label is neither a number nor yes or no, or all labels are unknown.
+        ``X``, a mapping of str to sequence, a data frame, or a list of dict, has the columns of features and of labels;
+        ``y`` are the names of the columns of labels. InputError is raised if a column is missing, a label is neither a
+        number nor yes or no, or all labels are unknown.
         """
         self.check()
         table, names = columns_of(X), [y] if isinstance(y, str) else list(y)
@@ -123,18 +115,15 @@ class TableLabels(Model):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the predicted labels, or the log-odds of logistic regression, of shape (rows, labels)."""
-        check_is_fitted(self, "model_")
-        return self.model_.decision_function(self._encoded(columns_of(X)))
+        return self._fitted.decision_function(self._encoded(columns_of(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the labels of each row, of shape (rows, labels); columns that the fit did not have are ignored."""
-        check_is_fitted(self, "model_")
-        return self.model_.predict(self._encoded(columns_of(X)))
+        return self._fitted.predict(self._encoded(columns_of(X)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each label, of shape (rows, labels); only for labels of 0 and 1."""
-        check_is_fitted(self, "model_")
-        return self.model_.predict_proba(self._encoded(columns_of(X)))
+        return self._fitted.predict_proba(self._encoded(columns_of(X)))
 
     def targets(self, X: Any) -> NDArray[np.float64]:
         """Return the labels in the columns of a table, NaN where unknown, of shape (rows, labels)."""
@@ -143,8 +132,12 @@ class TableLabels(Model):
     def score(self, X: Any, y: object = None) -> float:
         """Return the negative mean loss of the known labels of a table."""
         del y
+        return self._fitted.score(self._encoded(columns_of(X)), self.targets(X))
+
+    @property
+    def _fitted(self) -> LowRankTasks:
         check_is_fitted(self, "model_")
-        return self.model_.score(self._encoded(columns_of(X)), self.targets(X))
+        return self.model_
 
     def _targets(self, table: Mapping[str, Any], labels: Sequence[str]) -> NDArray[np.float64]:
         if not labels or len(set(labels)) < len(labels):

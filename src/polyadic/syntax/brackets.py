@@ -98,20 +98,8 @@ def bracketing(tree: Phrase) -> Bracketing:
 def read_phrases(path: Path) -> Iterator[Phrase]:
     r"""Yield the constituency trees of a file in bracket format; unlabelled outer brackets get the label ``TOP``.
 
-    Parameters
-    ----------
-    path : path
-        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
-
-    Yields
-    ------
-    Phrase
-        Each tree, not cleaned.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or brackets do not match; the message names the line.
+    The file is in UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Trees are not cleaned. InputError
+    is raised if the file cannot be read, or brackets do not match; the message names the line.
 
     References
     ----------

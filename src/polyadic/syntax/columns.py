@@ -23,27 +23,15 @@ FIRST = 1000  # sentences that determine the number of columns and the tags of a
 
 
 def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tuple[str, ...], ...]]:
-    r"""Yield the sentences of a file in column format, such as words, parts of speech and chunk tags.
+    r"""Yield the columns of each sentence in a file, such as words, parts of speech and chunk tags, as tuples of str.
 
-    Parameters
-    ----------
-    path : path
-        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Columns are separated by spaces or
-        tabs; a no-break space is part of a word. Lines ``-DOCSTART-`` are document boundaries. A line before the first
-        word of a sentence that begins with ``#`` is a comment, unless it has as many columns as the other lines and the
-        last column of one of them.
-    columns : int, optional
-        Required number of columns. By default the most frequent one in the first 1,000 sentences.
+    The file is in UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Columns are separated by spaces
+    or tabs; a no-break space is part of a word. Lines ``-DOCSTART-`` are document boundaries. A line before the first
+    word of a sentence that begins with ``#`` is a comment, unless it has as many columns as the other lines and the
+    last column of one of them.
 
-    Yields
-    ------
-    tuple of tuple of str
-        Columns of each sentence.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line has another number of columns; the message names the line.
+    InputError is raised if the file cannot be read, or a line does not have the given number of ``columns``, by default
+    the most frequent one in the first 1,000 sentences; the message names the line.
 
     Examples
     --------

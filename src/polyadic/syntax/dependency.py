@@ -44,14 +44,11 @@ class ArcFactored(Model):
     ----------
     bits : int
         Base-2 logarithm of the number of hashed weights.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the share of
-        words with a wrong head.
 
     Attributes
     ----------
-    weights_ : ndarray of float32
-        Averaged weights.
+    history_, weights_ : list of float, ndarray of float32
+        Share of words with a wrong head in each pass, and averaged weights.
     words_, tags_ : dict of str to int
         Ids of the words seen at least twice, and of the tags.
 
@@ -78,10 +75,7 @@ class ArcFactored(Model):
     def fit(self, trees: Iterable[Tree]) -> Self:
         """Fit the parser to the words, treebank tags and heads of sentences.
 
-        Raises
-        ------
-        InputError
-            If there are no sentences, heads do not form a tree, no word has a tag, or a parameter is out of range.
+        InputError is raised without sentences, trees or tags, or if a parameter is out of range.
         """
         self.check()
         treebank = list(trees)
@@ -124,15 +118,7 @@ class ArcFactored(Model):
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order.
-
-        Parameters
-        ----------
-        words, tags : sequence of str
-            Words of the sentence, and their parts of speech in the treebank's tag set.
-        k : int
-            Maximum number of trees.
-        """
+        """Return the heads, of shape (trees, n), and scores of the ``k`` best projective trees, in decreasing order."""
         check_int("k", k, low=1)
         return best_arcs(self.scores(words, tags), k)
 

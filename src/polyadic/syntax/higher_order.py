@@ -37,18 +37,8 @@ from polyadic.core.kernels.common import mean_weights
 from polyadic.core.model import Natural, Within
 from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD
 from polyadic.syntax.arc_learning import ArcLearner
-from polyadic.syntax.kernels.climbing import (
-    GRAND,
-    GRAND_SIBLING,
-    MAX_WORDS,
-    SIBLING,
-    THREE,
-    TreeParts,
-    climb_trees,
-    difference_of_trees,
-    move_weights,
-    score_trees,
-)
+from polyadic.syntax.kernels import climbing
+from polyadic.syntax.kernels.climbing import GRAND, GRAND_SIBLING, SIBLING, THREE, TreeParts, climb_trees, score_trees
 from polyadic.syntax.low_rank_parser import LowRankParser
 
 if TYPE_CHECKING:
@@ -130,8 +120,7 @@ class HigherOrderParser(LowRankParser):
 
     References
     ----------
-    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing. Lei,
-    Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures
+    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing
 
     Examples
     --------
@@ -200,8 +189,8 @@ class HigherOrderParser(LowRankParser):
 
 def _check_length(forms: Sequence[str]) -> None:
     """Raise InputError if a sentence is longer than the maximum length for higher-order parsing."""
-    if len(forms) > MAX_WORDS:
-        raise InputError(f"a higher-order parser accepts at most {MAX_WORDS:,} words per sentence; got {len(forms):,}")
+    if (n := len(forms)) > climbing.MAX_WORDS:
+        raise InputError(f"a higher-order parser accepts at most {climbing.MAX_WORDS:,} words per sentence; got {n:,}")
 
 
 MAX_HEADS = 50  # heads considered per word; with 30 and with all, long sentences are parsed equally well
@@ -284,9 +273,10 @@ class TreeLearner(ArcLearner):
 
     def _step(self, table: NDArray[np.int32], how: dict[str, Any]) -> float:
         trees = {"heads": how["heads"], "predicted": how["predicted"]}
-        difference = difference_of_trees(table, self.tree_parts, delta=self._delta, **trees)
+        difference = climbing.difference_of_trees(table, self.tree_parts, delta=self._delta, **trees)
         alpha = super()._step(table, {**how, "more": self.gamma**2 * difference.squares})
-        move_weights(self.tree_parts, difference, step=alpha * self.gamma, clock=self.clock, sums=self._tree_sums)
+        how = {"step": alpha * self.gamma, "clock": self.clock, "sums": self._tree_sums}
+        climbing.move_weights(self.tree_parts, difference, **how)
         return alpha
 
     def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:

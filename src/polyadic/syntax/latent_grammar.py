@@ -61,12 +61,8 @@ class LatentGrammar(Model, ABC):
 
     Attributes
     ----------
-    plain_ : PlainPCFG
-        Plain grammar with the same rules.
-    tensors_ : RuleTensors
-        Tensors of the rules.
-    known_ : set of str
-        Words that are not replaced by their word class.
+    plain_, tensors_, known_ : PlainPCFG, RuleTensors, set of str
+        Plain grammar with the same rules, tensors of the rules, and words that are not replaced by their word class.
     """
 
     _: KW_ONLY
@@ -111,10 +107,7 @@ class LatentGrammar(Model, ABC):
         return log + float(np.log(whole)) if whole > 0 else -np.inf
 
     def rerank(self, parses: Iterable[Parse]) -> list[Parse]:
-        """Return the parses of a sentence, by any parser, rescored and sorted by their log-probability.
-
-        Trees whose estimate is not positive come last, in their previous order.
-        """
+        """Return the parses of a sentence, by any parser, sorted by log-probability; estimates up to 0 come last."""
         rescored = [Parse(parse.tree, self.log_probability(parse.tree)) for parse in parses]
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 

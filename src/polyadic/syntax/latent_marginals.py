@@ -6,7 +6,7 @@ r"""Constituency parsing that maximizes the marginal probabilities of phrases un
 The parser returns the tree with the largest sum of :math:`\mu - \text{cost}` over its phrases and :math:`\mu` over its
 tags. With a cost of 0 this maximizes the expected number of correct phrases but adds many wrong ones, since one more
 phrase never lowers the sum. Estimates of :math:`\mu` are clipped to the range from 0 to 1. Intermediate phrases of the
-binarisation do not count. Only phrases whose marginal under the plain grammar is at least ``threshold`` are considered.
+binarisation do not count.
 
 References
 ----------

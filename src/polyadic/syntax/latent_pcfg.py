@@ -6,9 +6,8 @@ rank-m approximation :math:`E[\phi \psi^\top \mid a] \approx U S V^\top`, :math:
 
 .. math:: C_{a \to b\,c} = P(a \to b\,c \mid a)\; E[z_a \otimes y_b \otimes y_c \mid a \to b\,c]
 
-The product of the tensors of a tree, from the words up, is its probability if each label has m latent states, although
-estimates may be negative. With m = 1 and a constant feature it is that of the plain grammar. Tensors of rare rules are
-shrunk towards :math:`E[z_a] \otimes E[y_b] \otimes E[y_c]`.
+Estimates may be negative. With m = 1 and a constant feature they are those of the plain grammar. Tensors of rare rules
+are shrunk towards :math:`E[z_a] \otimes E[y_b] \otimes E[y_c]`.
 
 References
 ----------

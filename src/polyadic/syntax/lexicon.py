@@ -24,6 +24,9 @@ ENDINGS = (
     "ise en an ian ans ful ant ent ance ence"
 )
 SUFFIXES = ENDINGS.split()
+RARE = 2  # maximum number of occurrences of words that give the word classes
+KAPPA, KAPPA_SIGNATURE, KAPPA_TAG = 1.0, 5.0, 3.0
+"""Pseudo-counts of the signature for a word, of rare words for a signature, and of the plain tag for an annotated."""
 
 
 def signature(word: str, *, first: bool = False) -> str:
@@ -57,23 +60,12 @@ def signature(word: str, *, first: bool = False) -> str:
 class Lexicon:
     """Lexicon of tag scores for words, estimated from sentences of (word, annotated tag) pairs.
 
-    Words that occur at most ``rare`` times give the word classes. ``kappa``, ``kappa_signature`` and ``kappa_tag`` are
-    the pseudo-counts of the priors: of the signature for a word, of all rare words for a signature, and of the plain
-    tag for an annotated one. Tags below ``min_share`` times the probability of the best one are left out.
+    Tags below ``min_share`` times the probability of the best tag of a word are left out.
     """
 
-    def __init__(
-        self,
-        sentences: Iterable[list[tuple[str, str]]],
-        *,
-        rare: int = 2,
-        kappa: float = 1.0,
-        kappa_signature: float = 5.0,
-        kappa_tag: float = 3.0,
-        min_share: float = 1e-3,
-    ) -> None:
+    def __init__(self, sentences: Iterable[list[tuple[str, str]]], *, min_share: float = 1e-3) -> None:
         tokens = [(w, t, i == 0) for sentence in sentences for i, (w, t) in enumerate(sentence)]
-        self.kappa, self.kappa_signature, self.kappa_tag, self.min_share = kappa, kappa_signature, kappa_tag, min_share
+        self.min_share = min_share
         words = Counter(word for word, _, _ in tokens)
         fine = Counter(tag for _, tag, _ in tokens)
         plain = Counter(bare(tag) for _, tag, _ in tokens)
@@ -82,7 +74,7 @@ class Lexicon:
         for word, tag, first in tokens:
             of_word[word][bare(tag)] += 1
             fine_of_word[word][tag] += 1
-            if words[word] <= rare:
+            if words[word] <= RARE:
                 of_signature[signature(word, first=first)][bare(tag)] += 1
                 of_rare[bare(tag)] += 1
         kinds: defaultdict[str, list[str]] = defaultdict(list)
@@ -108,9 +100,9 @@ class Lexicon:
         rare_total, seen_total = sum(self._of_rare.values()), sum(seen.values())
         probabilities = {}
         for tag in self._of_rare | known:
-            prior = self.kappa_signature * self._of_rare.get(tag, 0) / rare_total
-            by_class = (seen.get(tag, 0) + prior) / (seen_total + self.kappa_signature)
-            probabilities[tag] = (known.get(tag, 0) + self.kappa * by_class) / (count + self.kappa)
+            prior = KAPPA_SIGNATURE * self._of_rare.get(tag, 0) / rare_total
+            by_class = (seen.get(tag, 0) + prior) / (seen_total + KAPPA_SIGNATURE)
+            probabilities[tag] = (known.get(tag, 0) + KAPPA * by_class) / (count + KAPPA)
         return probabilities
 
     def scores(self, word: str, *, first: bool = False, tag: str | None = None) -> dict[str, float]:
@@ -122,6 +114,6 @@ class Lexicon:
         for plain, p in probabilities.items():
             for fine in self._kinds[plain]:
                 prior = p * self.fine[fine] / self._plain[plain]
-                shares[fine] = (known.get(fine, 0) + self.kappa_tag * prior) / (total + self.kappa_tag)
+                shares[fine] = (known.get(fine, 0) + KAPPA_TAG * prior) / (total + KAPPA_TAG)
         bound = self.min_share * max(shares.values())
         return {fine: math.log(q * self.total / self.fine[fine]) for fine, q in shares.items() if q > 0 and q >= bound}

@@ -23,18 +23,8 @@ from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
 from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.syntax.arc_features import (
-    AROUND,
-    PAIRS,
-    TAG,
-    CodedSentence,
-    TokenCoder,
-    check_tagged,
-    check_trees,
-    known_features,
-    vector_rows,
-    warn_several_roots,
-)
+from polyadic.syntax import arc_features
+from polyadic.syntax.arc_features import AROUND, PAIRS, TAG, CodedSentence, TokenCoder, vector_rows
 from polyadic.syntax.arc_learning import ArcLearner, RelationLearner, Updates, best_relations
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_trees, best_spanning_trees
@@ -109,20 +99,16 @@ class LowRankParser(Model):
         Base-2 logarithm of the number of hashed weights for pairs of features.
     vectors : Embedding, optional
         Word vectors used as additional features (:func:`~polyadic.syntax.arc_features.vector_rows`).
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
-        loss of a sentence before its update.
 
     Attributes
     ----------
-    parts_ : ArcParts
-        Parameters theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R).
-    relation_weights_ : ndarray of shape (cells, relations)
-        Hashed weights of the relations.
-    relations_ : list of str
-        Names of the relations.
-    features_ : dict of str to int
-        Rows of U and V by feature.
+    history_ : list of float
+        Mean loss of a sentence before its update, by pass.
+    parts_, features_ : ArcParts, dict of str to int
+        Parameters theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R); and rows
+        of U and V by feature.
+    relations_, relation_weights_ : list of str, ndarray of shape (cells, relations)
+        Names of the relations, and their hashed weights.
 
     References
     ----------
@@ -157,18 +143,9 @@ class LowRankParser(Model):
     def fit(self, trees: Iterable[Tree], *, validation: Iterable[Tree] | None = None) -> Self:
         """Fit the parser to a treebank.
 
-        Parameters
-        ----------
-        trees : iterable of Tree
-            Training sentences.
-        validation : iterable of Tree, optional
-            Validation sentences, parsed after each pass. The parameters with the best score are kept, and fitting stops
-            after five passes without improvement.
-
-        Raises
-        ------
-        InputError
-            If there are no sentences, heads do not form a tree, no word is tagged, or a parameter is out of range.
+        Sentences of ``validation`` are parsed after each pass. The parameters with the best score are kept, and fitting
+        stops after five passes without improvement. InputError is raised if there are no sentences, heads do not form a
+        tree, no word is tagged, or a parameter is out of range.
         """
         self.check()
         treebank = list(trees)
@@ -177,8 +154,8 @@ class LowRankParser(Model):
         if held_out is not None:
             self._check_treebank(held_out)
         if self.one_root:
-            warn_several_roots(treebank)
-        known = known_features(treebank, min_count=self.min_count)
+            arc_features.warn_several_roots(treebank)
+        known = arc_features.known_features(treebank, min_count=self.min_count)
         relations = sorted({name for tree in treebank for name in tree.relations}) if self.labels else []
         number = {name: at for at, name in enumerate(relations)}
         labels = [np.array([number[name] for name in tree.relations]) for tree in treebank] if number else []
@@ -224,14 +201,9 @@ class LowRankParser(Model):
         Parameters
         ----------
         forms, tags : sequence of str
-            Words of the sentence, and their parts of speech in the treebank's tag set.
+            Words of the sentence, and their parts of speech in the treebank's tag set, of the same length above 0.
         pos, lemmas, features : sequence of str, optional
             Universal parts of speech, lemmas and morphological features, as in CoNLL-U. Without them ``"_"`` is used.
-
-        Raises
-        ------
-        InputError
-            If there are no words, or the columns differ in length.
         """
         return self._parsed(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
@@ -272,8 +244,8 @@ class LowRankParser(Model):
         return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)
 
     def _check_treebank(self, trees: Sequence[Tree]) -> None:
-        check_trees(trees)
-        check_tagged(trees)
+        arc_features.check_trees(trees)
+        arc_features.check_tagged(trees)
 
     def _epochs(
         self, sentences: list[CodedSentence], labels: list[NDArray[np.int64]], *, features: int, relations: int

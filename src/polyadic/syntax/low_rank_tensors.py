@@ -8,8 +8,6 @@ The greedy power method finds rank-one terms of a tensor of any order one after 
 Each term is subtracted (deflation) before the next is computed; the difference is never stored, only its products with
 vectors are formed. The method recovers orthogonally decomposable tensors; in general it gives a good start, not the
 nearest tensor of that rank.
-
-:func:`unfolded_start` computes all terms of a third-order tensor at once from singular vectors of an unfolding.
 """
 
 from __future__ import annotations

@@ -18,19 +18,10 @@ import numpy as np
 
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Model, Natural
+from polyadic.syntax import grammar
 from polyadic.syntax.binarising import annotate, binarise, without_loops
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.grammar import (
-    Grammar,
-    Parse,
-    PreparedGrammar,
-    best_trees,
-    count_rules,
-    plain_scores,
-    projected,
-    relative_frequencies,
-    word_rows,
-)
+from polyadic.syntax.grammar import Grammar, Parse, PreparedGrammar, best_trees, plain_scores, word_rows
 from polyadic.syntax.kernels.chart import inside, span_shares, value_of
 from polyadic.syntax.lexicon import Lexicon
 from polyadic.syntax.trees import check_words
@@ -60,10 +51,8 @@ class PCFG(Model):
     ----------
     grammar_, coarse_ : Grammar
         Grammars of the second and the first pass.
-    lexicon_ : Lexicon
-        Scores of tags for words.
-    max_length_ : int
-        Number of words of the longest training sentence.
+    lexicon_, max_length_ : Lexicon, int
+        Scores of tags for words, and number of words of the longest training sentence.
 
     References
     ----------
@@ -88,18 +77,15 @@ class PCFG(Model):
     def fit(self, trees: Iterable[Phrase]) -> Self:
         """Estimate rules and lexicon from trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
 
-        Raises
-        ------
-        InputError
-            If there are no trees, or a parameter is out of range.
+        InputError is raised if there are no trees, or a parameter is out of range.
         """
         self.check()
         prepared = [self.prepared(tree) for tree in trees]
         if not prepared:
             raise InputError("a grammar requires at least one tree")
-        counts = count_rules(prepared)
-        self.grammar_ = Grammar.of(relative_frequencies(counts))
-        self.coarse_ = Grammar.of(relative_frequencies(projected(counts)))
+        counts = grammar.count_rules(prepared)
+        self.grammar_ = Grammar.of(grammar.relative_frequencies(counts))
+        self.coarse_ = Grammar.of(grammar.relative_frequencies(grammar.projected(counts)))
         self.lexicon_ = Lexicon([(tag.word or "", tag.label) for tag in tree.tags()] for tree in prepared)
         self.max_length_ = max(len(tree.words()) for tree in prepared)
         self._make_ready()
@@ -116,20 +102,9 @@ class PCFG(Model):
         If pruning leaves no tree, the search is repeated without pruning, unless the sentence is longer than any
         training sentence. If there is still none, trees of the coarse grammar are returned, and finally one flat tree.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        k : int
-            Maximum number of trees.
-        tags : sequence of str, optional
-            Known parts of speech of the words. A tag that the treebank lacks is ignored.
-
-        Raises
-        ------
-        InputError
-            If there are no words, a string is passed instead of a list, there are not as many tags, or the chart would
-            not fit in memory.
+        Words are split as in the treebank. ``tags`` are known parts of speech; one that the treebank lacks is ignored.
+        InputError is raised if there are no words, a string is passed instead of a list, there are not as many tags, or
+        the chart would not fit in memory.
         """
         check_int("k", k, low=1)
         scores = self.word_scores(words, tags)
@@ -160,8 +135,7 @@ class PCFG(Model):
     def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
         """Return a mask of the coarse symbols that are probable enough in each chart cell, or None without pruning.
 
-        ``plain`` are the scores of the coarse tags of each word. The mask has the shape (2, cells, coarse symbols), see
-        :func:`~polyadic.syntax.kernels.chart.inside`.
+        ``plain`` are the scores of the coarse tags of each word; see :func:`~polyadic.syntax.kernels.chart.inside`.
         """
         if self.threshold == 0:
             return None

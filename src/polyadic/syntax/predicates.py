@@ -43,10 +43,7 @@ class PredicateFinder(Model):
     def fit(self, sentences: Sequence[Sentence]) -> Self:
         """Fit the classifier to sentences with annotated predicates, ignoring sentences without annotation.
 
-        Raises
-        ------
-        InputError
-            If no word, or every word, is a predicate.
+        InputError is raised if no word, or every word, is a predicate.
         """
         from sklearn.linear_model import LogisticRegression
 

@@ -79,24 +79,8 @@ def read_propositions(path: Path, *, heads: bool = True) -> Iterator[Sentence]:
 
     After the ten columns of CoNLL-U, the eleventh holds the sense of each predicate, or ``_``; then one column per
     predicate, in the order of the words, holds the roles of its arguments. Predicates are unknown in files of ten
-    columns and in sentences whose eleventh column is empty.
-
-    Parameters
-    ----------
-    path : path
-        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
-    heads : bool
-        Whether to read heads. If not, the column is ignored, may be empty, and all heads are 0.
-
-    Yields
-    ------
-    Sentence
-        Each sentence.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is malformed; the message names the line.
+    columns and in sentences whose eleventh column is empty. Files, ``heads`` and errors are as for
+    :func:`~polyadic.syntax.trees.read_trees`.
 
     References
     ----------

@@ -2,9 +2,8 @@ r"""Base class for semantic role labellers that assign the roles of a predicate 
 
 .. math:: \max_y \sum_a s(a, y_a), \qquad \#\{a : y_a = r\} \le 1 \text{ for each role } r \text{ that occurs once}
 
-Roles that may occur once are assigned jointly. For each word the best of no role and of the repeatable roles is found
-first; the gain of a unique role over it is the weight of an edge between word and role, and a maximum-weight matching
-gives the rest.
+For each word the best of no role and of the repeatable roles is found first; the gain of a unique role over it is the
+weight of an edge between word and role, and a maximum-weight matching gives the rest.
 """
 
 from __future__ import annotations
@@ -49,10 +48,8 @@ class RoleLabels(Model, ABC):
 
     Attributes
     ----------
-    known_ : Known
-        Ids of the features of words and of paths.
-    roles_ : list of str
-        Names of the roles.
+    known_, roles_ : Known, list of str
+        Ids of the features of words and of paths, and names of the roles.
     predicates_ : PredicateFinder
         Classifier that finds predicates where they are not given.
     """
@@ -65,10 +62,7 @@ class RoleLabels(Model, ABC):
     def fit(self, sentences: Iterable[Sentence]) -> Self:
         """Fit the labeller to sentences with trees, predicates and arguments.
 
-        Raises
-        ------
-        InputError
-            If no predicate has an argument among its candidate words, or a parameter is out of range.
+        InputError is raised if no predicate has an argument among its candidate words, or a parameter is out of range.
         """
         self.check()
         corpus = list(sentences)

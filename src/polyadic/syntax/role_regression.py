@@ -41,10 +41,9 @@ class RoleRegression(RoleLabels):
 
     Attributes
     ----------
-    weights_ : ndarray of shape (columns + 1, roles + 1)
-        Weights of the features; the last row is the bias, the first column is the absence of a role.
-    columns_ : ndarray of shape (columns,)
-        Hashed features that are used.
+    columns_, weights_ : ndarray of shape (columns,) and (columns + 1, roles + 1)
+        Hashed features that are used, and their weights; the last row is the bias, the first column the absence of a
+        role.
     known_, roles_, predicates_
         See :class:`~polyadic.syntax.role_labels.RoleLabels`.
     """

@@ -4,10 +4,8 @@ r"""Semantic role labelling with a four-way tensor over features of predicate, w
           + (1 - \gamma) \sum_{k=1}^K (P^\top \phi_p)_k (Q^\top \phi_a)_k (R^\top \phi_{pa})_k (S_0 + S_r)_k
 
 The sum over k scores all combinations of features, including unseen ones; the sparse part has a weight for each of
-some combinations. The roles of a predicate are predicted jointly, because two words never have the same core role
-(:mod:`~polyadic.syntax.role_labels`).
-
-In learning, the cost-augmented best roles are compared with the correct ones:
+some combinations. The roles of a predicate are predicted jointly (:mod:`~polyadic.syntax.role_labels`). In learning,
+the cost-augmented best roles are compared with the correct ones:
 
 .. math:: \text{loss} = \text{cost}(\hat y) + s(\hat y) - s(y), \qquad \hat y = \arg\max_{y'} s(y') + \text{cost}(y')
 
@@ -45,7 +43,9 @@ if TYPE_CHECKING:
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.role_features import Frame, Known
 
-    Decoder = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.int64]]
+    Array = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+    Decoder = Callable[[Array, Array], Whole]
 
 
 class RoleParts(NamedTuple):
@@ -69,7 +69,7 @@ class Costs(NamedTuple):
 class RoleScores(NamedTuple):
     """Role scores of shape (words, roles), with the factor sums from which the scores are computed."""
 
-    scores: NDArray[np.float64]
+    scores: Array
     sums: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 
 
@@ -87,7 +87,7 @@ def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
     return RoleScores(scores, (p, q, r))
 
 
-def total_score(scores: NDArray[np.float64], roles: NDArray[np.int64]) -> float:
+def total_score(scores: Array, roles: Whole) -> float:
     """Return the total score of a role assignment, where -1 means no role and has a score of 0."""
     chosen = np.flatnonzero(roles >= 0)
     return float(scores[chosen, roles[chosen]].sum())
@@ -101,7 +101,7 @@ class RoleLearner:
         self.clock = 0
         self._sums = RoleParts(*(np.zeros(part.shape) for part in parts))
 
-    def learn(self, frame: Frame, roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+    def learn(self, frame: Frame, roles: Whole) -> tuple[Whole, float]:
         """Update the parameters on one predicate and return the predicted roles and the loss."""
         scored = score_roles(frame, self.parts, gamma=self.gamma)
         predicted, loss = self.worst(scored.scores, roles)
@@ -111,14 +111,14 @@ class RoleLearner:
             return predicted, loss
         return predicted, 0.0
 
-    def worst(self, scores: NDArray[np.float64], roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+    def worst(self, scores: Array, roles: Whole) -> tuple[Whole, float]:
         """Return the highest-scoring cost-augmented roles and their margin over the correct roles."""
         cost, none = self._costs(roles)
         predicted = self.decode(scores + cost, none)
         paid = total_score(cost, predicted) + float(none[predicted < 0].sum())
         return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
 
-    def loss_of_zero(self, choices: Sequence[NDArray[np.int64]]) -> float:
+    def loss_of_zero(self, choices: Sequence[Whole]) -> float:
         """Return the mean loss per predicate when all weights are zero."""
         width = len(self.parts.S) - 1
         return float(np.mean([self.worst(np.zeros((len(roles), width)), roles)[1] for roles in choices]))
@@ -128,16 +128,14 @@ class RoleLearner:
         pairs = zip(self.parts, self._sums, strict=True)
         return RoleParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
-    def _costs(self, roles: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _costs(self, roles: Whole) -> tuple[Array, Array]:
         """Return the costs of assigning each role, and of assigning no role, to each word."""
         known = roles >= 0
         cost = np.repeat(np.where(known, self.costs.wrong, self.costs.extra)[:, None], len(self.parts.S) - 1, axis=1)
         cost[known, roles[known]] = 0
         return cost, np.where(known, self.costs.missed, 0.0)
 
-    def _step(
-        self, frame: Frame, scored: RoleScores, roles: NDArray[np.int64], predicted: NDArray[np.int64], loss: float
-    ) -> None:
+    def _step(self, frame: Frame, scored: RoleScores, roles: Whole, predicted: Whole, loss: float) -> None:
         """Update all parameters by one passive-aggressive step."""
         moves = role_gradient(frame, self.parts, scored, roles=roles, predicted=predicted, gamma=self.gamma)
         norm = sum(float((change * change).sum()) for _, change in moves)
@@ -150,14 +148,8 @@ class RoleLearner:
 
 
 def role_gradient(
-    frame: Frame,
-    parts: RoleParts,
-    scored: RoleScores,
-    *,
-    roles: NDArray[np.int64],
-    predicted: NDArray[np.int64],
-    gamma: float,
-) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
+    frame: Frame, parts: RoleParts, scored: RoleScores, *, roles: Whole, predicted: Whole, gamma: float
+) -> list[tuple[Whole, NDArray[Any]]]:
     """Return the rows and gradients of parameters for the score difference of two assignments, -1 for no role."""
     changed = [np.flatnonzero((roles != predicted) & (side >= 0)) for side in (roles, predicted)]
     words = np.concatenate(changed)
@@ -177,7 +169,7 @@ def role_gradient(
     return [(at, gamma * signs[:, 0]), *(_gathered(table, np.float32(1 - gamma) * change) for table, change in rows)]
 
 
-def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[Whole, NDArray[Any]]:
     """Sum the rows of an array by feature id and return the distinct ids and the sums."""
     flat = table.ravel()
     keep = np.flatnonzero(flat >= 0)
@@ -215,14 +207,11 @@ class SemanticRoles(RoleLabels):
         Minimum number of occurrences of a feature among predicates and arguments.
     bits : int
         Base-2 logarithm of the number of hashed weights. With 20 bits, 4,000 predicates use a quarter of them.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
-        loss of a predicate before its update.
 
     Attributes
     ----------
-    parts_ : RoleParts
-        Parameters theta, P, Q, R and S.
+    history_, parts_ : list of float, RoleParts
+        Mean loss of a predicate before its update, by pass; and parameters theta, P, Q, R and S.
     known_, roles_, predicates_
         See :class:`~polyadic.syntax.role_labels.RoleLabels`.
 
@@ -286,7 +275,7 @@ class SemanticRoles(RoleLabels):
             kept = learner.mean() if self.averaged else [part.copy() for part in learner.parts]
             yield Sweep([*kept], total / len(frames))
 
-    def _scores(self, frame: Frame) -> NDArray[np.float64]:
+    def _scores(self, frame: Frame) -> Array:
         return score_roles(frame, self.parts_, gamma=self.gamma).scores
 
 
@@ -297,13 +286,7 @@ def random_parts(known: Known, roles: int, rank: int, *, bits: int, rng: np.rand
     return RoleParts(np.zeros((1 << bits) + roles + 1, np.float32), *draw)
 
 
-def power_parts(
-    frames: Sequence[tuple[Frame, NDArray[np.int64]]],
-    learner: RoleLearner,
-    *,
-    rng: np.random.Generator,
-    max_iter: int = POWER_ITERATIONS,
-) -> RoleParts:
+def power_parts(frames: Sequence[tuple[Frame, Whole]], learner: RoleLearner, *, rng: np.random.Generator) -> RoleParts:
     """Initialize the factors by a low-rank approximation of the weights that ``learner``, with gamma 1, learns."""
     used = []
     for at in tracked(rng.permutation(len(frames)).tolist(), "learning pairs"):
@@ -317,14 +300,13 @@ def power_parts(
     shape = tuple(len(factor) for factor in parts[1:])
     _, first = np.unique(np.ravel_multi_index(tuple(cells.T), shape), return_index=True)
     first = first[values[first] != 0]
-    sigma, factors = greedy_power(cells[first], values[first], shape, rank=parts.P.shape[1], max_iter=max_iter)
+    how = {"rank": parts.P.shape[1], "max_iter": POWER_ITERATIONS}
+    sigma, factors = greedy_power(cells[first], values[first], shape, **how)
     factors[-1] = factors[-1] * sigma
     return RoleParts(np.zeros_like(theta), *(factor.astype(np.float32) for factor in factors))
 
 
-def tensor_cells(
-    frame: Frame, theta: NDArray[np.float32], roles: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def tensor_cells(frame: Frame, theta: NDArray[np.float32], roles: Whole) -> tuple[Whole, Array]:
     """Return the joint features of arguments as cells (predicate, word, path, 0 or 1 + role), and their weights."""
     words = np.flatnonzero(roles >= 0)
     begin = frame.cells[words]

@@ -83,10 +83,9 @@ def _loaded(name: str) -> Language:
 
 
 class PipelineComponent(ABC):
-    """Base class for spaCy pipeline components that apply a saved model.
+    """Base class for spaCy pipeline components that apply a model, read from the folder ``model`` on first use.
 
-    ``model`` is the folder of a model, read on first use, and ``language`` that of the sentence splitter, used if
-    sentence boundaries are not set. Without a suitable model, processing a text raises InputError.
+    ``language`` is that of the sentence splitter, used if sentence boundaries are not set.
     """
 
     def __init__(self, model: str | None, *, language: str) -> None:

@@ -14,8 +14,7 @@ Without trees only the sums over all trees are observed, so the weights f of the
 .. math:: \min_f \tfrac12 \sum_x \Bigl(\hat p(x) - \sum_{t\ \mathrm{yields}\ x} f(t)\Bigr)^2 + \lambda \|H_f\|_*
 
 which is convex. With singular vectors V of the completed matrix, :math:`\beta_a` is the row of a in V, and the rules
-follow from the entries of adjacent phrases. The weights of the trees are variables, so that all entries agree; in the
-paper (see :class:`SpectralGrammar`) the entries are, with linear constraints.
+follow from the entries of adjacent phrases. In the paper the variables are the entries, with linear constraints.
 """
 
 from __future__ import annotations
@@ -51,25 +50,14 @@ TREES = 1e6  # maximum number of entries and weights of trees that are completed
 class WeightedGrammar:
     """Weighted context-free grammar with r states and binary rules over the symbols 0 to k - 1.
 
-    Attributes
-    ----------
-    root : ndarray of shape (r,)
-        Weights of the root.
-    A : ndarray of shape (r, r, r)
-        Weights of rules, from the first state to those of the left and the right part.
-    leaves : ndarray of shape (k, r)
-        Inside vectors of the symbols.
-
-    Examples
-    --------
     >>> grammar = WeightedGrammar(np.ones(1), np.full((1, 1, 1), 0.3), np.full((1, 1), 0.7))
     >>> round(grammar([0, 0, 0]), 5)  # two trees of two rules and three symbols
     0.06174
     """
 
-    root: Array
-    A: Array
-    leaves: Array
+    root: Array  # weights of the root, shape (r,)
+    A: Array  # weights of rules, from the first state to those of the left and the right part, shape (r, r, r)
+    leaves: Array  # inside vectors of the symbols, shape (k, r)
 
     def __call__(self, string: Sequence[int]) -> float:
         """Return the weight of a string that is not empty, summed over all trees."""
@@ -121,9 +109,8 @@ class SpectralGrammar(Model):
     rank : int
         Number of states.
     context : int
-        Maximum number of symbols around a phrase in the Hankel matrix.
-        The probabilities of strings of up to ``context + 2`` symbols are used; the number of their trees limits the
-        size of the alphabet.
+        Maximum number of symbols around a phrase in the Hankel matrix. The probabilities of strings of up to ``context
+        + 2`` symbols are used; the number of their trees limits the size of the alphabet.
     max_length : int
         Maximum length of a phrase in the Hankel matrix.
     penalty : float
@@ -133,10 +120,8 @@ class SpectralGrammar(Model):
     ----------
     grammar_ : WeightedGrammar
         The grammar, over indices of symbols; ``rank_`` is its number of states.
-    symbols_ : list
-        The symbols.
-    values_ : ndarray
-        Singular values of the completed matrix.
+    symbols_, values_ : list, ndarray
+        The symbols, and the singular values of the completed matrix.
 
     References
     ----------
@@ -161,12 +146,8 @@ class SpectralGrammar(Model):
     def fit(self, X: Strings) -> Self:
         """Learn a grammar from sequences of symbols; strings are sequences of letters.
 
-        Empty sequences, and those that are too long, only count as sequences.
-
-        Raises
-        ------
-        InputError
-            If there are no symbols, too many trees, or a setting is out of range.
+        Empty sequences, and those that are too long, only count as sequences. InputError is raised if there are no
+        symbols, too many trees, or a setting is out of range.
         """
         self.check()
         strings = listed(X)

@@ -50,12 +50,11 @@ class SplitMergePCFG(LatentGrammar):
         Fraction of the split state pairs that are merged again in each cycle.
     smoothing : float
         Pseudo-count that shrinks the probabilities of a latent state towards the probabilities of its symbol.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each EM iteration. The objective is the
-        mean negative log-likelihood of a tree.
 
     Attributes
     ----------
+    history_ : list of float
+        Mean negative log-likelihood of a tree, by EM iteration.
     plain_, tensors_, known_
         See :class:`~polyadic.syntax.latent_grammar.LatentGrammar`.
 

@@ -18,18 +18,8 @@ CACHE_SIZE = 100_000  # number of words whose features are cached
 def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> list[list[str]]:
     """Return the feature names of each word of a sentence.
 
-    Parameters
-    ----------
-    forms : sequence of str
-        Words of the sentence.
-    tags : sequence of str, optional
-        Known parts of speech, as input to a tagger of something else. They add the tags of two words on each side, and
-        tag bigrams and trigrams.
-
-    Raises
-    ------
-    InputError
-        If there are not as many tags as words.
+    ``tags`` are known parts of speech of the words, as input to a tagger of something else. They add the tags of two
+    words on each side, and tag bigrams and trigrams. InputError is raised if there are not as many tags as words.
 
     Examples
     --------

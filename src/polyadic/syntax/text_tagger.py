@@ -7,10 +7,12 @@ morphology of a word as one tag; lemmas are predicted from word and xpos.
 from __future__ import annotations
 
 import functools
+import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
-from itertools import islice
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any, Self
 
 from polyadic.core.errors import InputError
@@ -51,14 +53,10 @@ class TextTagger(Model):
 
     Attributes
     ----------
-    taggers_ : dict of str to SequenceTagger
-        Tagger of each column, for sentences encoded with ``features_``.
-    features_ : dict of str to int
-        Ids of the features.
-    lemmas_ : Lemmas
-        Lemma dictionary and rules.
-    interrupted_ : bool
-        Whether Ctrl-C stopped the fit of the last column.
+    taggers_, interrupted_ : dict of str to SequenceTagger, bool
+        Tagger of each column, and whether Ctrl-C stopped the fit of the last one.
+    features_, lemmas_ : dict of str to int, Lemmas
+        Ids of the features that the taggers use; lemma dictionary and rules.
 
     Examples
     --------
@@ -81,11 +79,7 @@ class TextTagger(Model):
         """Fit the tagger to the sentences of a treebank; an empty column is learned as empty.
 
         Ctrl-C in the last column, after its first pass, keeps the result so far; earlier it leaves the model unchanged.
-
-        Raises
-        ------
-        InputError
-            If there are no words, or a parameter is out of range.
+        InputError is raised if there are no words, or a parameter is out of range.
         """
         self.check()
         bank = list(trees)
@@ -118,15 +112,51 @@ class TextTagger(Model):
                 yield replace(tree, lemmas=lemmas, upos=tuple(upos), xpos=tuple(xpos), features=tuple(features))
 
     def trees(self, texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
-        """Split English texts into sentences and words, and yield each sentence with predicted tags.
-
-        No sentence continues from one text to the next; each empty line (``by_line``: each line) ends a sentence.
-        """
+        """Split English texts into sentences, which empty lines (``by_line``: all lines) end, and yield them tagged."""
         return self.annotate(plain_trees(texts, by_line=by_line))
 
     def tag(self, forms: Sequence[str]) -> Tree:
         """Tag the words of one sentence and return the annotated tree."""
         return next(self.annotate([untagged(forms)]))
+
+    def layers(self, sentences: list[list[str]], language: str | None) -> dict[str, list[list[str]]]:
+        """Return the universal and specific parts of speech and the lemmas of the words of sentences.
+
+        Parameters
+        ----------
+        sentences : list of list of str
+            Each sentence as its words between what is written before, between and after them.
+        language : str, optional
+            Language code. English is split as in treebanks (*don't* is two words, of which the first one counts).
+
+        Returns
+        -------
+        dict of str to list of list of str
+            The layers ``pos``, ``tag`` and ``lemma``.
+        """
+        banks = [_treebank_words(parts, english=language in (None, "en")) for parts in sentences]
+        found: dict[str, list[list[str]]] = {"pos": [], "tag": [], "lemma": []}
+        for tree, (_, places) in zip(self.annotate(untagged(words) for words, _ in banks), banks, strict=True):
+            for name, column in zip(found, (tree.upos, tree.xpos, tree.lemmas), strict=True):
+                found[name].append([column[at] for at in places])
+        return found
+
+
+def _treebank_words(parts: list[str], *, english: bool) -> tuple[list[str], list[int]]:
+    """Return the words and punctuation marks of a sentence, and the place among them of each of its words."""
+    if not english:
+        split: list[list[str]] = [[part] if k % 2 else re.findall(r"\S", part) for k, part in enumerate(parts)]
+        sizes = list(accumulate(map(len, split), initial=0))
+        return list(chain.from_iterable(split)), sizes[1:-1:2]
+    text = "".join(parts).replace("\n", " ")
+    words = [word for tree in plain_trees([text]) for word in tree.forms]
+    starts, end = [], 0
+    for word in words:
+        end = max(text.find(word, end), end)
+        starts.append(end)
+        end += len(word) if text.startswith(word, end) else 0
+    sizes = list(accumulate(map(len, parts)))
+    return words, [max(bisect_right(starts, at) - 1, 0) for at in sizes[:-1:2]]
 
 
 class Lemmas:

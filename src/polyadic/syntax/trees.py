@@ -45,39 +45,19 @@ class NoTreeError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Sentence of n words with its dependency tree, in the columns of CoNLL-U (``"_"`` for an empty column).
-
-    Attributes
-    ----------
-    forms, lemmas : tuple of str
-        Words and lemmas.
-    upos, xpos : tuple of str
-        Universal and treebank parts of speech.
-    features : tuple of str
-        Morphological features such as ``"Number=Plur"``, separated by ``|``.
-    heads : ndarray of int32, of shape (n,)
-        Number of the head of each word, from 1; 0 for a root.
-    relations : tuple of str
-        Relation of each word to its head, such as ``"nsubj:pass"``.
-    enhanced, misc : tuple of str
-        Last two columns; in CoNLL-X, PHEAD and PDEPREL.
-    comments : tuple of str
-        Comment lines before the sentence, with their ``#``.
-    skipped : tuple of (int, str)
-        Lines of multiword tokens (``3-4``) and empty nodes (``8.1``), each with the number of words before it.
-    """
+    """Sentence with its dependency tree, in the columns of CoNLL-U (``"_"`` for an empty column)."""
 
     forms: tuple[str, ...]
     lemmas: tuple[str, ...]
-    upos: tuple[str, ...]
-    xpos: tuple[str, ...]
-    features: tuple[str, ...]
-    heads: NDArray[np.int32]
-    relations: tuple[str, ...]
-    enhanced: tuple[str, ...]
-    misc: tuple[str, ...]
-    comments: tuple[str, ...] = ()
-    skipped: tuple[tuple[int, str], ...] = ()
+    upos: tuple[str, ...]  # universal parts of speech
+    xpos: tuple[str, ...]  # treebank parts of speech
+    features: tuple[str, ...]  # morphology such as "Number=Plur", separated by |
+    heads: NDArray[np.int32]  # number of the head of each word, from 1; 0 for a root
+    relations: tuple[str, ...]  # of each word to its head, such as "nsubj:pass"
+    enhanced: tuple[str, ...]  # in CoNLL-X, PHEAD
+    misc: tuple[str, ...]  # in CoNLL-X, PDEPREL
+    comments: tuple[str, ...] = ()  # lines before the sentence, with their #
+    skipped: tuple[tuple[int, str], ...] = ()  # multiword tokens (3-4), empty nodes (8.1); number of words before each
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -90,10 +70,7 @@ class Tree:
         return below
 
     def with_heads(self, heads: NDArray[np.int32], relations: Sequence[str]) -> Tree:
-        """Return a copy of the sentence with new heads and relations, without columns that depend on the old tree.
-
-        These are enhanced dependencies and the empty nodes that only they reach; in CoNLL-X, PHEAD and PDEPREL.
-        """
+        """Return a copy with new heads and relations, without columns and empty nodes that depend on the old tree."""
         none = ("_",) * len(self)
         projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are not
         return replace(
@@ -133,25 +110,16 @@ def check_words(words: Sequence[str], tags: Sequence[str] | None) -> None:
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
     r"""Read the sentences of a file in CoNLL-U or the older CoNLL-X; a sentence may have several roots.
 
+    The file is in UTF-8, compressed if its suffix says so; ``"-"`` is standard input. InputError is raised if it cannot
+    be read, or a line is malformed; the message names the line.
+
     Parameters
     ----------
-    path : path
-        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
     heads : bool
         Whether to read heads. If not, the column is ignored, may be empty, and all heads are 0.
     invalid : {"raise", "skip"}
         Treatment of a sentence whose heads do not form a tree because of a cycle, a number beyond the sentence or a
         missing head. Skipped sentences are counted in an :class:`InvalidTreesWarning`.
-
-    Yields
-    ------
-    Tree
-        Each sentence.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is malformed; the message names the line.
 
     References
     ----------

@@ -44,10 +44,8 @@ def matched(X: Any, known: Labels, side: str) -> Any:
         fault = (
             f"does not have: {_some(new)}{meant(new[0], lost)}" if new else f"has in addition: {_some(lost or names)}"
         )
-        raise InputError(
-            f"the {side}s of the data frame must have the labels of the fitted table, which {fault}; to match by"
-            " position, pass the array of its values"
-        )
+        about = f"the {side}s of the data frame must have the labels of the fitted table,"
+        raise InputError(f"{about} which {fault}; to match by position, pass the array of its values")
     order = [names.index(name) for name in known]
     return X.iloc[order] if side == "row" else X.iloc[:, order]
 
@@ -58,10 +56,8 @@ def check_counts(N: csr_array, rows: Labels = None, columns: Labels = None) -> N
     if len(bad):
         value = N.data[bad[0]]
         start, shown = "Negative values in data: " if value < 0 else "", "NaN" if np.isnan(value) else f"{value:g}"
-        raise InputError(
-            f"{start}counts must be non-negative and finite, without missing values; got {shown} in"
-            f" {_cell(N, bad[0], rows, columns)}"
-        )
+        got = f"{shown} in {_cell(N, bad[0], rows, columns)}"
+        raise InputError(f"{start}counts must be non-negative and finite, without missing values; got {got}")
 
 
 def warn(messages: Iterable[str], stacklevel: int = 3) -> None:

@@ -87,10 +87,7 @@ class TableAnalysis(TableTransformer):
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
-        """Return the coordinates of a side of the table as an :class:`~polyadic.embedding.Embedding`.
-
-        ``words`` are the labels of its rows or columns, and ``counts`` their frequencies.
-        """
+        """Return the coordinates of a side of the table as an embedding, given its labels and their frequencies."""
         return Embedding(words, self.coordinates(side), counts=counts)
 
     def __sklearn_tags__(self) -> Any:
@@ -224,21 +221,8 @@ class PrincipalAxes(TableTransformer):
                   \approx \sum_k (f_{ik} - f_{i'k})^2
 
         The distance is computed on the fitted axes and is exact if these are all axes. Points without observations are
-        left out.
-
-        Parameters
-        ----------
-        name : str or int
-            Label of the row or column, or its index if the table has no labels.
-        side : {"rows", "columns"}
-            Side of the table.
-        n : int
-            Number of neighbours.
-
-        Raises
-        ------
-        InputError
-            If there is no such row or column, or a setting is out of range.
+        left out. The row or column is given by its label, or by its index in a table without labels. InputError is
+        raised if there is none.
 
         Examples
         --------
@@ -289,10 +273,8 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         Singular values :math:`S` and principal inertias :math:`S^2`.
     row_distances_, column_distances_ : ndarray of shape (m,) and (n,)
         Squared chi-square distances to the mean profile, over all axes.
-    total_ : float
-        Sum :math:`n` of the table.
-    total_inertia_ : float
-        Inertia of all axes, :math:`\chi^2 / n`, including those not computed.
+    total_, total_inertia_ : float
+        Sum :math:`n` of the table; and inertia of all axes, :math:`\chi^2 / n`, including those not computed.
     explained_inertia_ratio_ : ndarray of shape (n_components,)
         Share of the total inertia explained by each axis.
 
@@ -315,19 +297,10 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit correspondence analysis to a contingency table.
+        """Fit correspondence analysis to a table of counts: an array, data frame, sparse matrix or Entries of order 2.
 
-        Parameters
-        ----------
-        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
-            Non-negative counts.
-
-        Raises
-        ------
-        ValueError
-            If the table is empty or has negative, infinite or missing values.
-        InputError
-            If ``n_components`` is too large for the table or a setting is out of range.
+        ValueError is raised if the table is empty or has negative, infinite or missing values, InputError if
+        ``n_components`` is too large for the table or a setting is out of range.
         """
         self.check()
         del y
@@ -355,13 +328,9 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     def transform(self, X: Any) -> NDArray[Any]:
         """Project supplementary rows onto the principal axes, shape (m, n_components).
 
-        A row is placed at the mean of the columns' standard coordinates, weighted by its profile. Rows of the fitted
-        table get their own coordinates; a row without observations is placed at the origin.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (m, n)
-            Counts of the same columns.
+        X has counts of the same columns. A row is placed at the mean of the columns' standard coordinates, weighted by
+        its profile. Rows of the fitted table get their own coordinates; a row without observations is placed at the
+        origin.
         """
         check_is_fitted(self)
         N = self._validated(matched(X, self.column_labels_, "column"), reset=False)
@@ -370,15 +339,7 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     def transform_columns(self, X: Any) -> NDArray[Any]:
         """Project supplementary columns onto the principal axes, shape (columns, n_components).
 
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (rows of the table, number of supplementary columns)
-            Counts of the same rows; those of a DataFrame are matched by name.
-
-        Raises
-        ------
-        InputError
-            If X does not have the rows of the fitted table, or has values that are not counts.
+        X has counts of the same rows; those of a data frame are matched by name. InputError is raised for other rows.
         """
         check_is_fitted(self)
         labels = labels_of(X)
@@ -393,21 +354,10 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
     def inverse_transform(self, X: Any, *, totals: Any = None) -> NDArray[Any]:
         r"""Return the dense table that coordinates of rows describe, :math:`n_i c_j (1 + \sum_k f_{ik} g_{jk} / s_k)`.
 
-        With the coordinates of the fitted rows on all axes, this is the fitted table (the reconstitution formula). With
-        fewer axes, values can be negative.
-
-        Parameters
-        ----------
-        X : array of shape (m, n_components)
-            Coordinates of rows, as returned by :meth:`transform`.
-        totals : array of shape (m,) or float, optional
-            Sum :math:`n_i` of each row, after ``count_exponent``; required unless X contains the coordinates of the
-            fitted rows. With 1, the result contains profiles.
-
-        Raises
-        ------
-        InputError
-            If X does not have one column per axis, or the totals are missing or do not match.
+        With the coordinates X of the fitted rows on all axes, this is the fitted table (the reconstitution formula).
+        With fewer axes, values can be negative. ``totals`` are the sums :math:`n_i` of the rows, after
+        ``count_exponent``; InputError is raised if they are missing, unless X contains the coordinates of the fitted
+        rows. With 1, the result contains profiles.
         """
         check_is_fitted(self)
         F, scale = check_array(X), self._scale()
@@ -433,17 +383,8 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         .. math:: \frac{p_{ij}}{r_i c_j} = 1 + \sum_k \frac{f_{ik}\, g_{jk}}{s_k}
 
         with principal coordinates (the reconstitution formula, exact with all axes). The base is 1, the ratio under
-        independence of rows and columns.
-
-        Parameters
-        ----------
-        row, column : str or int
-            Label of the row and of the column, or their indices if the table has no labels.
-
-        Raises
-        ------
-        InputError
-            If there is no such row or column.
+        independence. The row and the column are given by their labels, or by their indices in a table without labels.
+        InputError is raised if there is none.
 
         Examples
         --------

@@ -65,10 +65,11 @@ def cross_table(
 ) -> CrossTable:
     r"""Read a contingency table from a file or a data frame, or compute one from records or a corpus.
 
+    The source is a file or a table in memory (:func:`~polyadic.text.tables.open_table`), a corpus, or a corpus folder.
+    InputError is raised if it cannot be read, a name is unknown, a value is not a count, or a setting has no effect.
+
     Parameters
     ----------
-    source : path, data frame, list of records, or Corpus
-        A table file or a table in memory (:func:`~polyadic.text.tables.open_table`), a corpus, or a corpus folder.
     rows, columns : str, optional
         Columns of the file, or document fields of the corpus, to cross-tabulate. If both are omitted, the file must be
         a table of counts with row labels in its first column. A corpus needs ``rows``; without ``columns`` its words
@@ -77,13 +78,6 @@ def cross_table(
         Column of the file with the count of each record. By default each record counts once.
     words : int, optional
         Number of most frequent words of the corpus used as columns. 500 by default.
-    reading : TableReading, optional
-        How to read the table; see :class:`~polyadic.text.tables.TableReading`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a name is unknown, a value is not a count, or a setting has no effect.
 
     Examples
     --------
@@ -127,15 +121,13 @@ def _of_counts(table: Table) -> CrossTable:
     for number, cells in table:
         label = str(name_in(table, number, cells[0], "label of the row"))
         if label in labels:
-            raise InputError(
-                f"{table.where(number)}: row labels must be unique; {label!r} is also in {table.unit} {labels[label]}"
-            )
+            advice = f"{label!r} is also in {table.unit} {labels[label]}"
+            raise InputError(f"{table.where(number)}: row labels must be unique; {advice}")
         labels[label] = number
         values.append([_count(table, number, at, cells, numbers) for at in places])
     if not values or not columns:
-        raise InputError(
-            f"{table.name} contains no counts; a table must have labels in the first row and in the first column"
-        )
+        advice = "a table must have labels in the first row and in the first column"
+        raise InputError(f"{table.name} contains no counts; {advice}")
     return CrossTable(csr_array(np.array(values, float)), tuple(labels), columns)
 
 

@@ -56,10 +56,8 @@ def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
     """Return the contingency table of two categorical variables, with categories in sorted order."""
     (_, i), (_, j) = (np.unique(categories_of(each, "variables").values, return_inverse=True) for each in (x, y))
     if i.shape != j.shape or not len(i):
-        raise InputError(
-            f"both variables must have the same number of observations, at least one; got shapes {i.shape}"
-            f" and {j.shape}"
-        )
+        got = f"shapes {i.shape} and {j.shape}"
+        raise InputError(f"both variables must have the same number of observations, at least one; got {got}")
     table = np.zeros((i.max() + 1, j.max() + 1), np.int64)
     np.add.at(table, (i, j), 1)
     return table
@@ -74,10 +72,8 @@ def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"]
     check_choice("scaled", scaled, ("identity", "margins"))
     N = csr_array(complete(numbers_of(table, "table"), "table").values).astype(float)
     if max(N.shape) > MAX_CATEGORIES:
-        raise InputError(
-            f"the covariance supports at most {MAX_CATEGORIES:,} categories per variable; got a table of"
-            f" shape {N.shape}"
-        )
+        got = f"a table of shape {N.shape}"
+        raise InputError(f"the covariance supports at most {MAX_CATEGORIES:,} categories per variable; got {got}")
     check_counts(N)
     A = linear(N)
     left, right = root(scaled, A.r, "row"), root(scaled, A.c, "column")

@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Positive, Within
+from polyadic.tables import residuals
 from polyadic.tables.checks import axis_warnings, warn
 from polyadic.tables.correspondence import TableAnalysis
-from polyadic.tables.residuals import (
-    Difference,
-    Kernel,
-    categorical_kernel,
-    elementwise,
-    g_test,
-    linear,
-    log_counts,
-    shifted_pmi,
-    similarity,
-)
+from polyadic.tables.residuals import Difference, Kernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,7 +27,7 @@ CASES: dict[ResidualName, dict[str, Any]] = {
     "g-test": {"difference": "g-test", **PLAIN},
     "sgns": {"difference": "shifted-pmi", **PLAIN},
     "glove": {"difference": "log-counts", **PLAIN},
-    "categorical-pca": {**PLAIN, "row_kernel": categorical_kernel(1.0)},
+    "categorical-pca": {**PLAIN, "row_kernel": residuals.categorical_kernel(1.0)},
 }
 """Known methods as settings of :class:`KernelCorrespondenceAnalysis` (Niitsuma and Lee, 2018, Table 2)."""
 
@@ -58,25 +49,18 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         relative frequencies of the non-empty cells, two arrays, and returns the residual of each; empty cells are 0.
     row_kernel, column_kernel : "margins", "identity", array or callable
         Kernels :math:`K_r` and :math:`K_c` of rows and columns; see :mod:`polyadic.tables.residuals`.
-    shift : float
-        Number of negative samples :math:`k` of the residual ``"shifted-pmi"``; see
+    shift, smoothing, positive : float, float, bool
+        Number of negative samples :math:`k` of the residual ``"shifted-pmi"``, exponent of the column margins, and
+        whether negative values are replaced by 0, which the paper does not print; see
         :func:`~polyadic.tables.residuals.shifted_pmi`.
-    smoothing : float
-        Exponent of the column margins of the residual ``"shifted-pmi"``.
-    positive : bool
-        Whether the residual ``"shifted-pmi"`` replaces negative values by 0. The paper prints it without.
-    row_scores, column_scores : sparse array, optional
-        Similarity scores of pairs of rows and of columns for the residual ``"similarity"``; see
-        :func:`~polyadic.tables.residuals.similarity`.
-    beta : float
-        Weight of pairs of words without a score in the residual ``"similarity"``.
+    row_scores, column_scores, beta : sparse array, sparse array, float
+        Similarity scores of pairs of rows and of columns for the residual ``"similarity"``, and weight of pairs without
+        a score; see :func:`~polyadic.tables.residuals.similarity`.
 
     Attributes
     ----------
     row_coordinates_, column_coordinates_ : ndarray of shape (m, n_components) and (n, n_components)
-        :math:`F` and :math:`G`.
-    singular_values_ : ndarray of shape (n_components,)
-        :math:`S`.
+        :math:`F` and :math:`G`; ``singular_values_`` is :math:`S`.
     row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
         Relative margins.
 
@@ -137,12 +121,13 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
 
     def _residual(self, N: csr_array) -> Residual:
         if callable(self.difference):
-            return elementwise(N, self.difference)
+            return residuals.elementwise(N, self.difference)
         if self.difference == "shifted-pmi":
-            return shifted_pmi(N, shift=self.shift, smoothing=self.smoothing, positive=self.positive)
+            return residuals.shifted_pmi(N, shift=self.shift, smoothing=self.smoothing, positive=self.positive)
         if self.difference == "similarity":
-            return similarity(N, rows=self.row_scores, columns=self.column_scores, beta=self.beta)
-        return {"linear": linear, "g-test": g_test, "log-counts": log_counts}[self.difference](N)
+            return residuals.similarity(N, rows=self.row_scores, columns=self.column_scores, beta=self.beta)
+        plain = {"linear": residuals.linear, "g-test": residuals.g_test, "log-counts": residuals.log_counts}
+        return plain[self.difference](N)
 
 
 def _applied(root: Any, vectors: Any) -> Any:

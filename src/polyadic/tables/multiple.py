@@ -45,20 +45,13 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
 
     Attributes
     ----------
-    row_coordinates_ : ndarray of shape (n, n_components)
-        Principal coordinates of the observations, from the indicator matrix.
-    column_coordinates_ : ndarray of shape (categories, n_components)
-        Principal coordinates of the categories. Corrections do not change coordinates.
-    variables_ : tuple of str
-        Names of the variables, or numbers from 0.
-    levels_ : list of ndarray
-        Sorted categories of each variable.
-    categories_ : list of str
-        Names of all categories, ``variable=category``.
+    row_coordinates_, column_coordinates_ : ndarray of shape (n, n_components) and (categories, n_components)
+        Principal coordinates of observations, from the indicator matrix, and of categories. Corrections do not change
+        them.
+    variables_, levels_, categories_ : tuple of str, list of ndarray, list of str
+        Names of the variables, or numbers from 0; sorted categories of each; and names ``variable=category`` of all.
     inertia_, explained_inertia_ratio_ : ndarray of shape (n_components,)
-        Inertia of each axis, corrected if requested, and its share of the total.
-    total_inertia_ : float
-        Total inertia.
+        Inertia of each axis, corrected if requested, and its share of the total ``total_inertia_``.
     analysis_ : CorrespondenceAnalysis
         Analysis of the indicator matrix.
 
@@ -83,19 +76,10 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit multiple correspondence analysis to a table of categorical variables.
+        """Fit multiple correspondence analysis to an array or data frame with a categorical variable in each column.
 
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n, Q)
-            One variable per column, with sortable values and none missing.
-
-        Raises
-        ------
-        ValueError
-            If there is only one observation.
-        InputError
-            If a value is missing, ``n_components`` is too large, or a setting is out of range.
+        ValueError is raised if there is only one observation, InputError if values are missing or cannot be sorted,
+        ``n_components`` is too large, or a setting is out of range.
         """
         self.check()
         del y
@@ -145,14 +129,9 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Project new observations onto the principal axes, shape (n, n_components).
+        """Project new observations of the same variables onto the principal axes, shape (n, n_components).
 
-        Categories not seen in ``fit`` are ignored, with a warning.
-
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n, Q)
-            The same variables; columns of a DataFrame are matched by name.
+        Columns of a data frame are matched by name. Categories not seen in ``fit`` are ignored, with a warning.
         """
         check_is_fitted(self)
         X = matched(X, self.row_labels_ and self.variables_, "column")

@@ -76,8 +76,7 @@ def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0, pos
 def elementwise(N: csr_array, difference: Difference) -> Residual:
     r"""Return any residual :math:`x \ominus y` that is a function of single cells, with 0 for empty cells.
 
-    ``difference`` maps the arrays of the observed and the expected relative frequencies of the non-empty cells to the
-    array of their residuals. For example, ``lambda x, y: x * np.log(x / y)`` is :func:`g_test`.
+    For example, ``lambda x, y: x * np.log(x / y)`` is :func:`g_test`.
     """
     r, c, n = margins(N)
     full = np.flatnonzero(N.data)
@@ -185,9 +184,8 @@ def _scores(T: Any, size: int, side: str) -> csr_array:
         return csr_array((size, size))
     T = csr_array(T)
     if T.shape != (size, size) or abs(T - T.T).max() > 0:
-        raise InputError(
-            f"{side} scores must be a symmetric matrix with one row for each of the {size:,} words; got shape {T.shape}"
-        )
+        about = f"{side} scores must be a symmetric matrix with one row for"
+        raise InputError(f"{about} each of the {size:,} words; got shape {T.shape}")
     if T.diagonal().any():
         raise InputError(f"{side} scores must be zero on the diagonal, since a word is not compared with itself")
     return T
@@ -306,8 +304,6 @@ def _weighted(
     weights: NDArray[np.float64], masses: NDArray[np.float64], *, kernel: str = "margins"
 ) -> NDArray[np.float64]:
     if len(weights) != len(masses):
-        raise InputError(
-            f"the kernel must have one weight for each of the {len(masses):,} rows or columns of the table; got"
-            f" {len(weights):,}"
-        )
+        about = f"the kernel must have one weight for each of the {len(masses):,}"
+        raise InputError(f"{about} rows or columns of the table; got {len(weights):,}")
     return weights * inverse(masses) if kernel == "margins" else weights

@@ -181,9 +181,8 @@ def _multiple(
     if len(kept) < len(texts):
         gaps = {name: sum(not row[at] for row in texts) for at, name in enumerate(names)}
         shown = ", ".join(f"{name} {gap:,}" for name, gap in gaps.items() if gap)
-        warn(
-            [f"records with an empty cell, which are left out: {len(texts) - len(kept):,} of {len(texts):,} ({shown})"]
-        )
+        lost = f"{len(texts) - len(kept):,} of {len(texts):,} ({shown})"
+        warn([f"records with an empty cell, which are left out: {lost}"])
     if len(kept) < 2:
         raise InputError(f"{source} must have at least two records with a value in each of the variables", "variables")
     values = np.array([*kept.values()], object)

@@ -56,12 +56,8 @@ class CorrespondenceVectors(Model):
 
     Attributes
     ----------
-    vectors_ : ndarray of shape (V, rank)
-        Word vectors.
-    analysis_ : KernelCorrespondenceAnalysis
-        The fitted analysis.
-    singular_values_ : ndarray of shape (rank,)
-        Singular values.
+    vectors_, analysis_ : ndarray of shape (V, rank), KernelCorrespondenceAnalysis
+        Word vectors, and the fitted analysis, with the singular values ``singular_values_``.
 
     References
     ----------
@@ -94,17 +90,10 @@ class CorrespondenceVectors(Model):
     seed: Seed = None
 
     def fit(self, table: Any) -> Self:
-        """Fit word vectors to a table of word-context counts.
+        """Fit word vectors to counts of words in contexts, a sparse array or Entries of order 2.
 
-        Parameters
-        ----------
-        table : sparse array or Entries of order 2, of shape (V, V) or (V, positions * V)
-            Counts, such as those of :func:`~polyadic.text.contexts.contexts`.
-
-        Raises
-        ------
-        InputError
-            If the rank is too large, a setting is out of range or has no effect, or no word is a stop word.
+        The shape is (V, V) or (V, positions * V), as of :func:`~polyadic.text.contexts.contexts`. InputError is raised
+        if the rank is too large, a setting is out of range or has no effect, or no word is a stop word.
         """
         self.check()
         settings = {
@@ -125,11 +114,8 @@ class CorrespondenceVectors(Model):
         Vectors of positional contexts belong to a word at a position.
         """
         if len(self.vectors_) != len(words):
-            raise InputError(
-                f"words must contain one word for each of the {len(self.vectors_):,} vectors of the {self.side}; got"
-                f" {len(words):,} words",
-                "words",
-            )
+            about = f"words must contain one word for each of the {len(self.vectors_):,}"
+            raise InputError(f"{about} vectors of the {self.side}; got {len(words):,} words", "words")
         return Embedding(words, self.vectors_, counts=counts)
 
     def check(self) -> None:
@@ -144,11 +130,8 @@ class CorrespondenceVectors(Model):
         if self.scores is not None and self.residual != "ca":
             raise InputError(f"scores require residual='ca'; got residual={self.residual!r}", "residual", "scores")
         if stopped and self.residual == "categorical-pca":
-            raise InputError(
-                "stop_weight requires a residual with diagonal kernels; got residual='categorical-pca'",
-                "residual",
-                "stop_weight",
-            )
+            about = "stop_weight requires a residual with diagonal"
+            raise InputError(f"{about} kernels; got residual='categorical-pca'", "residual", "stop_weight")
         if stopped and self.scores is not None:
             raise InputError("stop_weight and scores are mutually exclusive; give one of them", "scores", "stop_weight")
 
@@ -157,18 +140,15 @@ class CorrespondenceVectors(Model):
             return {}
         words = tuple(self.words or ())
         if len(words) != shape[0]:
-            raise InputError(
-                f"words must contain one word for each of the {shape[0]:,} rows of the table; got {len(words):,} words",
-                "words",
-            )
+            about = f"words must contain one word for each of the {shape[0]:,}"
+            raise InputError(f"{about} rows of the table; got {len(words):,} words", "words")
         places = shape[1] // shape[0]
         if self.scores is not None:
             T = csr_array(self.score_weight * _matrix(self.scores, words))
             return {"difference": "similarity", "row_scores": T, "column_scores": T if places == 1 else None}
         if not set(words) & set(self.stop_words):
-            raise InputError(
-                "none of the stop words is in the vocabulary; build the corpus without removing stop words"
-            )
+            advice = "build the corpus without removing stop words"
+            raise InputError(f"none of the stop words is in the vocabulary; {advice}")
         how = {"stop_words": self.stop_words, "kernel": CASES[self.residual].get("row_kernel", "margins")}
         kernels = [stop_word_kernel(names, self.stop_weight, **how) for names in (words, words * places)]
         return dict(zip(("row_kernel", "column_kernel"), kernels, strict=True))
@@ -179,10 +159,8 @@ def _matrix(scores: Collection[tuple[str, str, float]], words: Sequence[str]) ->
     index = {word: row for row, word in enumerate(words)}
     known = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
     if not known or not max(known.values()) > 0 or min(known.values()) < 0:
-        raise InputError(
-            "scores must be non-negative, with a positive score for at least one pair of different vocabulary words",
-            "scores",
-        )
+        about = "scores must be non-negative,"
+        raise InputError(f"{about} with a positive score for at least one pair of different vocabulary words", "scores")
     i, j = np.array([sorted(pair) for pair in known]).T
     values = np.array([*known.values()]) / max(known.values())
     both = np.concatenate([values, values]), (np.concatenate([i, j]), np.concatenate([j, i]))

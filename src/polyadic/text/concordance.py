@@ -126,8 +126,8 @@ class Concordance:
                 known = f"have the fields {', '.join(self.fields)}" if self.fields else "have no fields"
                 near = meant(name, self.fields)
                 raise InputError(f"no document has the field {name!r}; the documents of this corpus {known}{near}")
-        known = self.corpus.fields or ({},) * (len(self.text.documents) - 1)
-        return np.array([all(each.get(name) == value for name, value in where.items()) for each in known])
+        fields = self.corpus.fields or ({},) * (len(self.text.documents) - 1)
+        return np.array([all(each.get(name) == value for name, value in where.items()) for each in fields])
 
     def count(self, *queries: str, **how: Any) -> int:
         """Return the number of lines of :meth:`find`."""
@@ -198,7 +198,7 @@ class Concordance:
         if sample is not None and check_int("sample", sample, low=1) < len(chosen):
             chosen = np.sort(np.random.default_rng(seed).choice(len(chosen), sample, replace=False))
         stop = len(chosen) if top is None else min(start + top, len(chosen))
-        shown = self._sorted(matches, chosen, sort, every, stop)[start:stop].tolist()
+        shown = self._sorted(matches, chosen, sort, every, stop, whole=context is None)[start:stop].tolist()
         spans = ((int(matches.starts[k]), int(matches.ends[k])) for k in shown)
         lines = (self.line(first, end, context=context, others=[] if either else every[1:]) for first, end in spans)
         return Lines(lines, len(matches.starts))
@@ -273,7 +273,14 @@ class Concordance:
         return np.asarray(left | ((next_starts < high) & (next_starts - first.ends <= width)))
 
     def _sorted(
-        self, matches: Matches, chosen: NDArray[np.int64], sort: str, every: Sequence[Matches], stop: int
+        self,
+        matches: Matches,
+        chosen: NDArray[np.int64],
+        sort: str,
+        every: Sequence[Matches],
+        stop: int,
+        *,
+        whole: bool,
     ) -> NDArray[np.int64]:
         """Return the chosen matches in the wanted order, of which the first ``stop`` are shown."""
         if sort == "document" or not len(chosen):
@@ -282,7 +289,10 @@ class Concordance:
             score = self._bm25(self.text.sentence_of(matches.starts[chosen]), every)
             return np.asarray(chosen[np.argsort(-score, kind="stable")])
         starts, ends = matches.starts[chosen], matches.ends[chosen]
-        edges = self.text.edges[self.text.document_of(starts)[:, None] + [0, 1]]
+        bounds, of = self.text.edges, self.text.document_of(starts)
+        if whole:  # only the sentence is shown
+            bounds, of = self.text.sentences, self.text.sentence_of(starts)
+        edges = np.asarray(bounds)[of[:, None] + [0, 1]]
         order, key = np.arange(len(chosen)), np.zeros(len(chosen), np.int64)
         for k in range(SORTED_BY):  # only lines that may be shown are sorted further
             at = starts[order] - 1 - k if sort == "left" else ends[order] + k

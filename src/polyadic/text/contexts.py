@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 
 from polyadic.core.errors import check_choice, check_int
 from polyadic.core.progress import tracked
-from polyadic.text.counts import MAX_WIDTH
+from polyadic.text.counts import MAX_WIDTH, Distance, positioned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,13 +21,16 @@ Side = Literal["both", "left", "right"]
 BLOCK = 1 << 22  # number of word pairs collected before they are summed
 
 
-def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional: bool = False) -> csr_array:
+def contexts(
+    corpus: Corpus, *, side: Side = "both", width: int = 2, positional: bool = False, distance: Distance = "kept"
+) -> csr_array:
     """Return the word-context co-occurrence matrix of a corpus, counted within sentences.
 
     The result has a row for each word and a column for each context. Contexts are words up to ``width`` words away;
     with both sides the table is symmetric and, off the diagonal, equal to ``count(corpus, order=2, width=width)``. If
     ``positional``, each distance has contexts of its own: column ``place * V + word``, with places from the leftmost to
-    the rightmost, ``2 * width`` of them for both sides, else ``width``.
+    the rightmost, ``2 * width`` of them for both sides, else ``width``. Distances are measured in kept words or in
+    running words, as in :func:`~polyadic.text.counts.count`.
     """
     check_choice("side", side, get_args(Side))
     check_int("width", width, low=1, high=MAX_WIDTH)
@@ -37,15 +40,17 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
     columns = size * (len(places) if positional else 1)
     kind = np.int32 if columns < 1 << 31 else np.int64
     total = csr_array((size, columns), dtype=np.int64)
-    edges = corpus.sentences
+    tokens, edges = positioned(corpus, distance)
     step = max(1, BLOCK // len(places))
     bounds = [0]
     while bounds[-1] < len(edges) - 1:  # whole sentences, about `step` words
         first = bounds[-1]
         bounds.append(max(first + 1, int(np.searchsorted(edges, edges[first] + step, side="right")) - 1))
     for first, last in tracked([*pairwise(bounds)], "counting contexts"):
-        ids = np.asarray(corpus.ids[edges[first] : edges[last]], kind)
+        ids: NDArray[Any] = np.asarray(tokens[edges[first] : edges[last]], kind)
         sentence = np.repeat(np.arange(last - first), np.diff(edges[first : last + 1]))
+        if distance == "running":  # a removed word is in no sentence
+            sentence = np.where(ids < size, sentence, -1 - np.arange(len(ids)))
         pairs = [_pairs(ids, sentence, d, k * size if positional else 0) for k, d in enumerate(places)]
         words, near = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
         total = total + coo_array((np.ones(len(words), np.int64), (words, near)), shape=total.shape).tocsr()

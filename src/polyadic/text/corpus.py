@@ -18,12 +18,12 @@ from polyadic.core.files import checked_in_background, folder_or_temporary, whol
 from polyadic.core.progress import bar
 from polyadic.core.urls import bytes_of
 from polyadic.text import languages
-from polyadic.text.encoder import ROWS, Draft, Tokenize, chunks, groups, several_files
+from polyadic.text.encoder import ROWS, Draft, Tagger, Tokenize, chunks, groups, several_files
 from polyadic.text.multiwords import join_words
 from polyadic.text.pieces import Reading
 from polyadic.text.readers import Account, Source, as_text, find_files, pieces, stamp
 from polyadic.text.running import FILES, FOLDER
-from polyadic.text.stopwords import BLOCK, most_spread
+from polyadic.text.stopwords import BLOCK, most_spread, spelled_as_counted, stop_list
 from polyadic.text.stopwords import stop_words as read_stop_words
 from polyadic.text.store import FIELDS, KIND, VERSION, TextStore, name_of
 from polyadic.text.tokens import Tokenizer, whitespace
@@ -31,7 +31,7 @@ from polyadic.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -89,6 +89,7 @@ class Corpus(TextStore):
         language: str = "auto",
         stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
         tokenizer: Tokenize | None = None,
+        tagger: Tagger | None = None,
         multiwords: bool = False,
         jobs: int | None = None,
         overwrite: bool = False,
@@ -118,6 +119,9 @@ class Corpus(TextStore):
             Function from the text of a document (or of a part of a long one, split at line ends) to a list of
             sentences, each a list of strings; a flat list of strings is one sentence. Default: ``Tokenizer()``. Use
             ``whitespace`` for pre-tokenized text.
+        tagger : TextTagger, optional
+            Fitted tagger, such as :class:`~polyadic.syntax.text_tagger.TextTagger`, whose parts of speech and lemmas
+            can be searched. CoNLL-U files have theirs.
         multiwords : bool
             Whether to join adjacent words that co-occur far more often than by chance, such as ``new_york``: see
             :mod:`polyadic.text.multiwords`.
@@ -149,11 +153,13 @@ class Corpus(TextStore):
             with whole_folder(target, kind=KIND, overwrite=overwrite) as folder:
                 with Draft(folder) as draft:
                     account = Account()
-                    language, tokenizer = _fill(draft, source, how, account, language, tokenizer, jobs)
+                    language, tokenizer = _fill(draft, source, how, account, language, tokenizer, jobs, tagger)
                     if stop_words == "auto":
                         stop = most_spread(draft.spread(BLOCK))
                     elif stop_words == "language":
                         stop = sorted(read_stop_words("language", language))
+                    elif stop and not (isinstance(stop_words, str) and stop_list(stop_words)):
+                        stop = spelled_as_counted(stop, tokenizer, draft.counts())
                     choose = functools.partial(
                         Vocabulary.choose, min_count=min_count, max_size=max_size, stop_words=stop
                     )
@@ -167,7 +173,7 @@ class Corpus(TextStore):
                 settings |= {"source": stamp(source) if find_files(source) not in (None, ["-"]) else None}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
             corpus = cls.open(target)
-            weakref.finalize(corpus, release)
+            corpus.keeper = _Keeper(release)
         return corpus
 
     @classmethod
@@ -292,7 +298,7 @@ class Corpus(TextStore):
                 settings = self.settings | {"part": {"documents": len(chosen), "of": self.digest}}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
             corpus = type(self).open(target)
-            weakref.finalize(corpus, release)
+            corpus.keeper = _Keeper(release)
         return corpus
 
     def document(self, number: int) -> list[list[str]]:
@@ -319,8 +325,22 @@ class Corpus(TextStore):
         return f"Corpus({', '.join(f'{number:,} {what}' for what, number in numbers)})"
 
 
+class _Keeper:
+    """Object that deletes a temporary folder when nothing refers to it any more."""
+
+    def __init__(self, release: Callable[[], None]) -> None:
+        weakref.finalize(self, release)
+
+
 def _fill(
-    draft: Draft, source: Source, how: Reading, account: Account, language: str, tokenizer: Tokenize, jobs: int | None
+    draft: Draft,
+    source: Source,
+    how: Reading,
+    account: Account,
+    language: str,
+    tokenizer: Tokenize,
+    jobs: int | None,
+    tagger: Tagger | None,
 ) -> tuple[str, Tokenize]:
     """Read and encode the text of a corpus, and return the language and the tokenizer."""
     files = find_files(source)
@@ -348,10 +368,10 @@ def _fill(
                 )
         if several:
             read.close()
-            draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account=account)
+            draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account=account, tagger=tagger)
             several.warn_skipped(account)
         else:
-            draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs)
+            draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs, tagger=tagger)
     if not draft.documents:
         raise InputError("the corpus is empty: the source contains no documents")
     if not draft.tokens:

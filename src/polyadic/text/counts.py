@@ -9,6 +9,12 @@ fits the window of width :math:`w`:
 * ``chunk``: sentences are cut into disjoint chunks of :math:`2w + 1` words, a chunk is the set of its words, and each
   :math:`n`-subset of a set counts once; chunks of fewer than :math:`n` distinct words are dropped (as they did).
 
+Positions are numbered in one of two ways, and :math:`w` is measured accordingly:
+
+* ``kept``: stop words and words outside the vocabulary are removed, and the remaining words become adjacent;
+* ``running``: every word of the text has a position, so removed words take up places in a window but are in no tuple. A
+  joined word pair such as ``new_york`` is at the position of its first word, and that of its second is empty.
+
 Work is divided by the rarest word of a tuple: :func:`polyadic.text.kernels.count_tuples` is a pure function of a range
 of rarest words and the corpus. Workers write their parts to disk; the parts are joined and memory-mapped, so memory
 use stays within a budget.
@@ -35,6 +41,7 @@ from polyadic.core.executor.spill import Spilled, SpillFile
 from polyadic.core.files import checked_in_background, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.core.progress import bar
 from polyadic.text import kernels
+from polyadic.text.multiwords import find_pairs
 from polyadic.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
     from polyadic.text.corpus import Corpus
 
 Window = Literal["span", "centred", "chunk"]
+Distance = Literal["kept", "running"]
 VERSION = 1
 MEMORY = 2 << 30  # default memory budget in bytes
 PART = 1e6
@@ -109,7 +117,7 @@ class Counts:
                     f" {len(marginals)} marginals"
                 )
             try:
-                events, settings, chunks = int(meta["events"]), dict(meta["settings"]), None
+                events, settings, chunks = int(meta["events"]), {"distance": "kept"} | dict(meta["settings"]), None
                 if "chunks" in meta:
                     chunk_marginals = open_array(folder / "chunk-marginals.npy", (np.int64,))
                     chunks = Chunks(int(meta["chunks"]["number"]), int(meta["chunks"]["words"]), chunk_marginals)
@@ -158,6 +166,7 @@ def count(
     order: int = 3,
     window: Window = "span",
     width: int = 10,
+    distance: Distance = "kept",
     min_count: int = 1,
     repeats: bool = False,
     memory: int | None = None,
@@ -179,6 +188,8 @@ def count(
         Which tuples of positions count; see the module.
     width : int
         Width :math:`w` of the window.
+    distance : {"kept", "running"}
+        Whether the width is measured in kept words or in running words of the text; see the module.
     min_count : int
         Minimum count of a tuple to be kept. All tuples contribute to ``events`` and ``marginals``.
     repeats : bool
@@ -207,12 +218,13 @@ def count(
     """
     threads = resources.thread_count(threads)
     window_of: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
+    window_of["distance"] = distance
     settings = {**window_of, "min_count": check_int("min_count", min_count, low=1), "corpus": corpus.digest}
     if planned is None:
         planned = plan(corpus, **window_of, memory=memory, threads=threads)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
         raise InputError(
-            "planned must be a plan for the same corpus, order, window, width and repeats; got a different plan",
+            "planned must be a plan for the same corpus, order, width and other arguments; got a different plan",
             "planned",
         )
     with folder_or_temporary(path) as (target, release):
@@ -251,6 +263,7 @@ def plan(
     order: int = 3,
     window: Window = "span",
     width: int = 10,
+    distance: Distance = "kept",
     repeats: bool = False,
     memory: int | None = None,
     threads: int | None = None,
@@ -267,11 +280,11 @@ def plan(
             "max_size",
             "min_count",
         )
-    ids, sentences, chunks = corpus.ids, corpus.sentences, None
+    (ids, sentences), chunks = positioned(corpus, distance), None
     if window == "chunk":
-        ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order)
+        ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order, hole=size)
         chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
-    index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
+    index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1], int(distance == "running"))
     looking = partial(_work, order, repeats=repeats)
     length = kernels.indexed_length(len(ids), len(sentences), _reach(window, width)[1])
     looked = [*get_executor(threads).imap(looking, blocks(length, -(-length // N_SAMPLES)), shared=index)]
@@ -279,7 +292,41 @@ def plan(
     entry = order * ids.itemsize + 4
     ranges = _cut(work, held, entry, threads, memory, size=PART * get_executor(threads).grain)
     made_of = {"corpus": corpus.digest, "order": order, "window": window, "width": width, "repeats": repeats}
-    return CountPlan(*ranges, index, chunks, made_of)
+    return CountPlan(*ranges, index, chunks, made_of | {"distance": distance})
+
+
+def positioned(corpus: Corpus, distance: Distance) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+    """Return the word id of each position and the sentence offsets; removed words have the id ``len(vocabulary)``.
+
+    Examples
+    --------
+    >>> from polyadic import Corpus
+    >>> corpus = Corpus.build(["a rose is a rose"], min_count=1, stop_words=["a", "is"])
+    >>> [positioned(corpus, distance)[0].tolist() for distance in ("kept", "running")]
+    [[0, 0], [1, 0, 1, 1, 0]]
+    """
+    if check_choice("distance", distance, get_args(Distance)) == "kept":
+        return corpus.ids, corpus.sentences
+    if "part" in corpus.settings:
+        raise InputError(f"{corpus.path} is part of a corpus, without running words; use distance 'kept'", "distance")
+    text, vocabulary = corpus.text, corpus.vocabulary
+    text.verify()
+    hole = len(vocabulary)
+    id_of = np.full(len(text.words) + 1, hole, np.promote_types(corpus.ids.dtype, np.min_scalar_type(hole)))
+    id_of[:-1] = [vocabulary.index.get(word, hole) for word in text.words]
+    ids = id_of[text.word_of][text.forms]  # the last one of words that are not counted, whose number is -1
+    if joined := set(corpus.settings.get("multiwords") or ()):
+        splits = [(w[:k], w[k + 1 :], w) for w in joined for k in range(len(w)) if w[k] == "_"]
+        pairs = [(text.index[a], text.index[b], w) for a, b, w in splits if a in text.index and b in text.index]
+        keys = np.array([(a << 32) | b for a, b, _ in pairs], np.uint64)
+        counted = np.flatnonzero(text.word_of[text.forms] >= 0)
+        lengths = np.diff(np.searchsorted(counted, text.sentences)).astype(np.uint32)
+        starts, which = find_pairs(text.word_of[text.forms[counted]].astype(np.uint32), lengths, keys)
+        ids[counted[starts]] = np.array([vocabulary.index[w] for *_, w in pairs])[which]
+        ids[counted[starts + 1]] = hole
+    if not np.array_equal(ids[ids < hole], corpus.ids):
+        raise InputError(f"{corpus.path} is damaged: the running words do not match ids.npy")
+    return ids, text.sentences
 
 
 def _reach(window: str, width: int) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -28,13 +28,15 @@ from polyadic.core.executor.spill import Spilled, SpillFile
 from polyadic.core.urls import is_file, is_url
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.multiwords import MIN_COUNT, join_pairs, pairs, select_pairs
-from polyadic.text.pieces import Piece, nested, size_of
+from polyadic.text.pieces import Piece, Tokens, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.running import BREAK, RunningWriter
 from polyadic.text.store import FIELDS
 from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from polyadic.core.executor import Executor
@@ -49,6 +51,16 @@ SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 _NOT_STORED = re.compile("[\t\n\r\ud800-\udfff]")  # in a word, because a line holds one
 
 
+class Tagger(Protocol):
+    """Object that gives values, such as parts of speech, to the words of sentences.
+
+    A sentence is given as its words between what is written before, between and after them.
+    """
+
+    def layers(self, sentences: list[list[str]], language: str | None) -> dict[str, list[list[str]]]:
+        """Return for each layer a value of each word of each sentence."""
+
+
 class Chunk(NamedTuple):
     """Chunk of encoded documents; words and gaps (what is written after a word) are numbered by first occurrence."""
 
@@ -60,16 +72,17 @@ class Chunk(NamedTuple):
     leads: list[str]  # what is written before the first word of each document, and of the chunk if it goes on with one
     fields: list[dict[str, str]]  # of the documents that start
     written: bool  # whether it was read from text that is not tokenized
+    layers: dict[str, list[str]]  # values of each layer, numbered by first occurrence; their numbers are spilled last
     account: Account  # of the files that were read
 
 
-def encode(group: Group, tokenize: Tokenize, spool: SpillFile) -> Chunk:
+def encode(group: Group, tokenize: Tokenize, spool: SpillFile, tagger: Tagger | None = None) -> Chunk:
     """Encode pieces of text or files as numbers of words and gaps, assigned in order of first occurrence."""
     account = Account()
     pieces = group.pieces(account) if isinstance(group, Files) else group
     encoder = _Encoder()
     for some in chunks(pieces):
-        encoder.add(some, tokenize)
+        encoder.add(some, tokenize, tagger)
     return encoder.chunk(spool, account)
 
 
@@ -86,10 +99,12 @@ class _Encoder:
         self._starts: list[bool] = []
         self._leads: list[str] = []
         self._fields: list[dict[str, str]] = []
+        self._layers: dict[str, list[str]] = {}
+        self._size = 0
         self._written = False
         self._before, self._leading = "", True  # what is written since the last word; whether none was read yet
 
-    def add(self, pieces: Iterable[Piece], tokenize: Tokenize) -> None:
+    def add(self, pieces: Iterable[Piece], tokenize: Tokenize, tagger: Tagger | None) -> None:
         words: list[str] = []
         for piece in pieces:
             if piece.starts and self._starts:
@@ -97,9 +112,9 @@ class _Encoder:
                 self._before, self._leading = "", True
             self._starts.append(piece.starts)
             self._fields += [dict(piece.fields)] if piece.starts else []
-            self._written |= isinstance(piece.content, str) and isinstance(tokenize, Tokenizer)
+            self._written |= isinstance(piece.content, (str, Tokens)) and isinstance(tokenize, Tokenizer)
             number = len(self._lengths)
-            for parts in _sentences(piece, tokenize):
+            for parts, layers in _annotated(piece, tokenize, tagger):
                 if len(parts) == 1:
                     self._before += parts[0] + BREAK
                     continue
@@ -109,6 +124,11 @@ class _Encoder:
                 self._gap_ids.extend(map(self._gaps.__getitem__, parts[2:-1:2]))
                 self._before = parts[-1] + BREAK
                 self._lengths.append(len(parts) // 2)
+                for name in layers.keys() - self._layers.keys():
+                    self._layers[name] = [""] * self._size
+                for name, values in self._layers.items():
+                    values.extend(layers.get(name) or [""] * (len(parts) // 2))
+                self._size += len(parts) // 2
             self._sentences.append(len(self._lengths) - number)
         try:
             numbers = map(self._words.__getitem__, words)
@@ -137,11 +157,16 @@ class _Encoder:
                     else f"a word must be valid Unicode; got {word!r} with an unpaired surrogate"
                 )
         ids = np.concatenate([*self._ids, np.zeros(0, np.uint32)])
-        rest = (self._gap_ids, self._lengths, self._sentences, self._starts)
+        values: dict[str, dict[str, int]] = {name: {} for name in self._layers}
+        layers = [
+            [number.setdefault(value, len(number)) for value in self._layers[name]] for name, number in values.items()
+        ]
+        rest = (self._gap_ids, self._lengths, self._sentences, self._starts, *layers)
         left = spool.leave([ids, *(np.array(each, dtype=np.uint32) for each in rest)])
         counts = np.bincount(ids, minlength=len(self._words))
         texts = (list(self._words), counts, list(self._gaps))
-        return Chunk(*texts, left, self._starts, self._leads, self._fields, self._written, account)
+        named = {name: list(number) for name, number in values.items()}
+        return Chunk(*texts, left, self._starts, self._leads, self._fields, self._written, named, account)
 
 
 def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
@@ -187,11 +212,13 @@ def _executor(jobs: int | None) -> Executor:
     return cluster() or ProcessExecutor(jobs)
 
 
-def encode_all(groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None) -> Generator[Chunk]:
+def encode_all(
+    groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None, tagger: Tagger | None
+) -> Generator[Chunk]:
     """Encode groups of text pieces or files in order, in worker processes if there are more than SMALL groups."""
     remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
-    work = partial(encode, tokenize=tokenize, spool=spool)
+    work = partial(encode, tokenize=tokenize, spool=spool, tagger=tagger)
     if len(first) > SMALL:
         yield from executor.imap(work, chain(first, remaining))
     else:
@@ -208,6 +235,8 @@ class Draft:
         self._fields = (folder / FIELDS).open("w", encoding="utf-8", newline="\n")
         self._known = self._written = False
         self._parts: list[tuple[int, int, Spilled]] = []
+        self._layers: dict[str, dict[str, int]] = {}  # number of each value of a layer
+        self._layers_of: list[dict[str, NDArray[np.uint32]]] = []  # those of the values of each chunk
         self._last: dict[int, int] = {}  # gap of the last word of a chunk whose document goes on in the next one
         self._last_text = ""  # of the last of these gaps
         self._leads: list[str] = []
@@ -224,10 +253,16 @@ class Draft:
         return self
 
     def fill(
-        self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
+        self,
+        groups: Iterable[Group],
+        tokenize: Tokenize,
+        jobs: int | None = None,
+        *,
+        account: Account | None = None,
+        tagger: Tagger | None = None,
     ) -> None:
         """Encode groups of text pieces or files and append them to the corpus; add the file counts to ``account``."""
-        with contextlib.closing(encode_all(groups, tokenize, self._spool, jobs)) as made:
+        with contextlib.closing(encode_all(groups, tokenize, self._spool, jobs, tagger)) as made:
             for chunk in made:
                 self.add(chunk)
                 if account is not None:
@@ -257,7 +292,14 @@ class Draft:
         self._tables.write(gap_numbers.data)
         taken = self._spool.take(chunk.numbers)
         self._parts.append((len(numbers), len(gap_numbers), taken))
-        _, gaps_here, _, per_piece, _ = self._spool.read(taken)
+        _, gaps_here, _, per_piece, *_ = self._spool.read(taken)
+        known = {name: self._layers.setdefault(name, {"": 0}) for name in chunk.layers}
+        self._layers_of.append(
+            {
+                name: np.array([known[name].setdefault(value, len(known[name])) for value in values], np.uint32)
+                for name, values in chunk.layers.items()
+            }
+        )
         if len(gaps_here):
             self._last[len(self._parts) - 1] = int(gap_numbers[gaps_here[-1]])
             self._last_text = chunk.gaps[gaps_here[-1]]
@@ -352,6 +394,7 @@ class Draft:
                     dict(zip(self._gaps, counts.tolist(), strict=True)),
                     self._leads,
                     [self._words[k] if k >= 0 else "" for k in self._word_of.tolist()],
+                    {name: list(values) for name, values in self._layers.items()},
                 )
             )
             rows = stack.enter_context(ArrayWriter(self._folder / ROWS, np.int64))
@@ -359,12 +402,15 @@ class Draft:
             sentences = stack.enter_context(ArrayWriter(self._folder / "sentences.npy", np.int64))
             documents = stack.enter_context(ArrayWriter(self._folder / "documents.npy", np.int64))
             sentences.append([0])
-            for forms, gaps, lengths, per_piece, starts in self._chunks():
-                running.append(forms, gaps, lengths, per_piece, starts)
-                numbers, sizes = self._counted(forms, lengths)
+            for values, (forms, gaps, lengths, per_piece, starts, *numbers) in zip(
+                self._layers_of, self._chunks(), strict=True
+            ):
+                layers = {name: values[name][at] for name, at in zip(values, numbers, strict=True)}
+                running.append(forms, gaps, lengths, per_piece, starts, layers)
+                words, sizes = self._counted(forms, lengths)
                 if self._joined is not None:
-                    numbers, sizes = join_pairs(numbers, sizes, *self._joined)
-                new = final[numbers]
+                    words, sizes = join_pairs(words, sizes, *self._joined)
+                new = final[words]
                 kept = new < absent
                 lengths_kept = _sums(kept, sizes)
                 filled = lengths_kept > 0
@@ -407,6 +453,25 @@ def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.i
     total: NDArray[np.int64] = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
     edges: NDArray[np.int64] = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return np.diff(total[edges])
+
+
+def _annotated(
+    piece: Piece, tokenize: Tokenize, tagger: Tagger | None
+) -> Iterator[tuple[list[str], Mapping[str, list[str]]]]:
+    """Yield each sentence as its words, between what is written before, between and after them, and its layers."""
+    content = piece.content
+    if isinstance(content, Tokens) and isinstance(tokenize, Tokenizer):
+        for number, parts in enumerate(content.sentences):
+            yield parts, {name: values[number] for name, values in content.layers.items()}
+    elif tagger is None:
+        yield from ((parts, {}) for parts in _sentences(piece, tokenize))
+    else:
+        sentences = list(_sentences(piece, tokenize))
+        layers = tagger.layers([parts for parts in sentences if len(parts) > 1], getattr(tokenize, "language", None))
+        at = 0
+        for parts in sentences:
+            yield parts, {name: values[at] for name, values in layers.items()} if len(parts) > 1 else {}
+            at += len(parts) > 1
 
 
 def _sentences(piece: Piece, tokenize: Tokenize) -> Iterator[list[str]]:

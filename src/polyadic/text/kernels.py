@@ -6,6 +6,7 @@ is independent of all others, its integers stay in cache, and runs come out in s
 
 A tuple of positions counts if it spans at most ``reach`` and one of its positions lies within ``near`` of both ends.
 Sentences are separated by an id that is not a word, which is also repeated ``reach`` times at both ends of the text.
+Another id above those of the words, a hole, takes up a position but is never a member of a tuple.
 
 Unsigned numbers are used in inner loops because numba checks signed indices for wraparound, which takes a seventh of
 the time. Arrays are copied element by element because slice assignment makes numba compile its error path.
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SCANNED = 1 << 22  # values that one thread scans at a time
+SCANNED = 1 << 20  # values that one thread scans at a time
 
 
 class WordIndex(NamedTuple):
@@ -39,22 +40,22 @@ class WordIndex(NamedTuple):
     reach: int
 
 
-def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int) -> WordIndex:
-    """Index the positions of each word in a corpus, with separators between sentences for windows of size ``reach``."""
+def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int, holes: int = 0) -> WordIndex:
+    """Index words below ``size``, with separators for windows of size ``reach``; ``holes`` more ids are no words."""
     ids, sentences = _tokens(ids, sentences)
-    if ids.max(initial=0) >= size or not 0 < reach < 1 << 15:
+    if ids.max(initial=0) >= size + holes or not 0 < reach < 1 << 15:
         raise ValueError(
-            f"word ids must be below {size} and reach must be below 32,768; got {ids.max(initial=0)} and {reach}"
+            f"ids must be below {size + holes} and reach must be below 32,768; got {ids.max(initial=0)} and {reach}"
         )
     n = indexed_length(len(ids), len(sentences), reach)
-    apart = np.empty(n, np.promote_types(ids.dtype, np.min_scalar_type(size)))
+    apart = np.empty(n, np.promote_types(ids.dtype, np.min_scalar_type(size + holes)))
     end = int(np.iinfo(apart.dtype).max)
     _with_ends(ids, sentences, reach, end, apart)
-    return WordIndex(apart, *word_positions(apart, size, end), end, reach)
+    return WordIndex(apart, *word_positions(apart, size, size if holes else end), end, reach)
 
 
-def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the positions of all words, grouped by word id, and the offset of each group; ignore the id ``end``."""
+def word_positions(ids: NDArray[Any], size: int, end: int = 1 << 62) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the positions of all words, grouped by id, and the offset of each group; ignore ids from ``end`` on."""
     ids = frozen(ids)
     starts = np.empty(size + 1, np.int64)
     n = _word_starts(ids, end, starts)
@@ -79,15 +80,15 @@ def indexed_length(ids: int, bounds: int, reach: int) -> int:
 
 
 def chunk_sets(
-    ids: NDArray[Any], sentences: NDArray[np.int64], length: int, order: int
+    ids: NDArray[Any], sentences: NDArray[np.int64], length: int, order: int, hole: int = 1 << 62
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Split sentences into chunks of ``length`` words; return the distinct words of all chunks, and chunk offsets."""
+    """Split sentences into chunks of ``length`` ids; return the distinct ones below ``hole``, and chunk offsets."""
     ids, sentences = _tokens(ids, sentences)
     if not (length > 0 and order > 0):
         raise ValueError(f"length and order must be positive; got {length} and {order}")
     sets = np.empty_like(ids)
     bounds = np.empty(len(ids) // order + 2, np.int64)
-    n, chunks = _chunk_sets(ids, sentences, length, order, sets, bounds)
+    n, chunks = _chunk_sets(ids, sentences, length, order, hole, sets, bounds)
     return sets[:n], bounds[: chunks + 1]
 
 
@@ -171,7 +172,7 @@ def _word_starts(ids, end, starts):
     """Compute the offset of each word in the array of positions; return the array size, or -1 if an id is invalid."""
     starts[:] = 0
     for p in range(ids.shape[0]):
-        if ids[p] != end:
+        if ids[p] < end:
             if not 0 <= ids[p] < starts.shape[0] - 1:
                 return -1
             starts[ids[p] + 1] += 1
@@ -195,7 +196,7 @@ def _occurrences(ids, end, positions, starts):
     """Write the positions of each word, beginning at the offset of the word in ``starts``."""
     for p in range(ids.shape[0]):
         c = ids[p]
-        if c != end:
+        if c < end:
             positions[starts[c]] = p
             starts[c] += 1
     for c in range(starts.shape[0] - 1, 0, -1):
@@ -204,7 +205,7 @@ def _occurrences(ids, end, positions, starts):
 
 
 @njit(cache=True, nogil=True)
-def _chunk_sets(ids, sentences, length, order, sets, bounds):
+def _chunk_sets(ids, sentences, length, order, hole, sets, bounds):
     """Split sentences into chunks of distinct words; return the number of words and the number of chunks."""
     n, chunks = 0, 0
     bounds[0] = 0
@@ -214,7 +215,7 @@ def _chunk_sets(ids, sentences, length, order, sets, bounds):
             end = min(start + length, sentences[s + 1])
             first = n
             for p in range(start, end):
-                new = True
+                new = ids[p] < hole
                 for q in range(first, n):
                     if sets[q] == ids[p]:
                         new = False
@@ -235,7 +236,7 @@ def _count_work(ids, end, reach, start, stop, order, repeats, work):
     """Add to ``work`` an upper bound on the number of tuples in which each word is the rarest."""
     for p in range(np.uint64(start), np.uint64(stop)):
         c = ids[p]
-        if c == end:
+        if c >= work.shape[0]:  # the end of a sentence, or a hole
             continue
         k = 0
         q = p - np.uint64(1)

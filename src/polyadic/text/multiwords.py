@@ -83,6 +83,20 @@ def join_pairs(
     numbers: NDArray[np.uint32], lengths: NDArray[np.uint32], keys: NDArray[np.uint64], named: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Replace pairs of words in encoded sentences by joined words; return the word ids and the sentence lengths."""
+    starts, which = find_pairs(numbers, lengths, keys)
+    result = numbers.copy()
+    result[starts] = named[which]
+    gone = np.zeros(len(numbers), bool)
+    gone[starts + 1] = True
+    edges = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    lost = np.diff(np.concatenate([[0], np.cumsum(gone)])[edges])
+    return result[~gone], (lengths - lost).astype(np.uint32)
+
+
+def find_pairs(
+    numbers: NDArray[np.uint32], lengths: NDArray[np.uint32], keys: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the positions at which a pair to be joined begins, and the index of the pair in ``keys``."""
     order = np.argsort(keys)
     here = keys_of(numbers, lengths)
     at = np.minimum(np.searchsorted(keys[order], here), len(keys) - 1)
@@ -90,13 +104,7 @@ def join_pairs(
     run = np.cumsum(np.concatenate([[True], np.diff(starts) > 1])) if len(starts) else starts  # of overlapping pairs
     inside = starts - starts[np.searchsorted(run, run)] if len(starts) else starts
     starts = starts[inside % 2 == 0]
-    result = numbers.copy()
-    result[starts] = named[order[at[starts]]]
-    gone = np.zeros(len(numbers), bool)
-    gone[starts + 1] = True
-    edges = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    lost = np.diff(np.concatenate([[0], np.cumsum(gone)])[edges])
-    return result[~gone], (lengths - lost).astype(np.uint32)
+    return starts, order[at[starts]]
 
 
 def join_words(sentence: Sequence[str], words: Container[str]) -> list[str]:

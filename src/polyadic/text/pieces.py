@@ -2,32 +2,75 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import io
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from polyadic.core.errors import InputError, check_choice
-from polyadic.core.streams import blocks, name_of
+from polyadic.core.errors import InputError, check_choice, counted, meant
+from polyadic.core.progress import note
+from polyadic.core.streams import decoded, encoding_of, name_of
+from polyadic.text.characters import Decoding
 
 PIECE = 1 << 20  # maximum number of characters of a piece of a long document
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
-    *("html", "xml", "epub", "docx", "pdf", "mail", "mbox", "conllu"),
+    *("html", "xml", "epub", "docx", "odt", "rtf", "pdf", "mail", "mbox", "conllu"),
+    *("subtitles", "transcript", "chat", "gutenberg", "fasttext"),
 )
+RECOGNISED = {
+    "transcript": "transcript, because paragraphs begin with labels of speakers",
+    "chat": "chat, because lines begin with times and names",
+}
+"""Formats of plain text that are recognised by its content."""
 ERRORS = ("skip", "strict", "replace", "ignore")
+LEFT_OUT = {
+    "notes": "note",
+    "speakers": "speaker label",
+    "stage": "stage direction",
+    "headings": "heading",
+    "headers": "header",
+    "captions": "caption",
+    "navigation": "menu",
+    "boilerplate": "boilerplate section",
+    "hidden": "hidden part",
+    "deletions": "deletion",
+    "variants": "variant reading",
+    "quotes": "quotation",
+    "signatures": "signature",
+    "comments": "comment",
+    "events": "nonverbal event",
+    "timestamps": "time stamp",
+    "links": "link",
+}
+"""Kinds of structure that readers leave out unless ``include`` names them, and the noun for one of each kind."""
+UNITS = ("paragraph", "line", "heading", "speaker")
+UNDIVIDED = "undivided"  # key of the number of files that have no headings at which to split them
 
-Content = str | list[str] | list[list[str]]
+
+class Tokens(NamedTuple):
+    """Tokenized sentences: each as its words between what is written before, between and after them; and layers.
+
+    A layer has a value for each word of each sentence, such as its part of speech.
+    """
+
+    sentences: list[list[str]]
+    layers: dict[str, list[list[str]]]
+
+
+Content = str | list[str] | list[list[str]] | Tokens
 
 
 class Piece(NamedTuple):
     """Document or part of a long document, as text or as one or more tokenized sentences.
 
-    ``starts`` says whether a new document begins, whose metadata are ``fields``; ``markup`` is that of MediaWiki.
+    ``starts`` says whether a new document begins, whose metadata are ``fields``; ``markup`` is that of MediaWiki. If
+    the document continues, ``fields`` describe the part that begins here, which is a document if ``documents`` is
+    ``heading`` or ``speaker``: they contain ``heading``, or ``speaker``, which is empty where nobody speaks.
     """
 
     content: Content
@@ -52,31 +95,65 @@ class Reading:
         Whether lines of text were broken to fit a page, so that sentences continue on the next line and an empty line
         ends a paragraph (default: detected from the lengths of the lines of each file).
     encoding : str
-        Encoding of text files.
+        Encoding of text files, such as "cp1252"; ``"auto"`` detects it for each file.
     sheet : str, optional
         Name of the sheet of an Excel file, or its position from 1 (default: the only sheet).
     errors : {"skip", "strict", "replace", "ignore"}
         Treatment of unreadable files: skip leaves them out and names them in a warning, the other values raise an
         error; replace inserts U+FFFD for bytes in another encoding, and ignore drops them. The only file of a source is
         never skipped.
+    include : list of str, optional
+        Kinds of structure to read as text, which are left out by default: notes, speakers, stage, headings, headers,
+        captions, navigation, boilerplate, hidden, deletions, variants, quotes, signatures, timestamps or links.
+    documents : str, optional
+        Unit that is a document: paragraph, line, heading (the text below each heading), speaker (a speech) or a number
+        of words such as 1000 (default: a file, a row of a table, a message or a TEI text).
     """
 
     format: str = "auto"
     field: str | None = None
     wrapped: bool | None = None
-    encoding: str = "utf-8"
+    encoding: str = "auto"
     sheet: str | None = None
     errors: Literal["skip", "strict", "replace", "ignore"] = "skip"
+    include: list[str] | None = None
+    documents: str | None = None
 
     def __post_init__(self) -> None:
         check_choice("format", self.format, ("auto", *FORMATS))
         check_choice("errors", self.errors, ERRORS)
         try:
-            "".encode(self.encoding)
+            "".encode(self.known_encoding or "utf-8")
         except (LookupError, UnicodeError):  # unknown, or no encoding of text
             raise InputError(
-                f"encoding must be a known name, such as 'utf-8' or 'latin-1'; got {self.encoding!r}", "encoding"
+                f"encoding must be auto or a known name, such as 'utf-8' or 'cp1252'; got {self.encoding!r}", "encoding"
             ) from None
+        if isinstance(self.include, str):
+            raise InputError(f"include must be a list of names, such as ['notes']; got {self.include!r}", "include")
+        for name in self.include or ():
+            if name not in LEFT_OUT:
+                raise InputError(
+                    f"include must name kinds of structure ({', '.join(LEFT_OUT)}); got"
+                    f" {name!r}{meant(str(name), LEFT_OUT)}",
+                    "include",
+                )
+        if self.documents is not None and self.documents not in UNITS and self.words is None:
+            raise InputError(
+                f"documents must be {', '.join(UNITS)} or a number of words such as '1000'; got"
+                f" {self.documents!r}{meant(str(self.documents), UNITS)}",
+                "documents",
+            )
+
+    @property
+    def words(self) -> int | None:
+        """Number of words of a document if documents are split by words, otherwise None."""
+        size = re.fullmatch(r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)( words)?", str(self.documents))
+        return int(size[1].replace(",", "")) if size else None
+
+    @property
+    def known_encoding(self) -> str | None:
+        """The encoding that was set, or None if it is detected."""
+        return None if self.encoding == "auto" else self.encoding
 
 
 class File(NamedTuple):
@@ -87,6 +164,14 @@ class File(NamedTuple):
     reading: Reading
     start: int = 0
     left_out: Counter[str] = Counter()  # noqa: RUF012 # parts that are no running text, by kind
+    decoding: Decoding = Decoding()
+
+    def leaves_out(self, kind: str, number: int = 1) -> bool:
+        """Return whether structure of a kind of :data:`LEFT_OUT` is left out; count it if so."""
+        if kind in (self.reading.include or ()):
+            return False
+        self.left_out[kind] += number
+        return True
 
     @property
     def name(self) -> str:
@@ -96,7 +181,11 @@ class File(NamedTuple):
     def texts(self) -> Iterator[str]:
         """Yield the decoded text of the file in blocks."""
         errors = self.reading.errors if self.reading.errors in ("replace", "ignore") else "strict"
-        return blocks(self.stream, self.path, encoding=self.reading.encoding, errors=errors, start=self.start)
+        known = self.reading.known_encoding
+        texts, encoding = decoded(self.stream, self.path, known, errors=errors, start=self.start)
+        if known is None and encoding != "utf-8":
+            self.decoding.encodings[self.name] = encoding
+        return self.decoding.watched(texts, self.name)
 
     def whole(self) -> io.BytesIO:
         """Read the whole file into memory, for formats that require random access."""
@@ -104,11 +193,8 @@ class File(NamedTuple):
 
     def head(self, size: int = 1 << 16) -> str:
         """Return the text of the first bytes without consuming them, or an empty string if decoding fails."""
-        decoder = codecs.getincrementaldecoder(self.reading.encoding)("ignore")
-        try:
-            return decoder.decode(self.stream.peek(size)[:size]).lstrip("\ufeff")
-        except UnicodeError:  # such as UTF-16 without a byte order mark; told, with the place, where the text is read
-            return ""
+        first = self.stream.peek(size)[:size]
+        return first.decode(self.reading.known_encoding or encoding_of(first), "ignore").lstrip("\ufeff")
 
     def archive(self) -> io.BytesIO:
         """Read a zip file into memory; raise InputError if its content is far larger than the file."""
@@ -124,12 +210,28 @@ class File(NamedTuple):
         return packed
 
 
+def note_left_out(left_out: Mapping[str, int]) -> None:
+    """Note which files were recognised as transcripts or the like, and how much structure was left out, by kind."""
+    for kind in (kind for kind in RECOGNISED if left_out.get(kind)):
+        note(
+            f"{counted(left_out[kind], 'file')} read as {RECOGNISED[kind]}; to read the whole text, set format to text"
+        )
+    kinds = [kind for kind in LEFT_OUT if left_out.get(kind)]
+    if kinds:
+        parts = ", ".join(counted(left_out[kind], LEFT_OUT[kind]) for kind in kinds)
+        note(f"left out: {parts}; to read them as text, set include to {', '.join(kinds)}")
+    if files := left_out.get(UNDIVIDED):
+        note(f"{counted(files, 'text')} without headings: each is one document")
+
+
 MAX_UNPACKED, MAX_RATIO = 1 << 26, 100
 """Bytes that an archive may always hold, and maximum ratio of its content to its size beyond that."""
 
 
-def nested(content: list[str] | list[list[str]]) -> list[list[str]]:
-    """Return tokens as a list of sentences; a flat list of tokens becomes one sentence."""
+def nested(content: list[str] | list[list[str]] | Tokens) -> list[list[str]]:
+    """Return tokens as a list of sentences; a flat list of tokens becomes one sentence, annotated words lower case."""
+    if isinstance(content, Tokens):
+        return [[word.lower() for word in parts[1::2]] for parts in content.sentences]
     if content and isinstance(content[0], str):
         return [content]
     return content  # type: ignore[return-value]

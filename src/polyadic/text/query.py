@@ -13,6 +13,7 @@ around these words only. Of matches within each other the longest is kept, and a
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from polyadic.core.errors import InputError, meant
 from polyadic.text import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -135,7 +136,7 @@ class Joined:
         return found[self(found)]
 
 
-def _leaves(condition: Test | Joined) -> Iterable[Test]:
+def _leaves(condition: Test | Joined) -> Iterator[Test]:
     return iter([condition]) if isinstance(condition, Test) else chain.from_iterable(map(_leaves, condition.tests))
 
 
@@ -371,9 +372,11 @@ def _chooser(pattern: str, flags: str) -> Callable[[Sequence[str]], Bools]:
 
 
 def _only(values: Sequence[str], value: str) -> Bools:
-    chosen = np.zeros(len(values), bool)
-    if value in values:
-        chosen[values.index(value)] = True
+    chosen, at = np.zeros(len(values), bool), -1
+    with contextlib.suppress(ValueError):
+        while True:
+            at = values.index(value, at + 1)
+            chosen[at] = True
     return chosen
 
 

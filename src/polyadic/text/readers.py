@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import glob
 import hashlib
+import json
 import os
 import re
 import warnings
@@ -16,27 +17,38 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyadic.core.errors import InputError, SkippedFilesWarning
+from polyadic.core.errors import InputError, InputWarning, SkippedFilesWarning, counted
 from polyadic.core.frames import refuse_named
+from polyadic.core.progress import note
 from polyadic.core.streams import COMPRESSIONS, open_bytes
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
-from polyadic.text.formats import markup, office, plain, records
-from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
+from polyadic.text.characters import Decoding
+from polyadic.text.formats import markup, office, plain, records, speech, tei, wordprocessor
+from polyadic.text.pieces import RECOGNISED, File, Piece, Reading, Tokens, checked, nested, note_left_out, size_of
+from polyadic.text.splitting import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "text": plain.read_text,
+    "gutenberg": plain.read_gutenberg,
+    "fasttext": plain.read_fasttext,
     "lines": plain.read_lines,
     "wiki": plain.read_wiki,
     "mediawiki": markup.read_mediawiki,
-    "jsonl": records.read_jsonl,
+    "jsonl": records.read_json,
     **{name: partial(records.read_table, table_rows=rows) for name, rows in records.ROWS.items()},
+    "xlsx": records.read_xlsx,
     "html": markup.read_html,
-    "xml": markup.read_xml,
+    "xml": tei.read_xml,
     "epub": markup.read_epub,
-    "docx": office.read_docx,
+    "docx": wordprocessor.read_docx,
+    "odt": wordprocessor.read_odt,
+    "rtf": wordprocessor.read_rtf,
+    "subtitles": speech.read_subtitles,
+    "transcript": speech.read_transcript,
+    "chat": speech.read_chat,
     "pdf": office.read_pdf,
     "mail": office.read_mail,
     "mbox": office.read_mbox,
@@ -45,24 +57,24 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
 SUFFIXES = {
     f".{suffix}": kind
     for kind, suffixes in {
-        "jsonl": ("jsonl", "ndjson"),
+        "jsonl": ("jsonl", "ndjson", "json"),
         "csv": ("csv", "tsv", "tab"),
         "xlsx": ("xlsx", "xlsm"),
         "parquet": ("parquet", "arrow", "feather"),
         "html": ("html", "htm", "xhtml"),
         "xml": ("xml", "tei"),
         "mail": ("eml",),
-        **{name: (name,) for name in ("epub", "docx", "pdf", "mbox", "conllu")},
+        "subtitles": ("srt", "vtt", "ass", "ssa", "sub"),
+        **{name: (name,) for name in ("epub", "docx", "odt", "rtf", "pdf", "mbox", "conllu")},
     }.items()
     for suffix in suffixes
 }
 """Format by file suffix."""
 OTHERS = {
-    **dict.fromkeys((".doc", ".odt", ".rtf", ".pages"), "save it as .docx or as text"),
+    **dict.fromkeys((".doc", ".pages"), "save it as .docx or as text"),
     **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx or as .csv"),
     **dict.fromkeys((".ppt", ".pptx", ".odp"), "export its text"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z"), "unpack it into a folder and use that"),
-    ".json": "write one object per line and name the file .jsonl",
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "convert it to .epub"),
 }
 """Suffixes of unsupported formats, with advice."""
@@ -78,6 +90,26 @@ MAX_SURVEYED = 100  # maximum number of remote files examined before reading
 MAX_HELD = 1 << 26
 """Characters of a file that are held back until it is completely read; a longer file cannot be skipped."""
 MAX_NAMED = 5  # maximum number of skipped files named in a warning
+COMMANDS = {
+    "corpus": "count, lines or train",
+    "counts": "train",
+    "embedding": "neighbours, senses or evaluate",
+    "workspace": "explore",
+    "model": "topics assign, classify apply or another command for saved models",
+}
+"""Commands that take a folder of each kind."""
+DOCUMENTS = {
+    **dict.fromkeys(("lines", "fasttext"), "a line"),
+    "jsonl": "an object",
+    **dict.fromkeys(("csv", "xlsx", "parquet"), "a row"),
+    **dict.fromkeys(("mail", "mbox"), "a message"),
+    **dict.fromkeys(("wiki", "mediawiki"), "an article"),
+    "xml": "a TEI text",
+    "conllu": "a section that begins with # newdoc",
+    "heading": "the text below a heading",
+    "speaker": "a speech",
+}
+"""What is a document by default in each format (otherwise a file), and with settings of ``documents``."""
 
 _CONLLU = re.compile(r"(#[^\n]*\n)*1(-\d+)?(\t[^\t\n]*){9}(\n|$)")
 
@@ -88,18 +120,26 @@ Source = str | os.PathLike[str] | Iterable[Any]
 class Account:
     """Summary of the files read: files by format, the error message of each skipped file, and parts left out by kind.
 
-    ``left_out`` counts structure that is not running text, such as notes and speaker labels.
+    ``left_out`` counts structure that is not running text, such as notes and speaker labels; ``decoding`` has the
+    encodings.
     """
 
     formats: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
+    decoding: Decoding = field(default_factory=Decoding)
 
     def add(self, other: Account) -> None:
         """Add another summary."""
         self.formats.update(other.formats)
         self.skipped |= other.skipped
         self.left_out.update(other.left_out)
+        self.decoding.add(other.decoding)
+
+    def report(self) -> None:
+        """Note the encodings and what was left out, and warn about signs of a wrong encoding."""
+        self.decoding.report()
+        note_left_out(self.left_out)
 
 
 def read(source: Source, **reading: Any) -> Iterator[str]:
@@ -135,23 +175,17 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
             if fields is not None:
                 yield Document("".join(parts), fields)
             parts, fields = [], piece.fields
+        elif not isinstance(piece.content, str):
+            parts.append("\n")
         parts.append(as_text(piece))
     if fields is not None:
         yield Document("".join(parts), fields)
 
 
-def with_documents_by_line(source: str, reading: Reading) -> Reading:
-    """Return the reader settings, in which a single plain-text file has one document per line by default."""
-    suffixes = {suffix.lower() for suffix in Path(without_query(source)).suffixes}
-    plain_text = find_files(source) == [source] and not suffixes & {*SUFFIXES, *OTHERS}
-    if plain_text and reading.format == "auto" and reading.field is None:
-        return replace(reading, format="lines")
-    return reading
-
-
 def name_of_document(fields: Mapping[str, str]) -> str:
-    """Return the title of a document, or the file name if there is no title, or an empty string."""
-    return " ".join((fields.get("title") or fields.get("file") or "").split())
+    """Return the title of a document or else the file name, with its number in the text if it is a part of one."""
+    name = " ".join((fields.get("title") or fields.get("file") or "").split())
+    return f"{name}, {fields['part']}" if name and "part" in fields else name
 
 
 def find_files(source: Source) -> list[str] | None:
@@ -168,7 +202,8 @@ def find_files(source: Source) -> list[str] | None:
         return [path]
     if os.path.isdir(path):  # noqa: PTH112
         below = sorted(file for file in Path(path).rglob("*") if file.is_file())
-        files = [str(file) for file in below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
+        below = [file for file in below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
+        files = [str(file) for file in _without_ours(path, below)]
         if not files:
             raise InputError(f"the folder {path} contains no files")
         return files
@@ -178,6 +213,30 @@ def find_files(source: Source) -> list[str] | None:
         hint = "; a text itself must be in a file, or in a list of documents" if any(map(str.isspace, path)) else ""
         raise InputError(f"no file found at {shown!r}{hint}")
     return files
+
+
+def _without_ours(path: str, files: list[Path]) -> list[Path]:
+    """Leave out files in folders written by polyadic, with a warning; raise InputError if ``path`` is such a folder."""
+    ours = {file.parent: kind for file in files if file.name == "meta.json" and (kind := _kind_of(file))}
+    if Path(path) in ours:
+        kind = ours[Path(path)]
+        use = f"; use it with polyadic {COMMANDS[kind]}" if kind in COMMANDS else ""
+        raise InputError(f"{path} is a folder of kind {kind!r} written by polyadic, not a folder of text{use}")
+    if ours:
+        named = ", ".join(map(str, [*ours][:MAX_NAMED])) + (", ..." if len(ours) > MAX_NAMED else "")
+        what = f"left out {counted(len(ours), 'folder')} written by polyadic among the texts: {named}"
+        warnings.warn(InputWarning(what), stacklevel=1)  # once, although files are found several times
+    return [file for file in files if not ours.keys() & {*file.parents}]
+
+
+def _kind_of(meta: Path) -> str:
+    """Return the kind of a folder written by polyadic with this meta.json, or "" for another or a folder of texts."""
+    try:
+        content = json.loads(meta.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    ours = isinstance(content, dict) and {"kind", "version"} <= content.keys() and content["kind"] != "examples"
+    return str(content["kind"]) if ours else ""
 
 
 def pieces(
@@ -192,11 +251,12 @@ def pieces(
     files = find_files(source)
     if files is not None:
         yield from _of_files(files, reading, advance, account)
+        account.report()
         return
     if not isinstance(source, Iterable):
         raise InputError(f"the source must be a path or an iterable of documents; got {type(source).__name__}")
     refuse_named(source, "documents")
-    text = True
+    text, counts = True, account.left_out
     for number, item in enumerate(source):
         if isinstance(item, os.PathLike):
             yield from _of_files(find_files(item) or [], reading, None, account)
@@ -208,13 +268,18 @@ def pieces(
                         f"documents must be texts, but the first is the name of a file, {item!r}; pass files as"
                         " pathlib.Path"
                     )
-            yield Piece(checked(item, f"document {number}"))
+            piece = Piece(checked(item, f"document {number}"))
+            yield from [piece] if reading.documents is None else split([piece], reading, f"document {number}", counts)
         if advance is not None:
             advance(1)
+    account.report()
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
-    """Return the number of files of a source, the detected formats, and the number of files with hard-wrapped lines."""
+    """Return the number of files of a source, what a document is, the formats, and the number of hard-wrapped files.
+
+    The number of documents is included if it is the number of files.
+    """
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
     if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}
@@ -223,7 +288,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
     for path in files:
         try:
             with open_bytes(path) as stream:
-                file = File(path, stream, reading)
+                file = File(path, stream, reading, decoding=Decoding())
                 kind = format_of(file)
                 formats[kind] += 1
                 wrapped += kind == "text" and (
@@ -232,12 +297,25 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
         except InputError:  # told, with what becomes of it, when the file is read
             formats["unknown"] += 1
     kinds = [f"{kind} ({n})" if len(formats) > 1 else kind for kind, n in formats.most_common()]
-    return {"files": len(files), "formats": kinds, **({"wrapped": wrapped} if wrapped else {})} if files else {}
+    unit = reading.documents
+    names = sorted({DOCUMENTS.get(kind, f"a {unit}" if unit else "a file") for kind in ([unit] if unit else formats)})
+    facts: dict[str, Any] = {"documents": len(files)} if names == ["a file"] else {}
+    facts |= {"document_is": f"{reading.words:,} words" if reading.words else " or ".join(names), "formats": kinds}
+    return {"files": len(files), **facts, **({"wrapped": wrapped} if wrapped else {})} if files else {}
+
+
+def note_documents(source: Source, reading: Reading) -> None:
+    """Note how many files a source has, their formats, and what a document is."""
+    facts = survey(source, reading)
+    if "document_is" in facts:
+        note(f"{counted(facts['files'], 'file')} ({', '.join(facts['formats'])}); a document is {facts['document_is']}")
 
 
 def as_text(piece: Piece) -> str:
     """Convert a piece to plain text: remove markup, and join tokens with spaces and sentences with line breaks."""
     content = piece.content
+    if isinstance(content, Tokens):
+        return "".join(part for parts in content.sentences for part in parts)
     if isinstance(content, str):
         return markup.clean_markup(content) if piece.markup else content
     return "\n".join(" ".join(sentence) for sentence in nested(content))
@@ -304,17 +382,21 @@ class Files(NamedTuple):
         """
         (path,), how = self.paths, self.reading
         size = bytes_of(self.paths)
-        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or codecs.lookup(how.encoding).name != "utf-8":
+        utf_8 = codecs.lookup(how.known_encoding or "utf-8").name == "utf-8"
+        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or not utf_8:
+            return []
+        if how.documents is not None:  # parts of a file are numbered
             return []
         try:
             with open_bytes(path) as stream:
-                file = File(path, stream, how)
+                file = File(path, stream, how, decoding=Decoding())
                 kind = format_of(file)
                 if kind not in CUTS:
                     return []
                 texts = file.texts()
                 first = next(texts, "")
-                if kind == "text" and (plain.is_wrapped(first) if how.wrapped is None else how.wrapped):
+                wrapped = plain.is_wrapped(first) if how.wrapped is None else how.wrapped
+                if file.decoding.encodings or (kind == "text" and wrapped):
                     return []
                 read = len(first)
                 while self.folder is not None and read <= MAX_HELD and (text := next(texts, "")):
@@ -322,12 +404,12 @@ class Files(NamedTuple):
             bounds = [0, *_places(path, CUTS[kind], size), size]
         except InputError:  # told where it is read
             return []
-        how = replace(how, format=kind, wrapped=False)
+        how = replace(how, format=kind, wrapped=False, encoding="utf-8")
         cut = [self._replace(reading=how, span=span) for span in pairwise(bounds)]
         return cut if all(b - a <= READ for a, b in pairwise(bounds)) else []
 
-    def warn_skipped(self, account: Account) -> None:
-        """Warn about skipped files; raise InputError if all were skipped."""
+    def warn_skipped(self, account: Account, *, note: bool = True) -> None:
+        """Warn about skipped files, and note what was left out; raise InputError if all were skipped."""
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
             raise InputError(
@@ -341,6 +423,8 @@ class Files(NamedTuple):
                 SkippedFilesWarning(f"skipped {len(skipped):,} of {len(self.paths):,} files: {named_ones}", "errors"),
                 stacklevel=2,
             )
+        if note:
+            account.report()
 
 
 def unpacked_size(path: str) -> float:
@@ -353,7 +437,7 @@ def _of_files(
 ) -> Iterator[Piece]:
     several = Files.of(files, reading)
     yield from several.pieces(account, advance)
-    several.warn_skipped(account)
+    several.warn_skipped(account, note=False)
 
 
 def _places(path: str, mark: bytes, size: int) -> Iterator[int]:
@@ -373,14 +457,21 @@ def _of_file(
     span: tuple[int, int] | None = None,
 ) -> Iterator[Piece]:
     start = span[0] if span else 0
+    if reading.documents == "line" and reading.wrapped is None:
+        reading = replace(reading, wrapped=False)
     with open_bytes(path, advance, span) as stream:
-        file = File(path, stream, reading, start, account.left_out)
+        file = File(path, stream, reading, start, account.left_out, account.decoding)
         kind = format_of(file)
-        for number, piece in enumerate(READERS[kind](file)):
+        parts = READERS[kind](file)
+        if reading.documents is not None:
+            parts = split(parts, reading, file.name, account.left_out)
+        for number, piece in enumerate(parts):
             goes_on = start and not number and kind == "text"
             yield piece._replace(starts=False) if goes_on else piece
     if not start:
         account.formats[kind] += 1
+        if reading.format == "auto" and kind in RECOGNISED:
+            account.left_out[kind] += 1
 
 
 def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
@@ -405,7 +496,8 @@ def format_of(file: File, *, table: bool = False) -> str:
     suffix = inner.suffix.lower()
     if suffix in OTHERS:
         raise InputError(f"{file.name} is in an unsupported format: {OTHERS[suffix]}")
-    start = file.head().lstrip()[:2000].lower()
+    head = file.head()
+    start = head.lstrip()[:2000].lower()
     if start.startswith("<doc "):
         return "wiki"
     if "<mediawiki" in start and start.startswith(("<mediawiki", "<?xml")):
@@ -414,9 +506,10 @@ def format_of(file: File, *, table: bool = False) -> str:
         return SUFFIXES[suffix]
     if _CONLLU.match(start):
         return "conllu"
-    beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
+    beginnings = {"__label__": "fasttext", "<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
     beginnings |= {"{": "jsonl", "": "csv"} if table or file.reading.field is not None else {}
-    return next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), "text")
+    kind = next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), None)
+    return kind or ("gutenberg" if plain.GUTENBERG.search(head) else speech.kind_of(head)) or "text"
 
 
 def stamp(source: Source) -> str:

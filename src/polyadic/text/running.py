@@ -56,6 +56,7 @@ class RunningWriter:
         gaps: Mapping[str, int],
         leads: Sequence[str],
         words: Sequence[str],
+        layers: Mapping[str, Sequence[str]],
     ) -> None:
         self._folder = folder = folder / FOLDER
         folder.mkdir()
@@ -81,13 +82,18 @@ class RunningWriter:
         _write_lines(folder / "words.txt", [known[k] for k in word_order.tolist()])
         used = [gap_names[k] for k in gap_order.tolist() if gaps[gap_names[k]]]
         (folder / "gaps.json").write_text(json.dumps(used, ensure_ascii=True), encoding="ascii")
-        kinds = (_smallest(len(forms)), _smallest(len(used)), np.int64, np.int64)
+        kinds: tuple[type[np.integer], ...] = (_smallest(len(forms)), _smallest(len(used)), np.int64, np.int64)
         files = (*FILES, "sentences.npy", "documents.npy")
         self._writers = [ArrayWriter(folder / name, kind) for name, kind in zip(files, kinds, strict=True)]
+        self._layers = {}
+        for name, values in layers.items():
+            (folder / LAYERS).mkdir(exist_ok=True)
+            _write_lines(folder / LAYERS / f"{name}.txt", values)
+            self._layers[name] = ArrayWriter(folder / LAYERS / f"{name}.npy", _smallest(len(values)))
         self._read = self._ended = 0
 
     def __enter__(self) -> Self:
-        for writer in self._writers:
+        for writer in (*self._writers, *self._layers.values()):
             writer.__enter__()
         self._writers[2].append([0])
         return self
@@ -99,8 +105,11 @@ class RunningWriter:
         lengths: NDArray[np.uint32],
         per_piece: NDArray[np.uint32],
         starts: NDArray[np.uint32],
+        layers: Mapping[str, NDArray[np.uint32]],
     ) -> None:
         """Append the arrays of a chunk, with provisional numbers of forms and gaps."""
+        for name, writer in self._layers.items():
+            writer.append(layers.get(name, np.zeros(len(forms), np.uint32)))
         self._writers[0].append(self._form[forms])
         self._writers[1].append(self._gap[gaps])
         self._writers[2].append(self._read + np.cumsum(lengths, dtype=np.int64))
@@ -110,7 +119,7 @@ class RunningWriter:
 
     def __exit__(self, *error: object) -> None:
         self._writers[3].append([self._ended])
-        for writer in self._writers:
+        for writer in (*self._writers, *self._layers.values()):
             writer.__exit__(*error)  # type: ignore[arg-type]
         if error[0] is None:
             arrays = [open_array(self._folder / name, _UNSIGNED) for name in FILES]
@@ -123,7 +132,8 @@ class RunningText:
     The files of words and gaps are compared with the checksums of their blocks before anything is read from them.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], keeper: object = None) -> None:
+        self._keeper = keeper
         self.path = Path(folder) / FOLDER
         if not (self.path / FILES[0]).is_file():
             raise InputError(

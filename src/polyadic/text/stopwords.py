@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
 from polyadic.core.errors import InputError, InputWarning
+from polyadic.core.progress import note
 from polyadic.core.streams import text_lines
 from polyadic.text.tokens import Tokenizer
 
@@ -35,6 +36,7 @@ ENGLISH = frozenset(
 )
 """The built-in English list, in lower case, as spelled by the default tokenizer."""
 MAX_STOP_WORDS = 100  # number of stop words derived from a text
+MAX_SHOWN = 10  # number of words named in a note
 BLOCK = 2_000  # number of words of a block when stop words are derived from a text
 
 
@@ -42,8 +44,7 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
     """Return the set of stop words of a language, a file or an iterable of words.
 
     The source is None or "none"; "language" for the list of ``language``; the name or code of another language, such as
-    "german" or "de"; a UTF-8 file with one word per line; or the words themselves. Words of files and iterables are
-    compared exactly: a lower-case list does not remove "The" from text whose case was kept.
+    "german" or "de"; a file with one word per line; or the words themselves.
     """
     if source is None or source == "none":
         return frozenset()
@@ -69,6 +70,21 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
         if not isinstance(word, str):
             raise InputError(f"stop_words must be a list of strings; got the item {word!r}", "stop_words")
     return frozenset(words)
+
+
+def spelled_as_counted(words: Iterable[str], tokenizer: object, counts: Container[str]) -> list[str]:
+    """Return stop words as a tokenizer counts them, and note those that do not occur among the counted words."""
+    spelled: dict[str, list[str]] = {word: [word] for word in words}
+    if isinstance(tokenizer, Tokenizer):
+        spelled = {word: [token for sentence in tokenizer(word) for token in sentence] for word in spelled}
+    found = {tokens[0] for tokens in spelled.values() if len(tokens) == 1 and tokens[0] in counts}
+    absent = sorted(word for word, tokens in spelled.items() if not found.issuperset(tokens) or not tokens)
+    if absent:
+        shown = ", ".join(map(repr, absent[:MAX_SHOWN])) + f" and {len(absent) - MAX_SHOWN:,} more" * (
+            len(absent) > MAX_SHOWN
+        )
+        note(f"{len(absent):,} of {len(spelled):,} stop words are no words of the text: {shown}")
+    return sorted(found)
 
 
 def most_spread(parts: Mapping[str, int]) -> list[str]:

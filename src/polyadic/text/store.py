@@ -55,6 +55,7 @@ class TextStore(Usage):
     settings: dict[str, Any]
     digest: str
     path: Path
+    keeper: object = None  # deletes a temporary folder when nothing refers to it any more
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -96,7 +97,7 @@ class TextStore(Usage):
     @functools.cached_property
     def text(self) -> RunningText:
         """Every word of the text as it is written; :attr:`ids` are those of them that are in the vocabulary."""
-        return RunningText(self.path)
+        return RunningText(self.path, self.keeper)
 
     @functools.cached_property
     def lines(self) -> Concordance:

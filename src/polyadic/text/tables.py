@@ -149,7 +149,7 @@ class Table:
     quotes: bool = True  # whether quotation marks enclose cells that are separated by tabs
     exact: bool = False  # whether blanks around cells, and rows of empty cells, are kept
     skipped: dict[int, str] = field(default_factory=dict)
-    mended: int = 0
+    mended: set[int] = field(default_factory=set)
     count: int = 0
     watched: Collection[int] = ()  # columns in which a first line that is no heading should occur again
 
@@ -193,7 +193,8 @@ class Table:
         more = [f"and {n - MAX_SHOWN:,} more"] if n > MAX_SHOWN else []
         parts = [f"skipped {n:,} of {self.count:,} rows ({'; '.join(shown + more)})"] if n else []
         if self.mended:
-            parts.append(f"{self.mended:,} row{'s' if self.mended > 1 else ''} with stray quotation marks read as text")
+            rows = f"{len(self.mended):,} row{'s' if len(self.mended) > 1 else ''}"
+            parts.append(f"{rows} with stray quotation marks or separators read as text")
         warnings.warn(InputWarning(f"{self.name}: {', and '.join(parts)}"), stacklevel=2)
 
     def place(self, wanted: Any, setting: str = "columns") -> int:
@@ -465,7 +466,7 @@ def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> I
         return _json_rows(table, chain(head, numbered))
     if suffix in RDF or re.match(r"<\S+> <\S+> .+\.\s*$", start):
         return _rdf_rows(table, path, RDF.get(suffix, "nt"))
-    sep = {"tab": "\t", "\\t": "\t", "blanks": " "}.get(str(table.reading.sep), table.reading.sep)
+    sep = separator_of(table.reading)
     if sep is None and (marked := re.fullmatch(r"sep=(.)\s*", head[0][1], re.IGNORECASE)):  # as Excel writes it
         sep, head = marked[1], head[1:]
     while len(head) > 1 and head[0][1].startswith("#") and not head[-1][1].startswith("#"):
@@ -493,6 +494,11 @@ def _fitted(table: Table, rows: Iterable[tuple[int, Sequence[Any]]]) -> Iterator
                 continue
             cells = cells[:width]  # noqa: PLW2901
         yield number, cells
+
+
+def separator_of(reading: TableReading) -> str | None:
+    """Return the separator that is set, with the names tab and blanks replaced."""
+    return {"tab": "\t", "\\t": "\t", "blanks": " "}.get(str(reading.sep), reading.sep)
 
 
 def separator(sample: Sequence[str], *, blanks: bool = True) -> str | None:
@@ -558,13 +564,13 @@ def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) 
         cells = _cells(text, sep, quotes=table.quotes, exact=table.exact)
         if cells is None:  # a stray quotation mark: read the first line as it is
             back.extendleft(reversed(more))
-            cells = [cell.strip() for cell in item[1].split(sep)]
+            cells = [cell if table.exact else cell.strip() for cell in item[1].split(sep)]
             whole = [cell[1:-1] if cell[:1] == cell[-1:] == '"' and len(cell) > 1 else cell for cell in cells]
             if any(cell[:1] == '"' for cell in whole):
                 table.count += 1
                 table.skip(number, f"a quotation mark is not closed ({item[1].strip()!r:.60})")
                 continue
-            table.mended += 1
+            table.mended.add(number)
             cells = whole
         if table.exact or any(cells):
             yield number, cells

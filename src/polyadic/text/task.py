@@ -32,7 +32,7 @@ log = logging.getLogger("polyadic")
 READING = "polyadic.text.pieces:Reading"  # settings for reading files
 Docs = Annotated[
     str,
-    Help("Folder or glob pattern of files with one document each, file with one document per line, or table."),
+    Help("Folder or glob pattern of files with one document each, file, or table (see --documents)."),
     Metavar("DOCS"),
 ]
 Sources = Annotated[
@@ -180,7 +180,7 @@ def lines(
         words, either = [*words, *listed], True
     found = text.find(
         *words, width=width, either=either, sort=sort, start=start, top=top, context=context, sample=sample,
-        seed=seed, **how,
+        seed=seed or 0, **how,
     )  # fmt: skip
     if not found.count or start >= found.count:
         errors.say(nothing_found(text, words, fields, start if found.count else 0, either=either), "note")
@@ -253,6 +253,7 @@ def corpus(
     tokenised: bool = False,
     lemmas: bool = False,
     multiwords: bool = False,
+    tagger: File | None = None,
     jobs: Threads = None,
     force: bool = False,
 ) -> Saved:
@@ -279,9 +280,12 @@ def corpus(
         Replace words by their lemmas: banks by bank.
     multiwords
         Join two-word collocations, such as new_york.
+    tagger
+        Model of polyadic tag train, whose parts of speech and lemmas can be searched.
     jobs
         Number of processes (default: all cores).
     """
+    from polyadic.core.serialization import load
     from polyadic.text.corpus import Corpus
     from polyadic.text.readers import survey
     from polyadic.text.store import KIND
@@ -305,6 +309,7 @@ def corpus(
             stop_words=stop_words,
             tokenizer=tokenizer,
             multiwords=multiwords,
+            tagger=None if tagger is None else load(tagger),
             jobs=jobs,
             overwrite=force,
             **dataclasses.asdict(reading),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError, check_choice
 from polyadic.text import languages
+from polyadic.text.characters import folded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,14 +100,14 @@ class Tokenizer:
         lines = composed(text).split("\n")
         for number, line in enumerate(lines, 1):
             parts: list[str] = []
-            for sentence in languages.sentences(line, language):
+            for sentence in languages.sentences(line, language) if line.strip() else ():
                 if parts:
                     yield parts
                 if cut is None:
                     parts = split_plain(sentence) if sentence.isascii() else split(sentence)
                 else:
                     parts = [part.replace(_CUT, "") for part in split(_CUT.join(cut(sentence)))]
-            parts = parts or [""]
+            parts = parts or [line]
             if number < len(lines):
                 parts[-1] += "\n"
             yield parts
@@ -115,6 +116,7 @@ class Tokenizer:
         """Return a word as it is counted, such as "bank" for "Bank"; an empty string if it is left out."""
         language = self.language or "en"
         word = word.replace("’", "'").replace("\u00ad", "")
+        word = word if word.isascii() else folded(word, language)
         if self.lowercase:
             word = languages.lowered(word, language)
             word = word if word.isascii() else composed(word)

@@ -208,7 +208,7 @@ def _parts(counts: Counts, form: Form, lower: Sequence[Counts], log_word: NDArra
     for size in range(2, order):
         if size not in by_order:
             raise InputError(f"form 'specific' of order {order} requires counts of order {size} in `lower`")
-        for key in ("corpus", "window", "width", "repeats"):
+        for key in ("corpus", "window", "width", "distance", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
                 raise InputError(f"the counts of order {size} in `lower` must have the same {key} as `counts`")
         table = _of_tuples(by_order[size])

@@ -70,7 +70,7 @@ class AnchorTopics(MixtureTopics):
         """Estimate topics from whole counts; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
         del y
         self.check()
-        counts, threads = self._table(X, reset=True), self._threads
+        counts, threads = self._counts(X), self._threads
         least = max(3, counts.shape[0] // ANCHOR_SHARE) if self.min_documents is None else self.min_documents
         Q, shares = co_occurrence(counts)
         candidates = np.flatnonzero((np.bincount(counts.indices, minlength=len(shares)) >= least) & (shares > 0))
@@ -89,8 +89,6 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
 
     A document of :math:`n` words has :math:`n (n - 1)` pairs of positions; documents have equal weight.
     """
-    if (counts.data != np.rint(counts.data)).any():
-        raise InputError("X must contain word counts, which are whole numbers; do not apply weights such as TF-IDF")
     n = counts.sum(axis=1, dtype=float)
     pairs = n * (n - 1)
     kept = csr_array(counts[pairs > 0], dtype=float)

@@ -40,15 +40,8 @@ class Topics(Transformer, ABC):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to a document-word table.
 
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Non-negative table with one row per document, usually of word counts.
-
-        Raises
-        ------
-        InputError
-            If a value is negative, all values are zero, or a parameter is out of range.
+        ``X``, dense or sparse, has one row per document and non-negative values, usually counts of words. InputError is
+        raised if a value is negative, all values are zero, or a parameter is out of range.
         """
 
     @abstractmethod
@@ -62,17 +55,8 @@ class Topics(Transformer, ABC):
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Return the table that factors describe, :math:`X H` with the components :math:`H`.
 
-        For models of probabilities, rows are the word distributions of the documents, which sum to 1.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_components)
-            Factors, as returned by :meth:`transform`.
-
-        Raises
-        ------
-        InputError
-            If X does not have one column per component.
+        ``X``, of shape (rows, n_components), has factors as returned by :meth:`transform`. For models of probabilities,
+        rows of the result are the word distributions of the documents, which sum to 1.
         """
         check_is_fitted(self)
         factors, (K, columns) = check_array(X, dtype=[np.float64, np.float32]), self.components_.shape

@@ -247,9 +247,8 @@ class FactorUpdate(Protocol):
 def descend(rows: FactorUpdate, columns: FactorUpdate, start: list[Array], *, inner: int = 1) -> Iterator[Sweep]:
     """Iterate over alternating updates of two factors, W and H, with extrapolation; no sweep increases the objective.
 
-    After each half-step the factor is extrapolated in the direction of its last change. If the objective is not lower
-    than after the previous sweep, the half-steps are repeated without extrapolation, and later extrapolations are
-    shorter. This takes a quarter to half as many sweeps as half-steps alone.
+    Each half-step is extrapolated in the direction of its last change. If the objective rises, half-steps are repeated
+    without it, and later ones go less far. This takes a quarter to half as many sweeps as half-steps alone.
     """
     (W, H), (W_last, H_last), (W_tried, H_tried) = start, start, start
     value, step, limit, reach = np.inf, FIRST_STEP, 1.0, 0.0

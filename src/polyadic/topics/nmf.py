@@ -120,10 +120,8 @@ class NMF(Topics):
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:
         """Factorize a table into non-negative factors; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`.
 
-        Parameters
-        ----------
-        weights : sparse matrix or array of shape (rows, columns), optional
-            Weight of each observed cell; ones by default. A sparse matrix must have the cells of the table.
+        ``weights`` are those of observed cells, ones by default; a sparse matrix of weights must have the cells of the
+        table.
         """
         del y
         self.check()

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
+from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Seed, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
@@ -33,6 +34,13 @@ class MixtureTopics(Topics):
         """Return the topic mixtures :math:`P(z|d)` of new documents at temperature 1, with the topics fixed."""
         check_is_fitted(self)
         return mixtures(self._table(X, reset=False), self.components_, max_iter=self.max_iter, threads=self._threads)
+
+    def _counts(self, X: Any) -> csr_array:
+        """Validate a table of whole counts."""
+        counts = self._table(X, reset=True)
+        if (counts.data != np.rint(counts.data)).any():
+            raise InputError("X must contain word counts, which are whole numbers; do not apply weights such as TF-IDF")
+        return counts
 
 
 class PLSA(MixtureTopics):
@@ -95,9 +103,8 @@ class PLSA(MixtureTopics):
             half.normalized((0.5 + rng.random((size, self.n_components))).astype(np.float32))
             for half, size in zip((documents, words), counts.shape, strict=True)
         ]
-        W, H = self._keep(
-            run(descend(documents, words, start), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        )
+        sweeps = descend(documents, words, start)
+        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         lengths = counts.sum(axis=1, dtype=float)
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         self.shares_ = lengths @ W / lengths.sum()

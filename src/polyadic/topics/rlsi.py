@@ -1,8 +1,4 @@
-r"""Regularized latent semantic indexing: factors of words and of documents with L1 or L2 penalties.
-
-.. math:: \min_{W, H} \|X - W H^\top\|^2 + \lambda_H \Omega_H(H) + \lambda_W \Omega_W(W),
-          \qquad \Omega(A) = \|A\|_1 \text{ or } \|A\|^2
-"""
+"""Regularized latent semantic indexing: factors of words and of documents with L1 or L2 penalties."""
 
 from __future__ import annotations
 

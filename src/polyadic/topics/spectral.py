@@ -83,15 +83,13 @@ class SpectralLDA(MixtureTopics):
         self.check()
         before = dict(vars(self))
         try:
-            self._learn(self._table(X, reset=True))
+            self._learn(self._counts(X))
         except BaseException:
             self.__dict__ = before  # also attributes set by input validation
             raise
         return self
 
     def _learn(self, counts: csr_array) -> None:
-        if (counts.data != np.rint(counts.data)).any():
-            raise InputError("X must contain word counts, which are whole numbers; do not apply weights such as TF-IDF")
         counts, seed = csr_array(counts, dtype=float), 0 if self.seed is None else int(self.seed)
         moments = WordMoments(counts, self.alpha0)
         check_int("n_components", self.n_components, low=1, high=counts.shape[1])

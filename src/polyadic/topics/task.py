@@ -47,7 +47,7 @@ def _print_topics(result: dict[str, Any]) -> None:
 @TASK.verb(
     example="polyadic topics train stories.csv --field text --out topics --n-components 10",
     settings={"model": MODEL, "reading": READING},
-    options=("method", "n_components", "field", "min_count", "stop_words", "top", "picture"),
+    options=("method", "n_components", "field", "documents", "min_count", "stop_words", "top", "picture"),
     show=_print_topics,
 )
 def train(
@@ -91,6 +91,7 @@ def train(
 
     saved = run(model, read, out, force=force, fit=fit, summary=summary)
     saved.next = "topics", "assign", out, docs, *(("--field", reading.field) if reading.field else ())
+    saved.next += ("--documents", reading.documents) if reading.documents else ()
     return saved
 
 
@@ -108,7 +109,7 @@ def show(model: TextTopics, *, top: TopWords = 10, picture: Picture = None) -> d
 @TASK.verb(
     example="polyadic topics assign topics stories.csv --field text",
     settings={"reading": READING},
-    options=("field", "out"),
+    options=("field", "documents", "out"),
 )
 def assign(
     model: TextTopics, docs: Docs, reading: Reading, *, out: File | None = None, force: bool = False
@@ -125,15 +126,16 @@ def assign(
     from polyadic.core.arrays import save_array
     from polyadic.core.files import whole_file
     from polyadic.interface import output
-    from polyadic.text.readers import documents, name_of_document, with_documents_by_line
+    from polyadic.text.readers import documents, name_of_document, note_documents
 
     if out is not None and out.suffix != ".npy":
         raise InputError(f"out must be the name of an .npy file; got {out}", "out")
     output.check_file(out, force=force)
+    note_documents(docs, reading)
     names: list[str | int] = []
 
     def texts() -> Iterator[str]:
-        read = documents(docs, **vars(with_documents_by_line(docs, reading)))
+        read = documents(docs, **vars(reading))
         for number, document in enumerate(read, 1):
             names.append(name_of_document(document.fields) or number)
             yield document.text
@@ -171,7 +173,7 @@ def _print_numbers(result: dict[str, Any]) -> None:
 @TASK.verb(
     example="polyadic topics choose stories.csv --field text --n-components 5,10,20",
     settings={"model": MODEL, "reading": READING},
-    options=("n_components", "method", "folds", "field", "min_count", "stop_words", "seed"),
+    options=("n_components", "method", "folds", "field", "documents", "min_count", "stop_words", "seed"),
     show=_print_numbers,
 )
 def choose(
@@ -209,9 +211,18 @@ def choose(
 
 
 def _corpus(model: TextTopics, docs: str, reading: Reading) -> Corpus:
-    from polyadic.text.readers import with_documents_by_line
+    """Read documents; raise InputError if there is only one."""
+    from polyadic.text.readers import note_documents
 
-    return model.corpus(docs, **vars(with_documents_by_line(docs, reading)))
+    note_documents(docs, reading)
+    corpus = model.corpus(docs, **vars(reading))
+    if len(corpus.documents) == 2:
+        raise InputError(
+            f"{docs} is one document, but topics are learned from several; set documents to line, paragraph, heading or"
+            " a number of words",
+            "documents",
+        )
+    return corpus
 
 
 def _quality(model: TextTopics, corpus: Corpus, top: int) -> dict[str, float]:

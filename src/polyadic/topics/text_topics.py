@@ -20,14 +20,7 @@ from polyadic.core.errors import InputError, check_choice, check_int, warn_unkno
 from polyadic.core.model import Count, Seed, Threads, Transformer
 from polyadic.core.progress import bar
 from polyadic.core.selection import SearchSpace, held_out_share
-from polyadic.metrics.topics import (
-    completion_perplexity,
-    halves,
-    in_documents,
-    npmi_coherence,
-    stability,
-    surprise,
-)
+from polyadic.metrics.topics import completion_perplexity, halves, in_documents, npmi_coherence, stability, surprise
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import counts_by_row, document_table, table_of_texts
 from polyadic.text.tokens import Tokenizer
@@ -46,6 +39,8 @@ if TYPE_CHECKING:
 
     from polyadic.core.progress import Advance
     from polyadic.topics.base import Topics
+
+    Array = NDArray[Any]
 
 TFIDF_METHODS = ("nmf", "rlsi")  # least-squares methods, which use TF-IDF: on raw counts, frequent words would dominate
 TOKENIZER = Tokenizer(digits="drop")
@@ -132,15 +127,9 @@ class TextTopics(Transformer):
     def fit(self, documents: Corpus | Iterable[str], y: Any = None) -> Self:
         """Fit the topic model to documents.
 
-        Parameters
-        ----------
-        documents : Corpus or iterable of str
-            Documents to learn topics from. A corpus keeps the vocabulary that it was built with.
+        InputError is raised if no words remain, or a parameter is out of range.
 
-        Raises
-        ------
-        InputError
-            If no words remain, or a parameter is out of range.
+        A corpus keeps the vocabulary that it was built with.
         """
         del y
         self.check()
@@ -198,8 +187,7 @@ class TextTopics(Transformer):
         counts = counts_by_row(counts)
         if len(words) != counts.shape[1]:
             raise InputError(
-                f"words must contain one word for each of the {counts.shape[1]:,} columns; got {len(words):,}",
-                "words",
+                f"words must contain one word for each of the {counts.shape[1]:,} columns; got {len(words):,}", "words"
             )
         idf = np.ones(len(words))
         if self.method in TFIDF_METHODS:
@@ -214,7 +202,7 @@ class TextTopics(Transformer):
         self.background_ = np.asarray(counts.sum(axis=0, dtype=float))
         return self
 
-    def transform(self, texts: Iterable[str]) -> NDArray[Any]:
+    def transform(self, texts: Iterable[str]) -> Array:
         """Return the topic weights of new documents; unknown words are ignored."""
         return self.transform_table(self.table(texts))
 
@@ -228,7 +216,7 @@ class TextTopics(Transformer):
         index = {word: column for column, word in enumerate(self.words_)}
         return table_of_texts(texts, index, replace(TOKENIZER, language=self.language_))
 
-    def transform_table(self, counts: csr_array) -> NDArray[Any]:
+    def transform_table(self, counts: csr_array) -> Array:
         """Return the topic weights of new documents, given their word counts."""
         check_is_fitted(self)
         if not counts.shape[0]:
@@ -244,12 +232,12 @@ class TextTopics(Transformer):
         return [[self.words_[at] for at in order if weights[at] > 0] for weights, order in topics]
 
     @property
-    def word_weights_(self) -> NDArray[Any]:
+    def word_weights_(self) -> Array:
         """Word weights of each topic, divided by the inverse document frequencies of TF-IDF."""
         check_is_fitted(self)
         return np.asarray(self.model_.components_ / self.idf_)
 
-    def _weighted(self, counts: csr_array, idf: NDArray[Any]) -> csr_array:
+    def _weighted(self, counts: csr_array, idf: Array) -> csr_array:
         return counts if self.method not in TFIDF_METHODS else normalize(counts * idf[None, :].astype(np.float32))
 
     def _new(self) -> Topics:

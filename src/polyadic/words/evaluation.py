@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from polyadic.metrics.figures import Figure
     from polyadic.metrics.outliers import OutlierGroup
     from polyadic.metrics.senses import Senses
+    from polyadic.text.tables import TableReading
 
     Part = tuple[str, Callable[[], list[Figure]]]
     Test = Callable[[Embedding], Iterator[Part]]
@@ -85,13 +86,21 @@ def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) 
 
 
 def own_tests(
-    *, pairs: Iterable[Path_] = (), groups: Iterable[Path_] = (), questions: Iterable[Path_] = ()
+    reading: TableReading | None = None,
+    *,
+    pairs: Iterable[Path_] = (),
+    groups: Iterable[Path_] = (),
+    questions: Iterable[Path_] = (),
 ) -> dict[str, Test]:
     """Load the user's own test sets from files and folders and return a test function for each kind."""
     kinds: dict[str, tuple[Callable[..., Iterator[Part]], Callable[[Path], Any], Iterable[Path_]]] = {
-        "similarity": (partial(_by_set, "similarity", _correlation), datasets.read_pairs, pairs),
+        "similarity": (partial(_by_set, "similarity", _correlation), lambda f: datasets.read_pairs(f, reading), pairs),
         "outliers": (_outliers, datasets.read_outlier_groups, groups),
-        "analogies": (partial(_by_set, "analogies", _answers), datasets.read_questions, questions),
+        "analogies": (
+            partial(_by_set, "analogies", _answers),
+            lambda f: datasets.read_questions(f, reading),
+            questions,
+        ),
     }
     sets = {kind: {name: read(file) for name, file in _named(files)} for kind, (_, read, files) in kinds.items()}
     return {kind: partial(kinds[kind][0], sets=named) for kind, named in sets.items() if named}

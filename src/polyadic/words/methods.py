@@ -138,9 +138,9 @@ ADAPTED: dict[str, Callable[[WordMethod, Options], Options]] = {
     "SymmetricCP": _symmetric,
     "CorrespondenceVectors": _correspondence,
 }
-READING = ("format", "field", "wrapped", "encoding", "errors")
+READING = ("format", "field", "wrapped", "encoding", "errors", "include", "documents")
 TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "lemmas", "multiwords", *READING)
-COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
+COUNTED = ("order", "window", "width", "distance", "tuple_min_count", "contexts", "positional", "memory")
 WEIGHED = ("shift", "smoothing", "weights")  # settings of the steps before the model
 BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
 """Settings that may differ between orders, as a tuple."""
@@ -174,9 +174,13 @@ class Training:
     wrapped : bool, optional
         Whether lines were broken to fit a page (default: detected from the lengths of lines).
     encoding : str
-        Character encoding of the text files.
+        Encoding of the text files, such as cp1252; auto detects it for each file.
     errors : str
         Treatment of unreadable files: skip the file, raise an error (strict), or replace or ignore the bytes.
+    include : list of str, optional
+        Kinds of structure to read as text, such as notes. See :class:`~polyadic.text.pieces.Reading`.
+    documents : str, optional
+        Unit that is a document: paragraph, line, heading, speaker or a number of words (default: a file or a row).
     tokenised : bool
         Whether the text is already tokenized, with one sentence per line and spaces between words.
     lemmas : bool
@@ -190,6 +194,8 @@ class Training:
     width : int or sequence of int, optional
         Window width in words, or one width per tuple order, such as 5/10 (default: 10; 5/10 for jcp, 5 for ca, 2 for
         root-ca).
+    distance : {"kept", "running"}
+        Words in which the window width is measured: words kept for training, or all running words of the text.
     tuple_min_count : int or sequence of int, optional
         Minimum count of a tuple, or one minimum per tuple order (default: 2; 1 for pairs).
     contexts : {"both", "left", "right"}
@@ -223,11 +229,14 @@ class Training:
     format: str = "auto"
     field: str | None = None
     wrapped: bool | None = None
-    encoding: str = "utf-8"
+    encoding: str = "auto"
     errors: str = "skip"
+    include: list[str] | None = None
+    documents: str | None = None
     order: Literal[2, 3, 4, 5] | None = None
     window: Literal["span", "centred", "chunk"] = "span"
     width: Count | Sequence[Count] | None = None
+    distance: Literal["kept", "running"] = "kept"
     tuple_min_count: Count | Sequence[Count] | None = None
     contexts: Literal["both", "left", "right"] = "both"
     positional: bool = False

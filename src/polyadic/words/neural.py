@@ -35,8 +35,9 @@ class Word2Vec(WordModel):
               \qquad n_k \sim \#(n)^{3/4}
 
     ``"sgns"`` predicts each word :math:`c` near :math:`w` from :math:`w`; ``"cbow"`` predicts a word from the mean of
-    the vectors of nearby words. The window size is drawn at random, frequent words are subsampled, and the learning
-    rate decreases linearly over the epochs. The vocabulary is that of the corpus, in its order.
+    the vectors of nearby words. The window is measured in kept words, because gensim reads sentences without the words
+    that the corpus removes. Its size is drawn at random, frequent words are subsampled before windows are formed, and
+    the learning rate decreases linearly over the epochs. The vocabulary is that of the corpus, in its order.
 
     Parameters
     ----------

@@ -193,7 +193,7 @@ def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
     if entries.symmetric:
         frequencies = [np.sum(frequencies, axis=0)] * entries.order
     start = [rng.random((len(f), rank)) * f[:, None] for f in frequencies]
-    return [(u * ((total / rank) ** (1 / entries.order) / u.sum(axis=0))).astype(np.float32) for u in start]
+    return [(u * (abs(total / rank) ** (1 / entries.order) / u.sum(axis=0))).astype(np.float32) for u in start]
 
 
 GONE = 1e-16  # share of its column below which an element is set to zero, to avoid slow subnormal numbers

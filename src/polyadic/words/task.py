@@ -743,6 +743,7 @@ def count(
     order: Order = 3,
     window: Window = "span",
     width: Width = 10,
+    distance: Literal["kept", "running"] = "kept",
     min_count: Annotated[int, Within(1, 2**31 - 1)] = 2,
     repeats: bool = False,
     memory: int | None = None,
@@ -754,6 +755,8 @@ def count(
 
     Parameters
     ----------
+    distance
+        Words in which the window width is measured: words kept for training, or all running words of the text.
     min_count
         Minimum count of a tuple.
     repeats
@@ -771,7 +774,7 @@ def count(
     if tns and not tns.parent.is_dir():
         raise InputError(f"cannot write {tns}: the folder {tns.parent} does not exist")
     steps = output.Steps()
-    how: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
+    how: dict[str, Any] = {"order": order, "window": window, "width": width, "distance": distance, "repeats": repeats}
     how |= {"memory": memory, "threads": threads}
     with steps("count") as facts:
         counts = counted(Corpus.open(corpus), path=out, steps=steps, **how, min_count=min_count, overwrite=force)

@@ -253,8 +253,9 @@ def _data(source: Any, plan: TrainingPlan, builder: Builder) -> tuple[Any, Vocab
             return corpus, corpus.vocabulary, about
         if _one_sided(plan.training):
             with builder.steps("contexts") as facts:
-                (width,), side = plan.by_order["width"], plan.training.contexts
-                table = contexts(corpus, side=side, width=width, positional=plan.training.positional)
+                (width,), own = plan.by_order["width"], plan.training
+                where: Options = {"side": own.contexts, "positional": own.positional, "distance": own.distance}
+                table = contexts(corpus, width=width, **where)
                 facts.update(entries=table.nnz, columns=table.shape[1])
             return table, corpus.vocabulary, about
         counted = [_counts(corpus, plan, builder, k) for k in range(len(plan.orders))]
@@ -296,6 +297,7 @@ def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Cou
     """Count word tuples of one order, or open the cached counts."""
     order, (width, min_count) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
     window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": min_count}
+    window["distance"] = plan.training.distance
     resources: Options = {"threads": plan.training.threads, "memory": plan.training.memory}
     build = partial(counted, corpus, steps=builder.steps, **window, **resources)
     made: Counts = builder(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
@@ -305,7 +307,7 @@ def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Cou
 def counted(corpus: Corpus, *, steps: StepTimer = no_steps, **settings: Any) -> Counts:
     """Report the estimated cost, then count word tuples with the settings of :func:`~polyadic.text.counts.count`."""
     with steps("plan") as facts:
-        ahead = ("order", "window", "width", "repeats", "memory", "threads")
+        ahead = ("order", "window", "width", "distance", "repeats", "memory", "threads")
         planned = estimate(corpus, **{name: settings[name] for name in ahead if name in settings})
         facts.update(planned.sizes)
     return count(corpus, planned=planned, **settings)

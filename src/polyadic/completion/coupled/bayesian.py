@@ -50,14 +50,11 @@ class BayesianFactorization(DatabaseModel):
     ----------
     database_, state_, factors_, offsets_, unobserved_
         As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`, from the last draw.
-    draws_ : list of Draw
-        Stored samples.
-    memory_ : Memory
-        State of the chain.
-    noise_ : dict of str to float
-        Posterior mean of the noise standard deviation of each squared-loss table.
-    interrupted_ : bool
-        Whether Ctrl-C ended the sampling early. Samples drawn before are kept.
+    memory_, draws_ : Memory, list of Draw
+        State of the chain, and stored samples.
+    noise_, interrupted_ : dict of str to float, bool
+        Posterior mean of the noise standard deviation of each squared-loss table; and whether Ctrl-C ended the sampling
+        early. Samples drawn before are kept.
 
     References
     ----------
@@ -90,24 +87,17 @@ class BayesianFactorization(DatabaseModel):
         Parameters
         ----------
         database : Database or mapping of str to Relation
-            Tables.
+            Tables. InputError is raised if they contradict each other.
         at : mapping of str to cells, optional
             Cells by relation, as in :meth:`predict`, whose predictions are averaged over all draws.
-
-        Raises
-        ------
-        InputError
-            If tables contradict each other or a parameter is out of range.
         """
         self.check()
         del y
         coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:
-            raise InputError(
-                "n_samples=0 stores no samples; pass the cells to predict to fit (argument at), or increase n_samples",
-                "n_samples",
-            )
+            advice = "pass the cells to predict to fit (argument at), or increase n_samples"
+            raise InputError(f"n_samples=0 stores no samples; {advice}", "n_samples")
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
@@ -181,9 +171,8 @@ class BayesianFactorization(DatabaseModel):
         """Return the predictions of the cells given to ``fit``, averaged over all draws; InputError if none were."""
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
-            raise InputError(
-                f"relation {relation!r} has no averaged predictions; pass cells of the relation to fit (argument at)"
-            )
+            advice = "pass cells of the relation to fit (argument at)"
+            raise InputError(f"relation {relation!r} has no averaged predictions; {advice}")
         return self._prediction(relation, self._averages_[relation])
 
     def _seen(self, draw: Draw) -> None:

@@ -111,10 +111,8 @@ class CollectiveFactorization(IterativeDatabaseModel):
     def _power(self, coupled: CoupledTables) -> float:
         weighed = any(coupled.zeros)
         if self.count_power and weighed:
-            raise InputError(
-                "count_power must be 0 for tables with weighted zeros, because all rows have the same number of cells",
-                "count_power",
-            )
+            about = "count_power must be 0 for tables with weighted zeros,"
+            raise InputError(f"{about} because all rows have the same number of cells", "count_power")
         default = 0.0 if weighed else 0.5
         return default if self.count_power is None else self.count_power
 

@@ -42,13 +42,10 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
     .. math:: \ell(x, m) \le \tfrac{\kappa}{2} m^2 - y\, m + \mathrm{const}
 
     The parabola touches the loss at ``mean``, so that minimising it cannot increase the loss. For random :math:`m`, of
-    the expected ``square``, it is the lowest in expectation.
-
-    References
-    ----------
-    Jaakkola, Jordan (2000), Bayesian parameter estimation via variational methods, eq. 8 (logistic).
-    Seeger, Bouchard (2012), Fast variational Bayesian inference for non-conjugate matrix factorization models, section
-    4.2 (counts: the curvature of the softplus model is at most .25 + .17 x).
+    the expected ``square``, it is the lowest in expectation. Jaakkola, Jordan (2000), Bayesian parameter estimation via
+    variational methods, eq. 8 (logistic); Seeger, Bouchard (2012), Fast variational Bayesian inference for
+    non-conjugate matrix factorization models, section 4.2 (counts: the curvature of the softplus model is at most .25 +
+    .17 x).
     """
     if isinstance(loss, Squared):
         return np.ones_like(mean), x

@@ -46,20 +46,14 @@ class CoupledTables:
     """Tables in CP form with shared factors and biases; leading ``fixed`` rows, intercepts and noise then stay."""
 
     def __init__(
-        self,
-        terms: Sequence[Term],
-        sizes: Sequence[int],
-        *,
-        biased: Sequence[bool],
-        fixed: Sequence[int] | None = None,
+        self, terms: Sequence[Term], sizes: Sequence[int], *, biased: Sequence[bool], fixed: Sequence[int] | None = None
     ) -> None:
         self.terms, self.sizes, self.biased = list(terms), list(sizes), list(biased)
         self.folds, self.fixed = fixed is not None, list(fixed or [0] * len(self.sizes))
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
         if any(term.zero_weight and len(set(term.slots)) < len(term.slots) for term in self.terms):
-            raise InputError(
-                "a table with weighted zeros must have a different factor for each mode; use sampled zeros instead"
-            )
+            advice = "use sampled zeros instead"
+            raise InputError(f"a table with weighted zeros must have a different factor for each mode; {advice}")
         self.indices = [
             np.ascontiguousarray(term.entries.indices, np.int64) + [self.offsets[s] for s in _slots(term)]
             for term in self.terms

@@ -31,17 +31,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-LOSSES: dict[str, Loss] = {
-    "squared": Squared(),
-    "logistic": Logistic(),
-    "poisson": SoftplusPoisson(),
-    "huber": Huber(),
-}
+LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "poisson": SoftplusPoisson(), "huber": Huber()}
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A table that relates entities of two or more types.
+    """A table that relates entities of two or more types; InputError is raised if fewer are named.
 
     Parameters
     ----------
@@ -70,11 +65,6 @@ class Relation:
         observed one with one entity replaced.
     biases : bool
         Fit biases of the entities in this table. Ignored if zeros are weighted or a type occurs twice.
-
-    Raises
-    ------
-    InputError
-        If a choice is unknown or fewer than two entity types are named.
     """
 
     data: Any
@@ -131,17 +121,13 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
     if (isinstance(data, Mapping) and not issparse(data)) or frames.is_wide(data):  # a dok_array is a mapping
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
-        raise InputError(
-            f"{name}: data must be a data frame if value or weight_by is set; got {type(data).__name__}",
-            "value",
-            "weight_by",
-        )
+        about = f"{name}: data must be a data frame if value or"
+        raise InputError(f"{about} weight_by is set; got {type(data).__name__}", "value", "weight_by")
     else:
         x = data.expand() if isinstance(data, Entries) else entries_of(data, f"{name}: data", observed=True)
         if x.order != order:
-            raise InputError(
-                f"{name}: data must have one mode for each of the {order} entity types; got {x.order} modes"
-            )
+            got = f"{x.order} modes"
+            raise InputError(f"{name}: data must have one mode for each of the {order} entity types; got {got}")
         weights = np.ones(len(x)) if x.weights is None else np.asarray(x.weights, float)
         columns = [np.asarray(i, np.int64) for i in x.indices.T]
         cells = RelationCells(columns, list(x.shape), np.asarray(x.values, float), weights)
@@ -171,9 +157,8 @@ def _framed(name: str, relation: Relation) -> RelationCells:
 
 def _check_columns(name: str, frame: Any, wanted: Sequence[Any]) -> None:
     if absent := [column for column in wanted if column is not None and column not in frame]:
-        raise InputError(
-            f"{name}: column {absent[0]!r} is missing; existing columns are {', '.join(map(str, frame.keys()))}"
-        )
+        advice = f"existing columns are {', '.join(map(str, frame.keys()))}"
+        raise InputError(f"{name}: column {absent[0]!r} is missing; {advice}")
 
 
 def _names(name: str, column: Any, values: Any) -> Array:
@@ -182,10 +167,8 @@ def _names(name: str, column: Any, values: Any) -> Array:
         values = [*values]
         odd = [at for at, each in enumerate(values) if not isinstance(each, str | Integral)]
         at = next((at for at in odd if is_empty(values[at])), odd[0] if odd else 0)
-        raise InputError(
-            f"{name}: column {column!r} must contain text or whole numbers, without missing values; row {at + 1:,} has"
-            f" {values[at]!r:.40}"
-        )
+        about = f"{name}: column {column!r} must contain text or whole numbers,"
+        raise InputError(f"{about} without missing values; row {at + 1:,} has {values[at]!r:.40}")
     return names
 
 
@@ -214,11 +197,8 @@ def _check_values(name: str, relation: Relation, cells: RelationCells, *, added:
     if not w.any():
         raise InputError(f"{name}: at least one weight must be above 0")
     if relation.loss == "logistic" and relation.unobserved == "missing" and (x == x[0]).all():
-        raise InputError(
-            f"{name}: values must include both 0 and 1; all are {x[0]:g}; set unobserved='zero' to treat unobserved"
-            " cells as 0",
-            "unobserved",
-        )
+        advice = "set unobserved='zero' to treat unobserved cells as 0"
+        raise InputError(f"{name}: values must include both 0 and 1; all are {x[0]:g}; {advice}", "unobserved")
     if relation.weighs_zeros and not x.any():
         raise InputError(f"{name}: at least one cell must be non-zero")
 
@@ -230,9 +210,8 @@ def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
         modes = [mode for mode, other in enumerate(entities) if other == entity]
         falling = np.sort(indices[:, modes], axis=1)[:, ::-1]
         if (falling[:, 1:] == falling[:, :-1]).any():
-            raise InputError(
-                f"{name}: a cell must not relate an entity of type {entity} to itself; leave out such cells"
-            )
+            advice = "leave out such cells"
+            raise InputError(f"{name}: a cell must not relate an entity of type {entity} to itself; {advice}")
         indices[:, modes] = falling
     return indices
 
@@ -268,28 +247,21 @@ def units_of(relation: Relation, values: Array) -> Units:
 
 
 class Database:
-    """Database of relations between entities of named types.
+    """Database of relations, given by name, between entities of named types.
+
+    InputError is raised if a relation has an unknown type, a type is numbered in one table and named in another, or a
+    cell has several values or relates an entity to itself.
 
     Parameters
     ----------
-    relations : mapping of str to Relation
-        Relations by name.
     entities : mapping of str to sequence, optional
         Names of all entities of a type, in order. Other types consist of the entities that occur in tables. Entities
         without a cell are allowed here; their predictions are those of the prior, and they are flagged.
 
     Attributes
     ----------
-    names : dict of str to ndarray or None
-        Names of the entities of each type; None if they are numbered.
-    sizes : dict of str to int
-        Number of entities of each type.
-
-    Raises
-    ------
-    InputError
-        If a relation has an unknown type, a type is numbered in one table and named in another, or a cell has several
-        values or relates an entity to itself.
+    names, sizes : dict of str to ndarray or None, dict of str to int
+        Names of the entities of each type, None if they are numbered; and their number.
 
     Examples
     --------
@@ -328,24 +300,10 @@ class Database:
             self._cells[name] = in_units(given, self.units[name])
 
     def grown(self, data: Mapping[str, Any]) -> tuple[Database, dict[str, Any]]:
-        """Return a database extended by new cells, with new entities numbered after the existing ones.
+        """Return a database extended by new cells by relation, and the numbers of new and changed cells and entities.
 
-        Parameters
-        ----------
-        data : mapping of str to data
-            New cells by relation, in the form that :class:`Relation` accepts. They replace existing cells.
-
-        Returns
-        -------
-        Database
-            The extended database, with the same units of values.
-        dict
-            Number of new cells, of cells with changed values, and of new entities by type.
-
-        Raises
-        ------
-        InputError
-            As for new databases, or if a relation does not exist.
+        Cells are given in the form that :class:`Relation` accepts, and replace existing ones. New entities are numbered
+        after the existing ones, and the units of values stay.
         """
         if not isinstance(data, Mapping) or not data:
             raise InputError("data must be a non-empty mapping of relation names to cells", "data")
@@ -369,6 +327,25 @@ class Database:
             database.replace(name, both)
         entities = {entity: database.sizes[entity] - size for entity, size in self.sizes.items()}
         return database, {"new_cells": new, "changed_cells": changed, "new_entities": entities}
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of cells of all relations, which scikit-learn's tools divide."""
+        return (sum(map(len, self._cells.values())),)
+
+    def __getitem__(self, cells: Any) -> Database:
+        """Return a database with the cells at the given indices, in the order of relations, and with all entities."""
+        chosen, end = np.zeros(self.shape, bool), 0
+        chosen[cells[0] if isinstance(cells, tuple) else cells] = True  # a tuple ends with an ellipsis
+        part = copy(self)
+        for name, entries in self._cells.items():
+            part.replace(name, part_of(entries, chosen[end : (end := end + len(entries))]))
+        return part
+
+    def values(self, name: str) -> Array:
+        """Return the values of the cells of a relation."""
+        centre, scale = self.units[name]
+        return np.asarray(centre + scale * np.asarray(self._cells[name].values))
 
     def relation(self, name: str) -> Relation:
         """Return the relation with the given name, or raise InputError if there is none."""
@@ -457,19 +434,20 @@ class Database:
     def locate(self, name: str, cells: Any) -> Array:
         """Return the entity indices of the given cells of a relation, shape (n, order).
 
-        Parameters
-        ----------
-        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
-            Names of entities, or numbers if entities are numbered.
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
+        Cells are tuples or an array of names, or of numbers if entities are numbered, or a frame with the columns of
+        the relation. InputError is raised if the relation or an entity does not exist.
         """
         relation = self.relation(name)
         columns = columns_of(name, relation, cells)
         return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
+
+    def located(self, name: str, other: Database) -> Array:
+        """Return the indices that the entities of the cells of another database have in this one, shape (n, order)."""
+        columns = [
+            self.number(entity, index if (names := other.names[entity]) is None else names[index])
+            for entity, index in zip(other.relations[name].entities, other.cells(name).indices.T, strict=True)
+        ]
+        return ordered(name, self.relation(name).entities, np.column_stack(columns))
 
     def number(self, entity: str, names: Any) -> NDArray[np.int64]:
         """Return the indices of entities of a type, given by their names, or by numbers if they are numbered.
@@ -544,22 +522,17 @@ def collect(
     if len(set(sizes.values())) > 1:
         raise InputError(f"entity type {entity} must have the same number of entities in all tables; got {sizes}")
     if sizes and named and given is None:
-        raise InputError(
-            f"entities of type {entity} must have names in all tables or in none; {tables[0]!r} has names, but"
-            f" {next(iter(sizes))!r} has indices"
-        )
+        advice = f"{tables[0]!r} has names, but {next(iter(sizes))!r} has indices"
+        raise InputError(f"entities of type {entity} must have names in all tables or in none; {advice}")
     if sizes and given is not None and set(sizes.values()) != {len(given)}:
-        raise InputError(
-            f"entities of type {entity} must have {next(iter(sizes.values()))} names, one per entity in the tables; got"
-            f" {len(given)} names"
-        )
+        about = f"entities of type {entity} must have {next(iter(sizes.values()))} names,"
+        raise InputError(f"{about} one per entity in the tables; got {len(given)} names")
     if given is None and not named:
         return None, next(iter(sizes.values()))
     everything = named if given is None else [*named, given]
     if len({array.dtype.kind == "U" for array in everything}) > 1:
-        raise InputError(
-            f"names of entities of type {entity} must be text in all tables or numbers in all tables; got both"
-        )
+        about = f"names of entities of type {entity} must be text in"
+        raise InputError(f"{about} all tables or numbers in all tables; got both")
     names = np.unique(np.concatenate(named)) if given is None else given
     if len(np.unique(names)) < len(names):
         raise InputError(f"names of entities of type {entity} must be unique; remove the duplicates")
@@ -571,26 +544,21 @@ def enlarged(
 ) -> tuple[Array | None, int]:
     """Add new entities of a type that occur in new cells, and return all names and the number of entities."""
     if names is not None and any(n not in (None, size) for _, n in columns):
-        raise InputError(
-            f"entities of type {entity} must have names, because the model was fitted with names; got indices"
-        )
+        about = f"entities of type {entity} must have names,"
+        raise InputError(f"{about} because the model was fitted with names; got indices")
     if names is None:
         if any(column.dtype.kind == "U" for column, _ in columns):
-            raise InputError(
-                f"entities of type {entity} must have indices, because the model was fitted with indices; got names:"
-                f" use indices from {size} for new entities"
-            )
+            about = f"entities of type {entity} must have indices, because the model was fitted"
+            raise InputError(f"{about} with indices; got names: use indices from {size} for new entities")
         if any(n is not None and n < size for _, n in columns):
-            raise InputError(
-                f"new tables must have at least {size:,} entities of type {entity}, the number in the fitted model"
-            )
+            about = f"new tables must have at least {size:,} entities of type {entity},"
+            raise InputError(f"{about} the number in the fitted model")
         return None, max(size, *(int(column.max(initial=-1)) + 1 if n is None else n for column, n in columns))
     named = [column for column, n in columns if n is None]
     kind = "text" if names.dtype.kind == "U" else "numbers"
     if any((column.dtype.kind == "U") != (names.dtype.kind == "U") for column in named):
-        raise InputError(
-            f"names of entities of type {entity} must be {kind}, because the model was fitted with {kind} as names"
-        )
+        about = f"names of entities of type {entity} must be {kind},"
+        raise InputError(f"{about} because the model was fitted with {kind} as names")
     new = np.setdiff1d(np.concatenate([names[:0], *named]), names)
     return np.concatenate([names, new]), size + len(new)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polyadic.completion.coupled.database import Database, Relation
 from polyadic.core.errors import InputError, unreadable
 from polyadic.core.files import read_names
-from polyadic.text.tables import Numbers, name_in, open_table
+from polyadic.text.tables import Numbers, TableReading, is_empty, name_in, open_table
 
 if TYPE_CHECKING:
     import os
@@ -29,15 +29,12 @@ def read_database(path: str | os.PathLike[str]) -> Database:
         table = "ratings.csv"           # relative to this file
         entities = ["user", "film"]     # entity type of each mode
         columns = ["user_id", "film"]   # headings, or 1-based positions in a table without headings; default: the types
-        value = "stars"                 # and any other field of Relation
+        value = "stars"                 # and any other field of Relation or TableReading, such as decimal = ","
 
         [entities]
         film = "films.txt"              # optional: all names of a type, one per line
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, an option is unknown, or tables contradict each other.
+    InputError is raised if a file cannot be read, an option is unknown, or tables contradict each other.
     """
     file = Path(path)
     try:
@@ -60,13 +57,13 @@ def read_database(path: str | os.PathLike[str]) -> Database:
 
 
 def _relation(file: Path, name: str, options: Any) -> Relation:
-    allowed = {"table", *(field.name for field in fields(Relation))} - {"data"}
+    readable = {field.name for field in fields(TableReading)}
+    allowed = {"table", *readable, *(field.name for field in fields(Relation))} - {"data"}
     if not isinstance(options, dict):
         raise InputError(f"{file}: relation {name} must be declared in a section [relations.{name}]")
     if unknown := set(options) - allowed:
-        raise InputError(
-            f"{file}, relation {name}: unknown option {min(unknown)!r}; options are {', '.join(sorted(allowed))}"
-        )
+        advice = f"options are {', '.join(sorted(allowed))}"
+        raise InputError(f"{file}, relation {name}: unknown option {min(unknown)!r}; {advice}")
     for needed in ("table", "entities"):
         if needed not in options:
             raise InputError(f"{file}, relation {name}: option {needed} is missing")
@@ -77,18 +74,21 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
     table = file.parent / str(given.pop("table"))
     wanted = [str(column) for column in given.get("columns") or given["entities"]]
     numbers = [str(given[option]) for option in ("value", "weight_by") if given.get(option) is not None]
-    data = read_columns(table, [*wanted, *numbers], numbers=numbers)
     given |= {option: str(given[option]) for option in ("value", "weight_by") if option in given}
     try:
+        reading = TableReading(**{option: given.pop(option) for option in readable & {*given}})
+        data = read_columns(table, [*wanted, *numbers], reading, numbers=numbers)
         return Relation(data, **given | {"columns": tuple(wanted), "entities": tuple(given["entities"])})
     except (InputError, TypeError) as error:
         raise InputError(f"{file}, relation {name}: {error}") from None
 
 
-def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: list[str]) -> dict[str, list[Any]]:
+def read_columns(
+    path: str | os.PathLike[str], columns: list[str], reading: TableReading | None = None, *, numbers: list[str]
+) -> dict[str, list[Any]]:
     """Read columns of a table file, given their names or positions from 1; ``numbers`` lists the numeric ones."""
     columns = list(dict.fromkeys(columns))
-    table = open_table(str(path), columns=columns)
+    table = open_table(str(path), reading, columns=columns)
     at = {column: table.place(column) for column in columns}
     parsers = {column: Numbers(table, [at[column]]) for column in numbers}
     read: dict[str, list[Any]] = {column: [] for column in columns}
@@ -100,7 +100,10 @@ def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: l
         values = {column: parse(row[column]) for column, parse in parsers.items()}
         odd = next((c for c, value in values.items() if value is None or not math.isfinite(value)), None)
         if odd is not None:
-            raise InputError(f"{table.where(number)}: {odd} must be a finite number; got {row[odd]!r:.40}")
+            if is_empty(row[odd]):
+                raise InputError(f"{table.where(number)}: the value of {odd} is missing")
+            table.skip(number, f"{odd} must be a finite number; got {row[odd]!r:.40}")
+            continue
         for column in columns:
             read[column].append(values[column] if column in values else name_in(table, number, row[column], column))
     return read

@@ -18,10 +18,10 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import Prediction
+from polyadic.completion.cells import Prediction, explained, held_out_mask
 from polyadic.completion.coupled.coordinate_descent import curves
 from polyadic.completion.coupled.coupled_tables import State
-from polyadic.completion.coupled.database import Database, part_of, with_negatives
+from polyadic.completion.coupled.database import Database, joined, part_of, with_negatives
 from polyadic.completion.coupled.gibbs import Average
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Relation
-
+    from polyadic.core.entries import Entries
 
 Array = NDArray[Any]
 MAX_FOLD_IN_SWEEPS = 50  # maximum number of sweeps over new rows; new entities that share no cell converge in a few
@@ -55,10 +55,8 @@ class DatabaseModel(Model, ABC):
         The database of the fit.
     state_ : list of ndarray
         Rows of all factors, stacked by type, then for each relation its intercept and the biases of its modes, if any.
-    factors_ : dict of str to ndarray of shape (entities, rank)
-        Factors by type.
-    offsets_ : dict of str to ndarray
-        Intercept and biases by relation.
+    factors_, offsets_ : dict of str to ndarray
+        Factors by type, of shape (entities, rank); and intercept and biases by relation.
     unobserved_ : dict of str to bool ndarray
         Entities that occur in no table. Their predictions are those of the prior.
     updated_ : dict
@@ -103,20 +101,15 @@ class DatabaseModel(Model, ABC):
         Parameters
         ----------
         data : mapping of str to data
-            New cells by relation, in the form that :class:`~polyadic.completion.coupled.database.Relation` accepts;
-            other settings of the relation stay. Unknown names are new entities; numbers continue after the existing
-            ones. Existing cells are replaced.
+            New cells by existing relation, in the form that :class:`~polyadic.completion.coupled.database.Relation`
+            accepts; other settings of the relation stay. Unknown names are new entities; numbers continue after the
+            existing ones. Existing cells are replaced.
         sweeps : int
             Number of sweeps over all entities, starting from their current factors. With 0 existing entities do not
             change, and new cells between them have no effect until the next sweep. Gibbs sampling needs as many sweeps
             as a fit (``burn_in + draws``).
         refit : bool
             Also fit from scratch, keep that model, and report its distance to the update.
-
-        Raises
-        ------
-        InputError
-            As for ``fit``, or if a relation does not exist.
         """
         check_is_fitted(self, "state_")
         self.check()
@@ -152,33 +145,18 @@ class DatabaseModel(Model, ABC):
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
         """Return the expected value of each cell (the probability of 1 for binary values), shape (n,).
 
-        Parameters
-        ----------
-        relation : str
-            Name of the relation.
-        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
-            Names of entities, or their numbers if tables number them.
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
+        Cells are tuples, an array of shape (n, order), or a frame with the columns of the relation, of names of
+        entities, or of their numbers if tables number them. InputError is raised if one does not exist.
         """
         return self.predict_distribution(relation, cells).mean
 
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Return the expected value and the standard deviation (NaN for point estimates) of each cell.
-
-        Parameters and errors are those of :meth:`predict`.
-        """
+        """Return the expected value and the standard deviation (NaN for point estimates) of each cell."""
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
 
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected values of the cells with the given entity indices, shape (n,).
-
-        InputError is raised if one is out of range.
-        """
+        """Return the expected values of the cells with the given entity indices, (n, order), if these are in range."""
         check_is_fitted(self, "state_")
         entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
         if np.ndim(indices) != 2 or np.shape(indices)[1] != len(entities):
@@ -186,38 +164,45 @@ class DatabaseModel(Model, ABC):
         columns = [numbers_of(e, i, known=None, size=sizes[e]) for e, i in zip(entities, indices.T, strict=True)]
         return self._distribution(relation, np.column_stack(columns)).mean
 
+    def score(self, database: Database | Mapping[str, Relation], y: object = None) -> float:
+        """Return the explained deviance (R² for numbers) of held-out cells, as its mean over relations.
+
+        The cells are given as in :meth:`fit`. For relations whose unobserved cells are zeros, as many unobserved cells
+        are sampled, and the measure is ``2 * AUC - 1``.
+        """
+        from sklearn.metrics import roc_auc_score
+
+        del y
+        check_is_fitted(self, "state_")
+        given, scores = database if isinstance(database, Database) else Database(database), []
+        for name in given.relations:
+            values, table = given.values(name), self.database_.relation(name)
+            indices, known = self.database_.located(name, given), self.database_.cells(name)
+            if len(values) and table.unobserved == "zero":
+                known, _ = joined(known, replace(known, indices=indices, values=values, weights=None))
+                indices, values = _with_zeros(indices, values, known, table, np.random.default_rng(0))
+                scores.append(2 * roc_auc_score(values > 0, self.predict_numbered(name, indices)) - 1)
+            elif len(values):
+                scores.append(explained(values, self.predict_numbered(name, indices), table.loss))
+        return float(np.mean(scores))
+
     def explain(self, relation: str, cell: Sequence[Any], *, by: str | None = None) -> Explanation:
         """Decompose the prediction for a cell into contributions of the observed cells that share a given entity.
 
         The row of the entity is solved for again given all others, which is linear in the values of its cells. Parts
         belong to observed cells. The base is the rest: the intercept, biases, the prior mean, and sampled zeros.
 
-        Parameters
-        ----------
-        cell : sequence of length order
-            Entities of the cell.
-        by : str, optional
-            Type of the entity whose cells are the parts. By default the first type of the relation.
-
-        Returns
-        -------
-        Explanation
-            In the units of the table; log-odds of truth values, and ``m`` before the softplus of counts. Parts are
-            named by relation and other entities of the observed cell. For samples they are means.
-
-        Raises
-        ------
-        InputError
-            If the relation, type or entity does not exist.
+        The entity is that of type ``by``, by default the first of the relation. InputError is raised if an entity of
+        the cell does not exist. Values are in the units of the table: log-odds of truth values, and ``m`` before the
+        softplus of counts. Parts are named by relation and other entities of the observed cell. For samples they are
+        means.
         """
         check_is_fitted(self, "state_")
         database, entities = self.database_, [*self.database_.relation(relation).entities]
         by = entities[0] if by is None else by
         if by not in entities:
-            raise InputError(
-                f"the setting by must be an entity type of relation {relation} ({', '.join(entities)}); got {by!r}",
-                "by",
-            )
+            about = "the setting by must be an entity type of relation"
+            raise InputError(f"{about} {relation} ({', '.join(entities)}); got {by!r}", "by")
         at, mode = database.locate(relation, [cell])[0], entities.index(by)
         types, number = list(database.sizes), int(at[mode])
         coupled = self._arranged(database, mention=(by, number))
@@ -242,21 +227,10 @@ class DatabaseModel(Model, ABC):
         """Yield the parameters of the least-squares problem for a factor row in each posterior sample."""
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
-        """Return the entities of a type that are most similar to a given entity, by cosine similarity of their factors.
+        """Return the ``n`` entities of a type that are most similar to one, by the cosine similarity of their factors.
 
-        Factors are centred, and the mean is over the stored samples, if there are any.
-
-        Parameters
-        ----------
-        name : str or int
-            Name of the entity, or its number if entities are numbered.
-        n : int
-            Number of neighbours.
-
-        Raises
-        ------
-        InputError
-            If the type or the entity does not exist.
+        Factors are centred, and the mean is over the stored samples, if there are any. The entity is given by its name,
+        or by its number if entities are numbered. InputError is raised if there is none.
         """
         check_is_fitted(self, "state_")
         check_int("n", n, low=1)
@@ -307,17 +281,9 @@ class IterativeDatabaseModel(DatabaseModel):
     """
 
     def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
-        """Fit the model to all tables of a database.
+        """Fit the model to all tables of a database or of a mapping of names to relations.
 
-        Parameters
-        ----------
-        database : Database or mapping of str to Relation
-            Tables.
-
-        Raises
-        ------
-        InputError
-            If tables contradict each other, a parameter is out of range, or memory is insufficient.
+        InputError is raised if tables contradict each other, a parameter is out of range, or memory is insufficient.
         """
         self.check()
         del y
@@ -376,29 +342,22 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     if not 0 < check_number("share", share) < 1:
         raise InputError(f"the held-out fraction must be between 0 and 1; got {share}")
     entries, rng = database.cells(relation), np.random.default_rng(seed)
-    number = round(share * len(entries))
-    if not 0 < number < len(entries):
-        raise InputError(
-            f"holding out the fraction {share:g} of {len(entries):,} cells leaves the training set or the held-out set"
-            " empty; change the fraction"
-        )
-    out = np.zeros(len(entries), bool)
-    out[rng.permutation(len(entries))[:number]] = True
-    asked = part_of(entries, out)
-    if table.unobserved == "zero":
-        both = with_negatives(entries, replace(table, n_negatives=1), rng)
-        zeros = both.indices[len(entries) :]
-        zeros = zeros[rng.permutation(len(zeros))[:number]]
-        asked = replace(
-            asked,
-            indices=np.concatenate([asked.indices, zeros]),
-            values=np.concatenate([asked.values, np.zeros(len(zeros))]),
-            weights=None,
-        )
-    centre, scale = database.units[relation]
+    out = held_out_mask(rng.permutation(len(entries)), share)
     fewer = copy(database)
     fewer.replace(relation, part_of(entries, ~out))
-    return HeldOut(fewer, relation, np.asarray(asked.indices, np.int64), centre + scale * np.asarray(asked.values))
+    indices, values = np.asarray(entries.indices, np.int64)[out], database.values(relation)[out]
+    if table.unobserved == "zero":
+        indices, values = _with_zeros(indices, values, entries, table, rng)
+    return HeldOut(fewer, relation, indices, values)
+
+
+def _with_zeros(
+    indices: Array, values: Array, known: Entries, table: Relation, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Append as many unobserved cells with the value 0 to held-out cells."""
+    zeros = with_negatives(known, replace(table, n_negatives=1), rng).indices[len(known) :]
+    zeros = zeros[rng.permutation(len(zeros))[: len(indices)]]
+    return np.concatenate([indices, zeros]), np.concatenate([values, np.zeros(len(zeros))])
 
 
 def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:

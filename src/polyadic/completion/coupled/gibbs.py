@@ -41,22 +41,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Priors:
-    r"""Hyperparameters of the priors of factors, biases, intercepts and noise.
+    """Hyperparameters of the priors of factors, biases, intercepts and noise."""
 
-    Attributes
-    ----------
-    beta : float
-        :math:`\beta_0`, the number of pseudo-observations of the prior mean 0.
-    shape, rate : float
-        :math:`a_0` and :math:`b_0` of the precisions of noise and biases.
-    intercept : float
-        Prior precision of intercepts around 0; 0 is a flat prior.
-    """
-
-    beta: float = 2.0
-    shape: float = 1.0
+    beta: float = 2.0  # number of pseudo-observations of the prior mean 0
+    shape: float = 1.0  # a_0 and b_0 of the precisions of noise and biases
     rate: float = 1.0
-    intercept: float = 0.0
+    intercept: float = 0.0  # prior precision of intercepts around 0; 0 is a flat prior
 
     def __post_init__(self) -> None:
         for name in ("beta", "shape", "rate"):
@@ -184,10 +174,8 @@ def _draw_noise(
 def _check(coupled: CoupledTables) -> None:
     for t, term in enumerate(coupled.terms):
         if not isinstance(term.loss, Squared | Logistic):
-            raise InputError(
-                f"Gibbs sampling supports only squared and logistic losses; got {type(term.loss).__name__}; use"
-                " variational Bayes for counts"
-            )
+            got = f"{type(term.loss).__name__}; use variational Bayes for counts"
+            raise InputError(f"Gibbs sampling supports only squared and logistic losses; got {got}")
         if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
             raise InputError("weights must be 1 for logistic loss with Gibbs sampling; leave out the weights")
 
@@ -238,8 +226,8 @@ class MarkovChain:
     """Resumable Markov chain that stores evenly spaced posterior samples.
 
     ``begin`` yields the states of the chain from an initial state, with random numbers only from ``rng``, which the
-    chain owns. It stores at most ``n_samples`` evenly spaced ``draws``, in single precision; ``made``
-    counts the sweeps after burn-in, and ``interrupted`` says whether Ctrl-C ended the last run.
+    chain owns. It stores at most ``n_samples`` ``draws``, in single precision; ``made`` counts the sweeps after
+    burn-in, and ``interrupted`` says whether Ctrl-C ended the last run.
     """
 
     def __init__(
@@ -290,9 +278,8 @@ class MarkovChain:
             for sweep in tracked(range(burn_in + draws), "sampling", total=burn_in + draws):
                 last = next(self._solver)
                 if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
-                    raise InputError(
-                        f"the sample of sweep {self.sweeps + 1} contains infinite or NaN values; rescale the data"
-                    )
+                    advice = "rescale the data"
+                    raise InputError(f"the sample of sweep {self.sweeps + 1} contains infinite or NaN values; {advice}")
                 self.last, self._random = last, self._rng.bit_generator.state
                 self.sweeps += 1
                 if sweep >= burn_in:

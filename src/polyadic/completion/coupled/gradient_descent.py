@@ -2,9 +2,8 @@ r"""Stochastic gradient descent for the factors and biases of coupled tables.
 
 An epoch visits the observed cells of all tables once, in random order and in batches. The rows and the biases of a
 batch move against the gradient of its losses and of their penalties, each of which is divided among the cells of its
-row; so the gradients of an epoch without steps would add up to the gradient of the objective, that of
-:mod:`polyadic.completion.coupled.coordinate_descent`. The step of a row is :math:`\eta / \sqrt{s}`, where :math:`s`
-adds the mean squares of its gradients (Adagrad).
+row; the objective is that of :mod:`polyadic.completion.coupled.coordinate_descent`. The step of a row is :math:`\eta /
+\sqrt{s}`, where :math:`s` adds the mean squares of its gradients (Adagrad).
 
 References
 ----------
@@ -51,12 +50,8 @@ def collective_sgd(
 ) -> Iterator[Sweep]:
     """Iterate over epochs of stochastic gradient descent; the penalties are as in ``collective``."""
     if any(coupled.zeros):
-        raise InputError(
-            "solver='sgd' does not support weighted zeros; sample zeros with n_negatives, or use"
-            " solver='coordinate-descent'",
-            "solver",
-            "n_negatives",
-        )
+        advice = "sample zeros with n_negatives, or use solver='coordinate-descent'"
+        raise InputError(f"solver='sgd' does not support weighted zeros; {advice}", "solver", "n_negatives")
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
     counts = np.concatenate([*coupled.counts, [0]])

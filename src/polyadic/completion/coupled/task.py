@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from polyadic.completion.coupled.database import Database
     from polyadic.completion.coupled.database_model import DatabaseModel
+    from polyadic.text.tables import TableReading
 
 COUPLED = "polyadic.completion.coupled"
 TASK = Task(
@@ -122,10 +123,8 @@ def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: in
     try:
         fraction = float(share)
     except ValueError:
-        relation = next(iter(tables.relations))
-        raise InputError(
-            f"hold_out must have the form RELATION=SHARE, for example {relation}=0.1", "hold_out"
-        ) from None
+        form = f"RELATION=SHARE, for example {next(iter(tables.relations))}=0.1"
+        raise InputError(f"hold_out must have the form {form}", "hold_out") from None
     split = database_model.hold_out(tables, name, share=fraction, seed=seed)
     result: dict[str, Any] = {"relation": name, "cells": len(split.values)}
     for key, part in (("all_tables", split.database), ("alone", split.database.only(name))):
@@ -152,11 +151,16 @@ def _print_predictions(result: Predictions) -> None:
     output.reasoned([value if name == "value" else name for name in rows[0]], rows)
 
 
-@TASK.verb(example="polyadic database predict library ratings new.csv --why 3", show=_print_predictions)
+@TASK.verb(
+    example="polyadic database predict library ratings new.csv --why 3",
+    settings={"reading": "polyadic.text.tables:TableReading"},
+    show=_print_predictions,
+)
 def predict(
     model: DatabaseModel,
     relation: str,
     cells: File,
+    reading: TableReading,
     *,
     why: Natural = 0,
     by: Annotated[str | None, Metavar("TYPE")] = None,
@@ -171,7 +175,7 @@ def predict(
     relation
         Name of the relation to predict.
     cells
-        CSV file of the cells to predict, with the entity columns of the relation.
+        Table of the cells to predict, with the entity columns of the relation.
     why
         Number of contributions to show for each predicted cell.
     by
@@ -182,7 +186,7 @@ def predict(
 
     if by is not None and not why:
         raise InputError("by can be used only together with why; set both, or leave out by", "by", "why")
-    asked = _columns(model, relation, cells)
+    asked = _columns(model, relation, cells, reading)
     predicted = model.predict_distribution(relation, asked)
     headings = [*asked, "prediction", *([] if np.isnan(predicted.std).all() else ["std"])]
     rows: list[dict[str, Any]] = [
@@ -210,11 +214,13 @@ def _print_update(result: dict[str, Any]) -> None:
 
 @TASK.verb(
     example="polyadic database add library ratings=new-ratings.csv --out library --force",
+    settings={"reading": "polyadic.text.tables:TableReading"},
     show=_print_update,
 )
 def add(
     model: DatabaseModel,
     cells: Annotated[list[str], Metavar("RELATION=TABLE")],
+    reading: TableReading,
     *,
     out: Out,
     sweeps: Natural = 0,
@@ -229,7 +235,7 @@ def add(
     Parameters
     ----------
     cells
-        Name of a relation and CSV file of its new cells, with the same columns as in training.
+        Name of a relation and table of its new cells, with the same columns as in training.
     sweeps
         Number of passes over all entities after the new entities are fitted; the method gibbs requires the same number
         as in training.
@@ -247,7 +253,7 @@ def add(
         if not table or name in tables:
             raise InputError(f"each relation must be given once, in the form RELATION=TABLE; got {text!r}")
         tables[name] = Path(table)
-    news = {name: _columns(model, name, table, values=True) for name, table in tables.items()}
+    news = {name: _columns(model, name, table, reading, values=True) for name, table in tables.items()}
     model.update(news, sweeps=sweeps, refit=refit)
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
     saved.next = "database", "predict", out, *next(iter(tables.items())), "--why", 3
@@ -274,19 +280,19 @@ def similar(
     return {"type": entity, "name": name, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
 
 
-def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = False) -> dict[str, Any]:
+def _columns(
+    model: DatabaseModel, relation: str, path: Path, reading: TableReading, *, values: bool = False
+) -> dict[str, Any]:
     """Read the entity columns of a relation from a table file, and optionally the values and weights."""
     from polyadic.completion.coupled.database_file import read_columns
 
     table = model.database_.relation(relation)
     columns = [str(column) for column in table.columns or table.entities]
     if len(set(columns)) < len(columns):
-        raise InputError(
-            f"relation {relation} must have column names, because two of its entities have the same type; train the"
-            " model again with column names"
-        )
+        about = f"relation {relation} must have column names, because two of its entities"
+        raise InputError(f"{about} have the same type; train the model again with column names")
     numbers: list[Any] = [column for column in (table.value, table.weight_by) if values and column is not None]
-    given: dict[str, Any] = read_columns(path, [*columns, *numbers], numbers=numbers)
+    given: dict[str, Any] = read_columns(path, [*columns, *numbers], reading, numbers=numbers)
     for column, entity in zip(columns, table.entities, strict=True):
         if _is_numbered(model, entity):
             given[column] = _whole(entity, given[column])

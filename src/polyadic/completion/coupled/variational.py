@@ -59,14 +59,10 @@ class VariationalFactorization(IterativeDatabaseModel):
     ----------
     database_, state_, factors_, offsets_, unobserved_
         As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`, with posterior means.
-    beliefs_ : Beliefs
-        The variational posterior.
+    beliefs_, bound_ : Beliefs, float
+        The variational posterior, and its evidence lower bound; the objective is the negative bound.
     relevance_ : dict of str to ndarray of shape (rank,)
         Share of each component in the sum of squared means, by type. Components near zero have vanished.
-    bound_ : float
-        Evidence lower bound.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`. The objective is the negative bound.
 
     References
     ----------
@@ -99,7 +95,14 @@ class VariationalFactorization(IterativeDatabaseModel):
         return self.beliefs_
 
     def _extended(self, coupled: CoupledTables, position: Beliefs, sizes: list[int]) -> Beliefs:
-        return extended(coupled, position, sizes)
+        """Extend a posterior to larger factors, with zero means and small covariances for the new rows."""
+        covariances, *variances = coupled.extended([position.covariances, *position.variances], sizes)
+        covariances[:-1][np.einsum("nrr->n", covariances[:-1]) == 0] = SPREAD * np.eye(self.rank) / self.rank
+        for t, variance in enumerate(variances):
+            for part in coupled.parts(t):
+                variance[part][variance[part] == 0] = SPREAD
+        means = coupled.extended(position.means, sizes)
+        return replace(position, means=means, covariances=covariances, variances=variances)
 
     def _improved(self, coupled: CoupledTables, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
         solver = variational(coupled, start, prior=GammaPrior(self.shape, self.rate), threads=self._threads)
@@ -135,9 +138,7 @@ class VariationalFactorization(IterativeDatabaseModel):
         return Prediction(self._in_units(relation, mean, variance), scale * np.sqrt(np.maximum(variance, 0) + noise))
 
 
-SWEEPS = 10
-"""Sweeps of point estimates before variational ones. With fewer than two, components of a tensor of truth values stayed
-at zero from some starts; from 10 on the bound of ratings was highest (0 to 30 tried)."""
+SWEEPS = 10  # sweeps of point estimates before variational ones; from 10 on the bound of ratings was highest
 SPREAD = 0.1  # initial variance of rows (divided by the rank) and biases: small, but positive so that the bound exists
 
 
@@ -196,24 +197,12 @@ def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prio
     )
 
 
-def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Beliefs:
-    """Extend a posterior to larger factors, with zero means and small covariances for the new rows."""
-    rank = q.covariances.shape[-1]
-    covariances, *variances = coupled.extended([q.covariances, *q.variances], sizes)
-    covariances[:-1][np.einsum("nrr->n", covariances[:-1]) == 0] = SPREAD * np.eye(rank) / rank
-    for t, variance in enumerate(variances):
-        for part in coupled.parts(t):
-            variance[part][variance[part] == 0] = SPREAD
-    return replace(q, means=coupled.extended(q.means, sizes), covariances=covariances, variances=variances)
-
-
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
     """Iterate over sweeps of coordinate ascent, each with :meth:`Beliefs.arrays` and the negative lower bound."""
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
-            raise InputError(
-                "the variational method does not support Huber loss, which defines no likelihood; use squared loss"
-            )
+            about = "the variational method does not support Huber loss,"
+            raise InputError(f"{about} which defines no likelihood; use squared loss")
     q = Beliefs.of(start.arrays(), len(coupled.terms), len(coupled.sizes))
     tables = range(len(coupled.terms))
     known = [moments(coupled, q, t, threads) for t in tables]

@@ -51,8 +51,7 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
     """Context manager that runs text encoding, counting and objective evaluations on a Dask cluster.
 
     ``where`` is a client, the address of a scheduler (``"tcp://10.0.0.1:8786"``) or its scheduler file; without one,
-    ``workers`` local processes are started. Raises InputError if there is no scheduler, or workers have other versions
-    of polyadic, numpy, numba or Python.
+    ``workers`` local processes are started. A missing scheduler and other versions on workers are InputErrors.
     """
     with needing("distributed", "distributed", "work on a cluster"):
         import dask

@@ -68,8 +68,7 @@ def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> 
 def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int, *, cancel: bool = False) -> Iterator[Any]:
     """Submit a task for each item, and yield the futures in order with at most ``ahead`` futures pending.
 
-    With ``cancel``, unused futures are cancelled at the end. Pools cancel their own futures when they shut down; loky's
-    would report those that were cancelled before.
+    With ``cancel``, unused futures are cancelled at the end, which pools do themselves when they shut down.
     """
     waiting: deque[Any] = deque()
     try:
@@ -85,11 +84,7 @@ def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int, *,
 
 
 def imap(work: Callable[[Any], Any], items: Iterable[Any], threads: int, *, ahead: int | None = None) -> Iterator[Any]:
-    """Apply a function to each item in threads, and yield the results in order.
-
-    By default, each thread holds one result. The rounding of a sum of the results does not depend on the number of
-    threads.
-    """
+    """Apply a function to each item in threads, and yield the results in order, by default one for each thread."""
     if threads == 1 and ahead is None:
         yield from map(work, items)
         return

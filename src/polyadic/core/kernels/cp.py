@@ -30,20 +30,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
+
 
 def cp_squared(
-    indices: NDArray[Any],
-    values: NDArray[Any],
-    weights: NDArray[Any] | None,
-    U: NDArray[Any],
+    indices: Array,
+    values: Array,
+    weights: Array | None,
+    U: Array,
     *,
     offsets: Sequence[int] | None = None,
     zero_weight: float,
-    importance: NDArray[Any] | None = None,
+    importance: Array | None = None,
     scale: float,
     threads: int,
-    spare: list[NDArray[Any]] | None = None,
-) -> tuple[float, NDArray[Any]]:
+    spare: list[Array] | None = None,
+) -> tuple[float, Array]:
     r"""Compute the squared loss of a CP model over the observed entries, and the gradient of the loss.
 
     .. math:: \tfrac{s}{2} \sum_e w_e (x_e - m_e)^2 - z_e\, m_e^2, \qquad m_e = \sum_r \prod_d U_{o_d + e_d, r},
@@ -59,22 +64,20 @@ def cp_squared(
     weights = np.ones(n, U.dtype) if weights is None else weights
     if not (len(values) == len(weights) == n):
         raise ValueError(
-            f"values and weights must have one element for each of {n} entries; got {len(values)} and {len(weights)}"
+            f"values and weights must have one element for each of {n} entries; got {len(values)}, {len(weights)}"
         )
     values, weights = frozen(values, U.dtype), frozen(weights, U.dtype)
     z, s, q = U.dtype.type(zero_weight), U.dtype.type(scale), importances(importance, U)
 
     loop = squared_triples if len(columns) == 3 else squared_fibres
 
-    def work(first: int, last: int, T: NDArray[Any]) -> float:
+    def work(first: int, last: int, T: Array) -> float:
         return loop(columns, at, values, weights, z, q, s, T, first, last)
 
     return sum_of_parts(work, n, [U], U, threads=threads, parts=short_parts(n), spare=spare)
 
 
-def cp_predict(
-    indices: NDArray[Any], U: NDArray[Any], *, offsets: Sequence[int] | None = None, threads: int
-) -> NDArray[Any]:
+def cp_predict(indices: Array, U: Array, *, offsets: Sequence[int] | None = None, threads: int) -> Array:
     """Predict entries of a CP model: shapes (n, order), (rows, R) -> (n,); ``U`` may be a table of rows."""
     T = U if U.ndim == 3 else table(_matrix(U))
     columns, at = checked(indices, offsets, len(T))
@@ -85,14 +88,14 @@ def cp_predict(
 
 
 def cp_pullback(
-    indices: NDArray[Any],
-    derivatives: NDArray[Any],
-    U: NDArray[Any],
+    indices: Array,
+    derivatives: Array,
+    U: Array,
     *,
     offsets: Sequence[int] | None = None,
     threads: int,
-    spare: list[NDArray[Any]] | None = None,
-) -> NDArray[Any]:
+    spare: list[Array] | None = None,
+) -> Array:
     r"""Compute the gradient of a loss with respect to the factors from the derivative of each entry's loss.
 
     .. math:: \sum_e d_e\, \partial m_e / \partial U
@@ -103,16 +106,14 @@ def cp_pullback(
         raise ValueError(f"derivatives must have one element for each of {n} entries; got {len(derivatives)}")
     derivatives = frozen(derivatives, U.dtype)
 
-    def work(first: int, last: int, T: NDArray[Any]) -> float:
+    def work(first: int, last: int, T: Array) -> float:
         pullback_fibres(columns, at, derivatives, T, first, last)
         return 0.0
 
     return sum_of_parts(work, n, [U], U, threads=threads, parts=short_parts(n), spare=spare)[1]
 
 
-def mttkrp(
-    indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
-) -> NDArray[Any]:
+def mttkrp(indices: Array, values: Array, factors: Sequence[Array], *, mode: int, threads: int) -> Array:
     r"""Compute the matricized tensor times Khatri-Rao product of a sparse tensor (Bader, Kolda 2007, section 5.2.4).
 
     .. math:: M_{i r} = \sum_{e:\, e_{\mathrm{mode}} = i} x_e \prod_{d \ne \mathrm{mode}} U^{(d)}_{e_d r}
@@ -127,7 +128,7 @@ def mttkrp(
     sizes = [0 if d == mode else len(u) for d, u in enumerate(factors)]
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
-    def work(first: int, last: int, M: NDArray[Any]) -> float:
+    def work(first: int, last: int, M: Array) -> float:
         if mode == len(factors) - 1:
             _leaf_mode(columns, offsets, values, T, first, last, M)
         else:
@@ -137,9 +138,7 @@ def mttkrp(
     return sum_of_parts(work, columns.shape[1], [], factors[mode], threads=threads)[1]
 
 
-def mttkrp_symmetric(
-    indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
-) -> NDArray[Any]:
+def mttkrp_symmetric(indices: Array, values: Array, factors: Sequence[Array], *, mode: int, threads: int) -> Array:
     r"""Compute the matricized tensor times Khatri-Rao product of a symmetric tensor without listing permutations.
 
     .. math:: M_{i r} = \sum_e x_e \sum_{p \in S_n:\, e_{p(\mathrm{mode})} = i} \prod_{d \ne \mathrm{mode}}
@@ -154,16 +153,14 @@ def mttkrp_symmetric(
     layers = [u for d, u in enumerate(factors) if d != mode]
     loop = _symmetric_triples if len(factors) == 3 else _symmetric_fibres
 
-    def work(first: int, last: int, T: NDArray[Any]) -> float:
+    def work(first: int, last: int, T: Array) -> float:
         loop(columns, values, T, first, last)
         return 0.0
 
     return sum_of_parts(work, columns.shape[1], layers, factors[mode], threads=threads)[1]
 
 
-def _fitting(
-    indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], mode: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _fitting(indices: Array, values: Array, factors: Sequence[Array], mode: int) -> tuple[Array, Array]:
     """Validate indices, values and factors, because kernels do not check bounds; return contiguous arrays."""
     order = len(factors)
     if order < 2:
@@ -187,14 +184,10 @@ def _fitting(
     return columns, frozen(values, factors[0].dtype)
 
 
-def _matrix(U: NDArray[Any]) -> NDArray[Any]:
+def _matrix(U: Array) -> Array:
     if U.ndim != 2:
         raise ValueError(f"U must have two dimensions; got shape {U.shape}")
     return U
-
-
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
 
 
 @njit(cache=True, nogil=True)

@@ -8,20 +8,18 @@ import numpy as np
 from numba import njit
 
 from polyadic.core.kernels.common import frozen, in_spans
+from polyadic.core.kernels.nonnegative import check_products
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
+
 
 def nonnegative_lasso(
-    G: NDArray[Any],
-    B: NDArray[Any],
-    A: NDArray[np.float32],
-    *,
-    l1: float,
-    tol: float = 1e-4,
-    sweeps: int = 100,
-    threads: int,
+    G: Array, B: Array, A: NDArray[np.float32], *, l1: float, tol: float = 1e-4, sweeps: int = 100, threads: int
 ) -> int:
     r"""Update the non-negative sparse codes of many rows for a fixed dictionary in place, by coordinate descent.
 
@@ -32,11 +30,7 @@ def nonnegative_lasso(
     moves its reconstruction by more than ``tol``; at most ``sweeps`` passes are made. Returns the number of rows that
     have not converged.
     """
-    n, rank = A.shape
-    if G.shape != (rank, rank) or B.shape != (n, rank):
-        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
-    if A.dtype != np.float32 or not A.flags.c_contiguous or not A.flags.writeable:
-        raise ValueError("A must be a contiguous, writeable float32 array")
+    n, _ = check_products(G, B, A)
     G, B = frozen(G, np.float32), frozen(B, np.float32)
     small, some = np.float32(tol), np.float32(l1)
     work = in_spans(lambda first, last: _lasso_rows(G, B, some, small, sweeps, first, last, A), n, threads)
@@ -44,15 +38,7 @@ def nonnegative_lasso(
 
 
 def sparse_activations(
-    f: NDArray[Any],
-    G: NDArray[Any],
-    y: NDArray[Any],
-    *,
-    which: NDArray[np.integer],
-    l1: NDArray[Any],
-    tol: float,
-    sweeps: int,
-    threads: int,
+    f: Array, G: Array, y: Array, *, which: NDArray[np.integer], l1: Array, tol: float, sweeps: int, threads: int
 ) -> NDArray[np.float64]:
     r"""Compute convolutional sparse codes of many independent signals for fixed filters.
 
@@ -66,25 +52,15 @@ def sparse_activations(
     (K, L, m), (signals, n) = f.shape, y.shape
     if m > n or G.shape != (K, L, L, n) or not signals == len(which) == len(l1):
         raise ValueError(
-            f"the arrays f, G, y, which and l1 have inconsistent shapes: {f.shape}, {G.shape}, {y.shape},"
-            f" {which.shape} and {l1.shape}"
+            f"the arrays f, G, y, which and l1 have inconsistent shapes: {[x.shape for x in (f, G, y, which, l1)]}"
         )
     if signals and not 0 <= which.min() <= which.max() < K:
         raise ValueError(f"the array which must contain indices from 0 to {K - 1}; got {which.min()} to {which.max()}")
     W = np.empty((signals, L, n))
     twice = np.concatenate([G, G], axis=-1).transpose(0, 2, 3, 1).reshape(K, L, -1)  # in reading order
-    given = (
-        *(frozen(array, float) for array in (f, twice)),
-        frozen(which, np.int64),
-        frozen(y, float),
-        frozen(l1, float),
-    )
+    given = frozen(f, float), frozen(twice, float), frozen(which, np.int64), frozen(y, float), frozen(l1, float)
     in_spans(lambda first, last: _activations(*given, tol, sweeps, first, last, W), signals, threads)
     return W
-
-
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -12,22 +12,18 @@ from polyadic.core.kernels.common import frozen, in_spans
 from polyadic.core.kernels.rows import by_row
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from polyadic.core.kernels.rows import RowEntries
 
+    Array = NDArray[Any]
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 UNROLLED = 4  # rows of the Gram matrix processed at once
 
 
 def hals(
-    G: NDArray[Any],
-    B: NDArray[Any],
-    A: NDArray[np.float32],
-    *,
-    l1: float = 0.0,
-    signed: bool = False,
-    passes: int = 1,
-    threads: int,
+    G: Array, B: Array, A: NDArray[np.float32], *, l1: float = 0.0, signed: bool = False, passes: int = 1, threads: int
 ) -> float:
     r"""Update a non-negative factor matrix in place by HALS; no step increases the objective.
 
@@ -38,16 +34,14 @@ def hals(
     negative if ``signed``. Shapes (R, R), (n, R) and (n, R), float32. Returns :math:`\langle A, B \rangle` for the
     initial rows, whose last digits depend on ``threads``.
     """
-    n, rank = _writeable(A)
-    if G.shape != (rank, rank) or B.shape != (n, rank):
-        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+    n, rank = check_products(G, B, A)
     more = -rank % UNROLLED
     G, B = frozen(np.pad(G, (0, more)), np.float32), frozen(B, np.float32)
     how = (np.float32(l1), np.float32(signed), passes)
     return _summed(lambda a, b: _hals(G, B, *how, a, b, A), n, threads)
 
 
-def nnls_rows(G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float32], *, threads: int) -> None:
+def nnls_rows(G: Array, B: Array, A: NDArray[np.float32], *, threads: int) -> None:
     r"""Solve non-negative least-squares problems exactly by block principal pivoting, in place.
 
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 \quad\text{with}\quad G = D D^\top, \; B = X D^\top
@@ -55,15 +49,13 @@ def nnls_rows(G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float32], *, threa
     Shapes (R, R), (n, R) and (n, R). The positive elements of the initial rows are the first guess of those of the
     solution. Kim, Park (2011), Fast nonnegative matrix factorization, algorithm 1.
     """
-    n, rank = _writeable(A)
-    if G.shape != (rank, rank) or B.shape != (n, rank):
-        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+    n, _ = check_products(G, B, A)
     G, B = frozen(G, np.float64), frozen(B, np.float64)
     in_spans(lambda first, last: _nnls_rows(G, B, first, last, A), n, threads)
 
 
 def simplex_rows(
-    G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float64], *, tol: float = 1e-9, steps: int = 10_000, threads: int
+    G: Array, B: Array, A: NDArray[np.float64], *, tol: float = 1e-9, steps: int = 10_000, threads: int
 ) -> int:
     r"""Minimize a least-squares loss over rows on the probability simplex, in place; no step increases the loss.
 
@@ -72,11 +64,7 @@ def simplex_rows(
     Shapes (R, R), (n, R) and (n, R). A row has converged when no two gradients between which weight could move differ
     by more than ``tol``. Returns the number of rows that have not after ``steps``.
     """
-    n, rank = A.shape
-    if G.shape != (rank, rank) or B.shape != (n, rank):
-        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
-    if A.dtype != np.float64 or not A.flags.c_contiguous or not A.flags.writeable:
-        raise ValueError("A must be a contiguous, writeable float64 array")
+    n, _ = check_products(G, B, A, np.float64)
     G, B = frozen(G, np.float64), frozen(B, np.float64)
     return int(_summed(lambda a, b: _simplex_rows(G, B, float(tol), steps, a, b, A), n, threads))
 
@@ -86,7 +74,7 @@ def nonnegative_rows(
     V: NDArray[np.float32],
     U: NDArray[np.float32],
     *,
-    base: NDArray[Any],
+    base: Array,
     l1: float = 0.0,
     passes: int = 1,
     tol: float = 0.0,
@@ -105,7 +93,7 @@ def nonnegative_rows(
     coordinate moved by more than ``tol`` times the largest. Returns the sum of the first two terms for the initial
     rows.
     """
-    n, rank = _writeable(U)
+    n, rank = writeable(U)
     arrays = _listed(entries, V, U)
     if base.shape != (rank, rank):
         raise ValueError(f"base must have shape {(rank, rank)}; got {base.shape}")
@@ -118,7 +106,7 @@ def divergence_rows(
     V: NDArray[np.float32],
     U: NDArray[np.float32],
     *,
-    base: NDArray[Any],
+    base: Array,
     beta: float,
     floor: float,
     l1: float = 0.0,
@@ -137,7 +125,7 @@ def divergence_rows(
     \ge` ``floor``. ``base``, shape (R,), is :math:`b`: for :math:`\beta = 1` the sum over all columns, :math:`z \sum_j
     v_j`. Returns the divergence of the initial rows, without terms of the data alone; ``passes=0`` only evaluates it.
     """
-    n, rank = _writeable(U)
+    n, rank = writeable(U)
     arrays = _listed(entries, V, U)
     if base.shape != (rank,):
         raise ValueError(f"base must have shape {(rank,)}; got {base.shape}")
@@ -164,7 +152,7 @@ def expected_rows(
     Arguments are those of :func:`nonnegative_rows`; weights ``c`` are not used, and :math:`m \ge` ``floor``. Returns
     :math:`-\sum_e y_e \log m_e` for the initial rows, or 0 unless ``measured``.
     """
-    n, _ = _writeable(U)
+    n, _ = writeable(U)
     starts, columns, _, y, V = _listed(entries, V, U)
     least = np.float32(floor)
     return _summed(lambda a, b: _expected_rows(starts, columns, y, V, least, measured, a, b, U), n, threads)
@@ -174,23 +162,28 @@ def _summed(work: Any, n: int, threads: int) -> float:
     return float(sum(in_spans(work, n, threads)))
 
 
-def _writeable(U: NDArray[np.float32]) -> tuple[int, int]:
-    if U.ndim != 2 or U.dtype != np.float32 or not U.flags.c_contiguous or not U.flags.writeable:
-        raise ValueError("the rows to update must be a contiguous, writeable, two-dimensional float32 array")
+def writeable(U: Array, kind: DTypeLike = np.float32) -> tuple[int, int]:
+    """Return the shape of the rows to update; raise ValueError unless a kernel can update them in place."""
+    if U.ndim != 2 or U.dtype != kind or not U.flags.c_contiguous or not U.flags.writeable:
+        raise ValueError(f"the rows to update must be a contiguous, writeable matrix of type {np.dtype(kind)}")
     return U.shape
 
 
-def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArray[Any]]:
+def check_products(G: Array, B: Array, A: Array, kind: DTypeLike = np.float32) -> tuple[int, int]:
+    """Return the shape (n, R) of the rows ``A``; raise ValueError unless G has shape (R, R) and B that of A."""
+    n, rank = writeable(A, kind)
+    if G.shape != (rank, rank) or B.shape != (n, rank):
+        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+    return n, rank
+
+
+def _listed(entries: RowEntries, V: Array, U: Array) -> list[Array]:
     """Check the shapes of entries and factors, and return contiguous arrays in single precision."""
     if len(entries.starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
-        raise ValueError(
-            f"U must have {len(entries.starts) - 1} rows, and as many columns as V; got U of shape {U.shape} and V of"
-            f" shape {V.shape}"
-        )
+        raise ValueError(f"U must have {len(entries.starts) - 1} rows, and columns like V; got {U.shape} and {V.shape}")
     return by_row(entries, V, np.float32)
 
 
-FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 TOGETHER = 64  # rows improved at once, for vectorization over rows; the time hardly changes from 32 on
 
 

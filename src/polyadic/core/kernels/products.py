@@ -24,8 +24,7 @@ def sparse_product(
     n, work = len(starts) - 1, len(values) * X.shape[1]
     if not (len(columns) == len(values) == starts[-1] and X.ndim == 2):
         raise ValueError(
-            f"each of {starts[-1]} entries must have a column and a value; got {len(columns)} columns"
-            f" and {len(values)} values"
+            f"each of {starts[-1]} entries must have a column and a value; got {len(columns)}, {len(values)}"
         )
     # columns are not checked, as that would take a tenth of the time
     rows = [frozen(starts), frozen(columns), frozen(values, kind), frozen(X, kind)]

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    Array = NDArray[Any]
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 MAX_PASSES, LASSO_TOL = 1000, 1e-9
 """Maximum number of passes of coordinate descent over a row, and the largest relative change at convergence."""
 PARTS = 8  # parts of the rows for each thread, for load balance
@@ -34,10 +37,10 @@ class RowEntries(NamedTuple):
     shape (entries,), are the weights in the matrix and on the right side.
     """
 
-    starts: NDArray[Any]
-    columns: NDArray[Any]
-    c: NDArray[Any]
-    y: NDArray[Any]
+    starts: Array
+    columns: Array
+    c: Array
+    y: Array
 
 
 class RandomRows(NamedTuple):
@@ -49,11 +52,11 @@ class RandomRows(NamedTuple):
 
 def posterior_rows(
     entries: RowEntries,
-    V: NDArray[Any],
+    V: Array,
     *,
-    precision: NDArray[Any],
-    linear: NDArray[Any] | None = None,
-    noise: NDArray[Any] | None = None,
+    precision: Array,
+    linear: Array | None = None,
+    noise: Array | None = None,
     out: NDArray[np.float64] | None = None,
     threads: int,
 ) -> NDArray[np.float64]:
@@ -76,9 +79,7 @@ def posterior_rows(
     return U
 
 
-def variational_rows(
-    entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: NDArray[Any], threads: int
-) -> None:
+def variational_rows(entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: Array, threads: int) -> None:
     r"""Update the normal distribution of each row by variational inference, given the other factors.
 
     Uses the expectation of :math:`v_e v_e^\top` for independent rows of V.
@@ -94,9 +95,7 @@ def variational_rows(
     _in_parts(lambda first, last: _variational_rows(*arrays, S, *prior, first, last, U, C), n, threads)
 
 
-def conjugate_rows(
-    entries: RowEntries, V: NDArray[Any], U: NDArray[Any], *, precision: NDArray[Any], steps: int, threads: int
-) -> None:
+def conjugate_rows(entries: RowEntries, V: Array, U: Array, *, precision: Array, steps: int, threads: int) -> None:
     r"""Update the rows of ``U`` in place by conjugate gradient steps on the normal equations.
 
     The equations are those of :func:`~polyadic.core.kernels.posterior_rows`. A step (Takács, Pilászy, Tikk 2011) costs
@@ -105,9 +104,7 @@ def conjugate_rows(
     """
     n, rank = len(entries.starts) - 1, V.shape[1]
     if U.shape != (n, rank) or U.dtype.kind != "f" or not U.flags.c_contiguous or precision.shape != (rank, rank):
-        raise ValueError(
-            f"U and precision must have shapes {n, rank} and {rank, rank}, and U must be a contiguous float array"
-        )
+        raise ValueError(f"U and precision must have shapes {n, rank} and {rank, rank}, and U be contiguous floats")
     if entries.columns.ndim != 1:
         raise ValueError(f"columns must contain one column index per entry; got shape {entries.columns.shape}")
     arrays = [*by_row(entries, V, U.dtype), frozen(precision, U.dtype)]
@@ -117,13 +114,7 @@ def conjugate_rows(
 
 
 def lasso_rows(
-    entries: RowEntries,
-    V: NDArray[Any],
-    U: NDArray[np.float64],
-    *,
-    precision: NDArray[Any],
-    l1: NDArray[Any],
-    threads: int,
+    entries: RowEntries, V: Array, U: NDArray[np.float64], *, precision: Array, l1: Array, threads: int
 ) -> None:
     r"""Minimize a least-squares objective with an L1 penalty for each row of ``U`` in place, by coordinate descent.
 
@@ -141,9 +132,7 @@ def lasso_rows(
     _in_parts(lambda first, last: _lasso_rows(*arrays, *given, MAX_PASSES, LASSO_TOL**2, first, last, U), n, threads)
 
 
-def row_moments(
-    indices: NDArray[Any], V: RandomRows, *, threads: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def row_moments(indices: Array, V: RandomRows, *, threads: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Return the mean and expected square of the predictions :math:`\sum_r \prod_k v_{kr}` for random rows of V."""
     at = frozen(indices, np.int32)
     if at.ndim != 2 or (at.size and not 0 <= at.min() <= at.max() < len(V.mean)):
@@ -165,14 +154,14 @@ def _in_parts(work: Callable[[int, int], int], n: int, threads: int) -> None:
         raise ValueError(f"the matrix of row {min(bad)} is not positive definite")
 
 
-def _check_out(array: NDArray[Any], shape: tuple[int, ...]) -> None:
+def _check_out(array: Array, shape: tuple[int, ...]) -> None:
     if array.shape != shape or array.dtype != np.float64 or not array.flags.c_contiguous:
         raise ValueError(
-            f"the output must be a contiguous float64 array of shape {shape}; got {array.dtype} of shape {array.shape}"
+            f"the output must be contiguous float64 of shape {shape}; got {array.dtype} of shape {array.shape}"
         )
 
 
-def by_row(entries: RowEntries, V: NDArray[Any], kind: DTypeLike) -> list[NDArray[Any]]:
+def by_row(entries: RowEntries, V: Array, kind: DTypeLike) -> list[Array]:
     """Validate the entries of each row, and return contiguous arrays of the entries and ``V``."""
     starts, columns, c, y = entries
     fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
@@ -183,14 +172,10 @@ def by_row(entries: RowEntries, V: NDArray[Any], kind: DTypeLike) -> list[NDArra
     return [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(array, kind) for array in (c, y, V))]
 
 
-def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], int, int]:
+def _checked(entries: RowEntries, V: Array) -> tuple[list[Array], int, int]:
     """Return validated double-precision arrays, the number of rows and the rank."""
     columns = entries.columns if entries.columns.ndim == 2 else entries.columns[:, None]
     return by_row(entries._replace(columns=columns), V, np.float64), len(entries.starts) - 1, V.shape[1]
-
-
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 GROUPS = 8
 """Groups of rows and of columns, so that this many blocks run in parallel; at most 16, as a byte numbers blocks."""
 MIN_CELLS, MIN_WIDTH = 1 << 14, 32
@@ -200,15 +201,11 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
     for at, F in pairs:
         alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
         if not alike or F.dtype not in (np.float32, np.float64) or not F.flags.c_contiguous:
-            raise ValueError(
-                f"factors must be contiguous float32 or float64 arrays of the same rank; got {F.dtype}"
-                f" of shape {F.shape}"
-            )
+            raise ValueError("factors must be contiguous float32 or float64 arrays of the same rank and type")
         if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
             raise ValueError(f"rows must contain {n} row indices of U, and columns {n} row indices of V")
 
 
-FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 TINY = 1e-8  # initial sum of squared gradients
 MAX_DRAWS = 20  # draws before all unobserved columns are enumerated: a row may list nearly all
 

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
+
 
 class RowPenalties(NamedTuple):
     """Penalties of the stacked factor matrix, with one value per row."""
 
-    ridge: NDArray[Any]
-    lasso: NDArray[Any]
+    ridge: Array
+    lasso: Array
     bounded: NDArray[np.bool_]
 
 
@@ -34,18 +38,18 @@ class Touched(NamedTuple):
     """Rows updated in an SGD step, and the fraction of an epoch's penalty to apply to each row."""
 
     rows: NDArray[np.int64]
-    shares: NDArray[Any]
+    shares: Array
 
 
 def add_cp_squared(
-    indices: NDArray[Any],
-    values: NDArray[Any],
-    weights: NDArray[Any],
-    T: NDArray[Any],
+    indices: Array,
+    values: Array,
+    weights: Array,
+    T: Array,
     *,
     offsets: Sequence[int],
     zero_weight: float,
-    importance: NDArray[Any] | None = None,
+    importance: Array | None = None,
     scale: float,
 ) -> float:
     """Return the loss of :func:`cp_squared`, and add the gradient to the second layer of a table of rows."""
@@ -53,7 +57,7 @@ def add_cp_squared(
     n = columns.shape[1]
     if not (len(values) == len(weights) == n):
         raise ValueError(
-            f"values and weights must have one element for each of {n} entries; got {len(values)} and {len(weights)}"
+            f"values and weights must have one element for each of {n} entries; got {len(values)}, {len(weights)}"
         )
     x, w = frozen(values, T.dtype), frozen(weights, T.dtype)
     z, s, q = T.dtype.type(zero_weight), T.dtype.type(scale), importances(importance, T)
@@ -61,20 +65,16 @@ def add_cp_squared(
     return loop(columns, at, x, w, z, q, s, _layers(T, 2), 0, n)
 
 
-def add_cp_pullback(
-    indices: NDArray[Any], derivatives: NDArray[Any], T: NDArray[Any], *, offsets: Sequence[int]
-) -> None:
+def add_cp_pullback(indices: Array, derivatives: Array, T: Array, *, offsets: Sequence[int]) -> None:
     """Add the gradient of :func:`cp_pullback` to the second layer of a table of rows."""
     columns, at = checked(indices, offsets, len(T))
     if derivatives.shape != (columns.shape[1],):
-        raise ValueError(
-            f"derivatives must have one element for each of {columns.shape[1]} entries; got shape {derivatives.shape}"
-        )
+        raise ValueError(f"derivatives must have shape ({columns.shape[1]},), one per entry; got {derivatives.shape}")
     cp.pullback_fibres(columns, at, frozen(derivatives, T.dtype), _layers(T, 2), 0, columns.shape[1])
 
 
 def touch_rows(
-    indices: NDArray[Any], offsets: Sequence[int], *, stamp: NDArray[np.int64], now: int, rows: NDArray[np.int64]
+    indices: Array, offsets: Sequence[int], *, stamp: NDArray[np.int64], now: int, rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Append the factor rows of the entries to ``rows``, except for rows already touched in the current step.
 
@@ -90,7 +90,7 @@ def touch_rows(
     return room[: _touch_rows(columns, at, stamp, now, room, len(rows))]
 
 
-def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
+def pull_rows(touched: Touched, ridge: Array, pull: Array, T: Array) -> None:
     """Add the gradient of the penalties to the gradients of the touched rows, scaled by the share of each row.
 
     The gradient is ``ridge * U + pull``; ``pull`` may be empty.
@@ -104,10 +104,10 @@ def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDAr
 def adam_rows(
     touched: Touched,
     penalties: RowPenalties,
-    T: NDArray[Any],
+    T: Array,
     seen: NDArray[np.int64],
     *,
-    pace: NDArray[Any],
+    pace: Array,
     decays: tuple[float, float],
     eps: float,
 ) -> None:
@@ -126,7 +126,7 @@ def adam_rows(
     _adam_rows(*touched, *rules, pace, np.array(decays, T.dtype), kind(eps), _layers(T, 4), seen)
 
 
-def adagrad_rows(touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, pace: NDArray[Any], eps: float) -> None:
+def adagrad_rows(touched: Touched, penalties: RowPenalties, T: Array, *, pace: Array, eps: float) -> None:
     r"""Update the touched rows with Adagrad and reset their gradients to zero.
 
     .. math:: a \leftarrow a + g^2, \quad u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{g}{\sqrt a + \epsilon}\Big)
@@ -138,14 +138,7 @@ def adagrad_rows(touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, 
 
 
 def adagrad_whole_rows(
-    touched: Touched,
-    penalties: RowPenalties,
-    T: NDArray[Any],
-    total: NDArray[Any],
-    *,
-    rank: int,
-    pace: NDArray[Any],
-    eps: float,
+    touched: Touched, penalties: RowPenalties, T: Array, total: Array, *, rank: int, pace: Array, eps: float
 ) -> None:
     """Update the touched rows with Adagrad, using one sum of squared gradients per row.
 
@@ -158,7 +151,7 @@ def adagrad_whole_rows(
 
 
 def absent_cells(
-    indices: NDArray[Any], starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
+    indices: Array, starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return whether each cell is unobserved, given entries in lexicographic order.
 
@@ -177,14 +170,14 @@ def absent_cells(
     return absent
 
 
-def _layers(T: NDArray[Any], least: int) -> NDArray[Any]:
+def _layers(T: Array, least: int) -> Array:
     """Check that the table has enough layers, and is contiguous so that kernels can update it in place."""
     if T.ndim != 3 or T.shape[1] < least or not T.flags.c_contiguous:
         raise ValueError(f"the table must be contiguous and have at least {least} layers; got shape {T.shape}")
     return T
 
 
-def _check_rows(touched: Touched, T: NDArray[Any], *columns: NDArray[Any]) -> None:
+def _check_rows(touched: Touched, T: Array, *columns: Array) -> None:
     rows, shares = touched
     if len(rows) != len(shares):
         raise ValueError(f"shares must have one element for each of {len(rows)} rows; got {len(shares)}")
@@ -192,10 +185,6 @@ def _check_rows(touched: Touched, T: NDArray[Any], *columns: NDArray[Any]) -> No
         raise ValueError(f"rows must be indices from 0 to {len(T) - 1}")
     if not all(column.shape == (len(T),) for column in columns):
         raise ValueError(f"penalties, pace and memory must have one element for each of {len(T)} rows of T")
-
-
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
 
 
 @njit(cache=True, nogil=True)

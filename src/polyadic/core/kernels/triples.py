@@ -16,14 +16,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
+
 
 def softmax_rows(
-    S: NDArray[np.float32],
-    *,
-    starts: NDArray[Any],
-    answers: NDArray[Any],
-    weights: NDArray[Any] | None = None,
-    threads: int = 1,
+    S: NDArray[np.float32], *, starts: Array, answers: Array, weights: Array | None = None, threads: int = 1
 ) -> float:
     r"""Replace scores in place by the gradient of the softmax cross-entropy, and return the total loss.
 
@@ -36,12 +33,7 @@ def softmax_rows(
 
 
 def logistic_rows(
-    S: NDArray[np.float32],
-    *,
-    starts: NDArray[Any],
-    answers: NDArray[Any],
-    weights: NDArray[Any] | None = None,
-    threads: int = 1,
+    S: NDArray[np.float32], *, starts: Array, answers: Array, weights: Array | None = None, threads: int = 1
 ) -> float:
     r"""Replace scores in place by the gradient of the logistic loss, and return the total loss.
 
@@ -55,7 +47,7 @@ def adagrad_step(
     H: NDArray[np.float32],
     G: NDArray[np.float32],
     *,
-    rows: NDArray[Any],
+    rows: Array,
     step: float,
     eps: float,
     threads: int = 1,
@@ -67,15 +59,14 @@ def adagrad_step(
     """
     if X.shape != H.shape or G.shape != (len(rows), X.shape[1]):
         raise ValueError(
-            f"X and H must have the same shape, and G must have shape {len(rows), X.shape[1]}; got {X.shape}, {H.shape}"
-            f" and {G.shape}"
+            f"X and H must have the same shape, and G must have shape {len(rows), X.shape[1]}; got {G.shape}"
         )
     _inside(rows, len(X))
     work = partial(_adagrad_step, X, H, frozen(G), frozen(rows, np.int64), np.float32(step), np.float32(eps))
     in_spans(work, len(rows), threads)
 
 
-def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
+def add_rows(index: Array, rows: Array, out: Array) -> None:
     """Add ``rows[i]`` to ``out[index[i]]`` in place for each i, also for repeated indices."""
     if rows.shape != (len(index), out.shape[1]):
         raise ValueError(f"rows must have shape {len(index), out.shape[1]}, one row per index; got {rows.shape}")
@@ -83,14 +74,14 @@ def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None
     _add_rows(frozen(index, np.int64), frozen(rows, out.dtype), out)
 
 
-def summed_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[Any]:
+def summed_rows(index: Array, rows: Array, size: int) -> Array:
     """Sum the rows that have the same index, and return an array of ``size`` rows."""
     total = np.zeros((size, rows.shape[1]), rows.dtype)
     add_rows(index, rows, total)
     return total
 
 
-def best_of_rows(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def best_of_rows(scores: Array, n: int) -> tuple[NDArray[np.int64], Array]:
     """Return the indices and values of the n largest elements of each row, in descending order."""
     if not 1 <= n <= scores.shape[1]:
         raise ValueError(f"n must be from 1 to the number of columns, {scores.shape[1]}; got {n}")
@@ -100,12 +91,7 @@ def best_of_rows(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArr
 
 
 def _rows(
-    loop: Callable[..., float],
-    S: NDArray[np.float32],
-    columns: NDArray[Any],
-    starts: NDArray[Any],
-    answers: NDArray[Any],
-    threads: int,
+    loop: Callable[..., float], S: NDArray[np.float32], columns: Array, starts: Array, answers: Array, threads: int
 ) -> float:
     if S.dtype != np.float32 or not S.flags.c_contiguous or columns.shape != (S.shape[1],):
         raise ValueError(f"S must be a contiguous float32 array with one weight per column; got shape {S.shape}")
@@ -116,7 +102,7 @@ def _rows(
     return sum(in_spans(partial(loop, S, *arrays), len(S), threads))
 
 
-def _inside(index: NDArray[Any], size: int) -> None:
+def _inside(index: Array, size: int) -> None:
     if len(index) and not 0 <= index.min() <= index.max() < size:
         raise ValueError(f"indices must be from 0 to {size - 1}; got {index.min()} to {index.max()}")
 

@@ -181,7 +181,10 @@ def _leading(
         sought = min(inside + EXTRA, len(w))
         R = AQ @ Z[:, :sought] - (Q @ Z[:, :sought]) * w[:sought]
         residuals = np.linalg.norm(R, axis=0)
-        unsure = residuals > _allowed(w[:sought], tol, n, relative=threshold is None, roots=roots)
+        size = np.abs(w[:sought])
+        scale = size if threshold is None else np.sqrt(size) if roots else np.ones(sought)
+        attainable = 4 * np.finfo(float).eps * np.sqrt(n) * size[0]
+        unsure = residuals > np.maximum(tol * scale, attainable)
         unsure[inside:] = residuals[inside:] > SETTLED_SHARE * np.abs(w[inside:sought])  # roughly
         needed = inside + (threshold is not None)
         far = np.abs(w[inside:sought]) + residuals[inside:]
@@ -205,13 +208,6 @@ def _leading(
         f"singular vectors have residuals of {residuals.max():.1g}, above the tolerance {tol:.1g}", stacklevel=3
     )
     return w[:inside], Q @ Z[:, :inside]
-
-
-def _allowed(w: Array, tol: float, n: int, *, relative: bool, roots: bool) -> Array:
-    """Return the residual norm below which each eigenvalue is considered converged."""
-    scale = np.abs(w) if relative else np.sqrt(np.abs(w)) if roots else np.ones(len(w))
-    attainable = 4 * np.finfo(float).eps * np.sqrt(n) * np.abs(w[0])
-    return np.maximum(tol * scale, attainable)
 
 
 def _orthonormal(X: Array, Q: Array | None) -> Array:

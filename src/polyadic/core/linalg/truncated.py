@@ -16,6 +16,8 @@ from polyadic.core.linalg.sparse import distribute
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Array = NDArray[Any]
+
 
 BLOCK = 32  # vectors multiplied at once: one reading of a sparse matrix serves all, but more would delay convergence
 
@@ -34,9 +36,7 @@ matrices took 4.5 to 5.
 MAX_RESTARTS = 30  # maximum number of restarts
 
 
-def truncated_eigh(
-    operator: Any, rank: int, *, tol: float = 1e-2, seed: int | None = None
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def truncated_eigh(operator: Any, rank: int, *, tol: float = 1e-2, seed: int | None = None) -> tuple[Array, Array]:
     r"""Compute the ``rank`` eigenpairs of largest magnitude, :math:`A \approx V \mathrm{diag}(w) V^\top`.
 
     Block Lanczos with full orthogonalization and thick restarts (Wu and Simon 2000, here for blocks), until residuals
@@ -64,9 +64,7 @@ def truncated_eigh(
     return w, V
 
 
-def _lanczos(
-    operator: Any, rank: int, size: int, *, tol: float, rng: np.random.Generator
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _lanczos(operator: Any, rank: int, size: int, *, tol: float, rng: np.random.Generator) -> tuple[Array, Array]:
     """Compute leading eigenpairs of a large symmetric operator by block Lanczos; ``size`` is the size of the basis."""
     n, kind = operator.shape[0], np.dtype(operator.dtype)
     Q = np.empty((size + BLOCK, n), kind)  # rows are the basis and the next block
@@ -104,16 +102,14 @@ def _lanczos(
     return w[:rank], np.ascontiguousarray((Z[:, :rank].T.astype(kind) @ Q[:filled]).T)
 
 
-def finite(A: NDArray[Any]) -> NDArray[Any]:
+def finite(A: Array) -> Array:
     """Return the array unchanged; raise InputError if it contains infinity or NaN."""
     if not np.isfinite(A).all():
         raise InputError("products with the matrix are not finite; divide the matrix by its largest element")
     return A
 
 
-def _orthogonalize(
-    Y: NDArray[Any], Q: NDArray[Any], rng: np.random.Generator
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _orthogonalize(Y: Array, Q: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Orthonormalize the rows of ``Y`` against the rows of ``Q`` and each other.
 
     Returns ``rest``, ``H`` and ``R`` with ``Y = H Q + R' rest`` and ``rest`` orthonormal and orthogonal to the rows of
@@ -152,7 +148,7 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-def _largest(A: NDArray[Any], rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _largest(A: Array, rank: int) -> tuple[Array, Array]:
     """Return the ``rank`` eigenpairs of largest magnitude of a dense symmetric matrix, given its lower triangle."""
     with one_thread():
         w, V = np.linalg.eigh(A, UPLO="L")
@@ -167,7 +163,7 @@ POWERS = 5  # power iterations of A'A
 
 def truncated_svd(
     operator: Any, rank: int, *, method: SVDMethod = "lanczos", tol: float = 1e-2, seed: int | None = None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+) -> tuple[Array, Array, Array]:
     r"""Compute the ``rank`` largest singular values and vectors, :math:`A \approx U \mathrm{diag}(s) V^\top`.
 
     Block Lanczos on the smaller of :math:`A^\top A` and :math:`A A^\top`, with ``tol`` for squared singular values, or
@@ -184,13 +180,16 @@ def truncated_svd(
     operator = distribute(operator)
     wide = operator.shape[0] < operator.shape[1]
     A = operator.T if wide else operator  # V has the smaller side
-    V: NDArray[Any]
+    V: Array
     if small <= 4 * rank + 5 * BLOCK:
         V = np.eye(small, dtype=operator.dtype)
     elif method == "lanczos":
         _, V = truncated_eigh(Gram(A), rank, tol=tol, seed=seed)
     else:
-        V = _range(A, rank, np.random.default_rng(seed))
+        turned, V = A.T, np.random.default_rng(seed).standard_normal((small, min(rank + OVERSAMPLE, small)))
+        V = V.astype(A.dtype)
+        for _ in range(POWERS + 1):
+            V = np.linalg.qr(finite(np.asarray(turned @ np.linalg.qr(np.asarray(A @ V))[0])))[0]
     left, s, right = np.linalg.svd(finite(np.asarray(A @ V)), full_matrices=False)
     U, s, V = left[:, :rank], s[:rank], V @ right[:rank].T
     if wide:
@@ -199,7 +198,7 @@ def truncated_svd(
     return U * signs, s, V * signs
 
 
-def leading_svd(A: Any, rank: int, *, tol: float = 1e-2) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def leading_svd(A: Any, rank: int, *, tol: float = 1e-2) -> tuple[Array, Array, Array]:
     """Compute the ``rank`` largest singular values and vectors of a sparse matrix, or all if there are not more."""
     if rank < min(A.shape):
         return truncated_svd(A, rank, tol=tol, seed=0)
@@ -214,14 +213,5 @@ class Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
         super().__init__(A.dtype, (A.shape[1], A.shape[1]))
         self._A, self._turned = A, A.T
 
-    def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
+    def _matmat(self, X: Array) -> Array:
         return np.asarray(self._turned @ (self._A @ X))
-
-
-def _range(A: Any, rank: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return an approximate orthonormal basis of the leading right singular vectors."""
-    turned, size = A.T, min(rank + OVERSAMPLE, *A.shape)
-    Q = rng.standard_normal((A.shape[1], size)).astype(A.dtype)
-    for _ in range(POWERS + 1):
-        Q = np.linalg.qr(finite(np.asarray(turned @ np.linalg.qr(np.asarray(A @ Q))[0])))[0]
-    return Q

@@ -38,12 +38,10 @@ class Whitening(NamedTuple):
 
 
 def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6, seed: int = 0) -> Whitening:
-    """Compute a whitening matrix from the largest eigenvalues of the matrix of second moments.
+    """Compute a whitening matrix from the largest eigenvalues of the matrix of second moments, which is symmetric.
 
-    Symmetry of the matrix is not checked. With ``magnitudes``, eigenvalues of largest magnitude are taken whatever
-    their sign: directions that noise made negative are meaningless, but may do as a start. Otherwise fewer positive
-    eigenvalues than ``rank`` are an InputError. ``tol`` and ``seed`` are those of
-    :func:`~polyadic.core.linalg.truncated.truncated_eigh`.
+    With ``magnitudes``, eigenvalues of largest magnitude are taken whatever their sign: directions that noise made
+    negative are meaningless, but may do as a start. Otherwise fewer positive ones than ``rank`` are an InputError.
     """
     n = M2.shape[0]
     check_int("rank", rank, low=1, high=n)

@@ -87,13 +87,6 @@ def nuts(
     ``density`` returns the log density of a position, up to a constant, and its gradient. The first ``warmup``
     transitions are no samples: they adapt the masses, and the step size to the mean acceptance probability ``target``.
     A path is doubled up to ``max_depth`` times.
-
-    Examples
-    --------
-    >>> chain = nuts(lambda q: (-0.5 * float(q @ q), -q), np.zeros(2), np.random.default_rng(0), warmup=200)
-    >>> samples = np.array([next(chain).position for _ in range(1200)])[200:]
-    >>> samples.std(axis=0).round(1).tolist()
-    [1.0, 1.0]
     """
     value, gradient = density(start)
     if not (math.isfinite(value) and np.isfinite(gradient).all()):

@@ -43,9 +43,8 @@ class Function(Protocol):
 def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> Iterator[Sweep]:
     """Minimize an objective by L-BFGS, or OWL-QN for non-smooth penalties; yield the start and each accepted step.
 
-    A step usually takes one gradient evaluation. ``memory`` pairs of steps and gradient changes approximate the
-    curvature; each takes two copies of the factors. The objective never rises, and the solver ends where no step
-    improves it.
+    ``memory`` pairs of steps and gradient changes approximate the curvature; each takes two copies of the factors. The
+    objective never rises, and the solver ends where no step improves it.
     """
     u = [np.array(f) for f in start]
     value, g = objective.value_and_gradient(u)

@@ -71,9 +71,8 @@ def run(
     """Run iterations of ``solver`` until the objective converges, the solver ends, or ``max_iter`` is reached.
 
     The run has converged when three consecutive iterations each changed the objective by at most ``tol`` times the
-    total change since the start. (A share of the first value would stop at once where a start near a saddle moves
-    slowly.) The first item of a solver is its start. Ctrl-C, or an objective that is not finite, ends the run and keeps
-    the last complete iteration.
+    total change since the start, which is the first item of a solver. Ctrl-C, or an objective that is not finite, ends
+    the run and keeps the last complete iteration.
 
     ``callback`` is called with the result so far after each iteration; from its attribute ``reached``
     (:class:`~polyadic.words.checkpoint.Checkpoint`), if any, the run resumes. With ``measure``, a validation loss of
@@ -101,7 +100,13 @@ def run(
             if (sweep := next(solver, None)) is None:
                 break
             if not math.isfinite(sweep.objective):
-                _warn_of_divergence(result, sweep)
+                result.diverged = True
+                warnings.warn(
+                    f"the objective became {sweep.objective} in iteration {result.n_iter + 1}, so the factors of"
+                    f" iteration {result.best} were kept; use a smaller step or a stronger penalty",
+                    DivergedWarning,
+                    stacklevel=2,
+                )
                 return result
             _record(result, sweep, began, measure)
             if callback is not None:
@@ -118,7 +123,8 @@ def run(
         return result
     result.converged = result.n_iter < max_iter  # the solver ended by itself
     if tol and not result.converged:
-        _warn_not_converged(max_iter, tol)
+        message = f"stopped at max_iter={max_iter} before the objective converged to the tolerance tol={tol:g}"
+        warnings.warn(NotConvergedWarning(f"{message}; increase max_iter or tol", "max_iter", "tol"), stacklevel=2)
     return result
 
 
@@ -130,25 +136,3 @@ def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Facto
     result.seconds.append(time.perf_counter() - began)
     if measure is None or result.measured[-1] <= min(result.measured):
         result.factors, result.best = sweep.factors, result.n_iter
-
-
-def _warn_of_divergence(result: Result, sweep: Sweep) -> None:
-    result.diverged = True
-    warnings.warn(
-        f"the objective became {sweep.objective} in iteration {result.n_iter + 1}, so the factors of iteration"
-        f" {result.best} were kept; use a smaller step or a stronger penalty",
-        DivergedWarning,
-        stacklevel=3,
-    )
-
-
-def _warn_not_converged(max_iter: int, tol: float) -> None:
-    warnings.warn(
-        NotConvergedWarning(
-            f"stopped at max_iter={max_iter} before the objective converged to the tolerance tol={tol:g}; increase"
-            " max_iter or tol",
-            "max_iter",
-            "tol",
-        ),
-        stacklevel=3,
-    )

@@ -82,9 +82,9 @@ def saga_factors(
 ) -> Iterator[Sweep]:
     r"""Fit a matrix factorization by epochs of SAG or SAGA over the rows and over the columns.
 
-    ``cells`` are rows, columns and values; ``start`` the factors, with biases in the last column if ``biased``. Row
-    :math:`i` of :math:`n_i` cells adds :math:`n_i^\gamma \sum_r \tfrac12 \lambda_r u_{ir}^2 + \mu_r |u_{ir}|`, where
-    ``penalties`` are :math:`\lambda` and :math:`\mu` of each column and ``count_power`` is :math:`\gamma`.
+    ``cells`` are rows, columns and values; biases are in the last column if ``biased``. Row :math:`i` of :math:`n_i`
+    cells adds :math:`n_i^\gamma \sum_r \tfrac12 \lambda_r u_{ir}^2 + \mu_r |u_{ir}|`, with ``penalties``
+    :math:`\lambda` and :math:`\mu` of each column and ``count_power`` :math:`\gamma`.
     """
     factors = [np.array(F, float) for F in start]
     *index, values = cells

@@ -54,8 +54,7 @@ def descend_cells(
     r"""Fit a biased matrix factorization to the observed cells by SGD; yield the start and each epoch.
 
     Minimizes :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` plus penalties for each cell. ``cells`` are rows,
-    columns and values, ``start`` the factors with biases in the last column, ``ridges`` the penalty of each column for
-    each cell, and ``objective`` computes the objective of both factors.
+    columns and values; biases are in the last columns of the factors, and ``ridges`` the penalty of each column.
     """
     U, V = (np.array(F, float) for F in start)
     epoch = 0
@@ -84,18 +83,26 @@ def descend_pairs(
     Cell :math:`(i, j)` is observed and :math:`(i, k)` is not. The penalty of a triple is :math:`\tfrac{\lambda}{2}
     (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`. ``listed`` are rows and columns of cells in ascending order, and the offset of
     each row; ``negatives`` unobserved cells of the same row are drawn for each in an epoch, or with ``everywhere`` of
-    all rows: :math:`-\log \sigma(u_i \cdot v_j - u_l \cdot v_k)`. Yields the start and each epoch, in single
-    precision, with an objective estimated from one unobserved cell for each of at most
-    :data:`MAX_MEASURED` listed ones. The result does not depend on ``threads``.
+    all rows: :math:`-\log \sigma(u_i \cdot v_j - u_l \cdot v_k)`. Factors are in single precision; the objective is
+    estimated from one unobserved cell for each of at most :data:`MAX_MEASURED` listed ones.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
-    cells = _cell_pairs(listed, (len(U), len(V)), rng, everywhere=everywhere)
-    measure = _Measure(*cells, U, V, ridge, threads, everywhere=everywhere)
+    better, worse = _cell_pairs(listed, (len(U), len(V)), rng, everywhere=everywhere)
+    at = np.concatenate([better, worse])
+    met = (at if everywhere else better)[:, 0], at[:, 1]
+    counts = [np.bincount(each, minlength=len(F)) for each, F in zip(met, (U, V), strict=True)]
     scale = len(listed[0]) / min(len(listed[0]), MAX_MEASURED)
+
+    def objective(U: NDArray[Any], V: NDArray[Any]) -> float:
+        m = cp_predict(at, np.concatenate([U, V]), offsets=[0, len(U)], threads=threads)
+        high, low = np.split(m, 2)
+        sizes = sum(float(n @ (F**2).sum(axis=1)) for n, F in zip(counts, (U, V), strict=True))
+        return scale * float(np.logaddexp(0, low - high).sum() + 0.5 * ridge * sizes)
+
     epoch = 0
     while True:
-        yield Sweep([U[:, :rank], V[:, :rank]], scale * measure(U[:, :rank], V[:, :rank]))
+        yield Sweep([U[:, :rank], V[:, :rank]], objective(U[:, :rank], V[:, :rank]))
         U, V = table(U)[:, 0], table(V)[:, 0]  # copies; rows do not share cache lines between threads
         how: dict[str, Any] = {"negatives": negatives, "step": steps.at(epoch), "ridge": ridge}
         sgd_pairs(*listed[:2], U=U, V=V, rng=rng, threads=threads, everywhere=everywhere, **how)
@@ -118,9 +125,7 @@ def descend_labels(
 
     The penalty :math:`\tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2)` is divided among the expected number of cells of each
     row in an epoch. ``listed`` is as for :func:`descend_pairs`, ``labels`` are zeros and ones; ``negatives`` unobserved
-    cells are drawn for each listed one, from its row if ``beside``, with Adagrad steps of initial rate ``step``. Yields
-    the start and each epoch, in single precision, with an objective estimated from at most :data:`MAX_MEASURED` listed
-    cells and zeros. The result does not depend on ``threads``.
+    cells are drawn for each listed one, from its row if ``beside``, with Adagrad steps of initial rate ``step``.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
@@ -174,29 +179,3 @@ def _cell_pairs(
         return better, np.column_stack(np.divmod(places, shape[1]))
     worse = absent_columns(starts, columns, rows[at], number=shape[1], rng=rng)
     return better[worse >= 0], np.column_stack([better[:, 0], worse])[worse >= 0]
-
-
-class _Measure:
-    """BPR objective on a fixed sample of pairs of an observed and an unobserved cell."""
-
-    def __init__(
-        self,
-        better: NDArray[np.int64],
-        worse: NDArray[np.int64],
-        U: NDArray[Any],
-        V: NDArray[Any],
-        ridge: float,
-        threads: int,
-        *,
-        everywhere: bool,
-    ) -> None:
-        self.at = np.concatenate([better, worse])
-        rows = self.at[:, 0] if everywhere else better[:, 0]
-        self.counts = [np.bincount(at, minlength=len(F)) for at, F in ((rows, U), (self.at[:, 1], V))]
-        self.ridge, self.threads = ridge, threads
-
-    def __call__(self, U: NDArray[Any], V: NDArray[Any]) -> float:
-        m = cp_predict(self.at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self.threads)
-        better, worse = np.split(m, 2)
-        sizes = sum(float(n @ (F**2).sum(axis=1)) for n, F in zip(self.counts, (U, V), strict=True))
-        return float(np.logaddexp(0, worse - better).sum() + 0.5 * self.ridge * sizes)

@@ -14,8 +14,7 @@ Proximal gradient methods take a gradient step, then soft-threshold the singular
 .. math:: M \leftarrow S_{\lambda / L}\Big(Y - \tfrac{1}{L} P^\top \nabla f(P Y)\Big)
 
 With :math:`Y` the last matrix, a squared loss and so :math:`L = 1`, this is Soft-Impute. FISTA extrapolates first,
-:math:`Y = M_k + \beta_k (M_k - M_{k-1})`, and needs the square root of the number of steps. The matrix never becomes
-dense.
+:math:`Y = M_k + \beta_k (M_k - M_{k-1})`, and needs the square root of the number of steps.
 
 References
 ----------
@@ -172,11 +171,10 @@ class Problem:
 
 
 class Certified:
-    """Iterator over the iterations of a solver that stops when the duality gap is small.
+    """Iterator over the iterations of a solver for :func:`~polyadic.core.solvers.run.run`, until the gap is small.
 
-    It can be passed to :func:`~polyadic.core.solvers.run.run`. A gap costs less than an iteration; it is computed for
-    the first ten, then after every tenth more. The solver stops when it is ``tol`` times the objective; 0 goes on until
-    ``max_iter``.
+    A gap costs less than an iteration; it is computed for the first ten, then after every tenth more. The iteration
+    ends when the gap is at most ``tol`` times the objective.
     """
 
     def __init__(self, sweeps: Iterator[Sweep], problem: Problem, *, tol: float) -> None:
@@ -241,11 +239,10 @@ def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
 
 
 def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accelerate: bool = True) -> Iterator[Sweep]:
-    """Minimize a trace-norm regularized loss by proximal gradient steps (FISTA or Soft-Impute).
+    """Minimize a trace-norm regularized loss by FISTA with restarts if ``accelerate``, else Soft-Impute, from zero.
 
-    The default ``start`` is zero. An iteration is one thresholding, or two if the first fails. Uses FISTA with restarts
-    if ``accelerate``, else Soft-Impute. Yields ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral`. The
-    objective never rises, and the solver ends at rounding precision.
+    An iteration is one thresholding, or two if the first fails. Yields ``U``, ``s`` and ``V`` of a
+    :class:`~polyadic.core.linalg.Spectral`. The objective never rises, and the solver ends at rounding precision.
     """
     M = problem.zero if start is None else start
     if (len(M.U), len(M.V)) != problem.pattern.shape:

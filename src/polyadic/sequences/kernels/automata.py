@@ -32,10 +32,7 @@ def automaton_values(
 def follow_automaton(
     symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, A: Array, total: Array, again: Array, floor: float
 ) -> Array:
-    """Return the normalized state before each symbol and the end of each string, of shape (symbols + strings, r).
-
-    ``total`` is the weight of all continuations of each state; states of a mass up to ``floor`` become ``again``.
-    """
+    """Return the normalized state before each symbol and end; states of a mass up to ``floor`` become ``again``."""
     symbols, edges, A = _checked(symbols, edges, start, A)
     if again.shape != A.shape[:2] or total.shape != start.shape:
         about = f"{A.shape[:2]} and {start.shape}; got {again.shape} and {total.shape}"

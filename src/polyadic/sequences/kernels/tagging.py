@@ -48,12 +48,8 @@ class TagTables(NamedTuple):
     @classmethod
     def of(cls, parts: TagParts) -> TagTables:
         """Initialize the tables from weights, with all sums of squared gradients set to 1."""
-        tables = []
-        for part in parts:
-            table = np.zeros((len(part), 3, part.shape[1]), np.float32)
-            table[:, 0], table[:, 1] = part, 1
-            tables.append(table)
-        return cls(*tables)
+        rows = ([part, np.ones_like(part), np.zeros_like(part)] for part in parts)
+        return cls(*(np.stack(each, axis=1, dtype=np.float32, casting="same_kind") for each in rows))
 
     def weights(self) -> TagParts:
         """Return a copy of the weights."""
@@ -80,9 +76,8 @@ def tag_epoch(
     r"""Train for one epoch by AdaGrad, updating after each sentence, and return the sum of losses before the updates.
 
     ``importance``, the number of sentences per occurrence of a feature, multiplies its decay; so the expected gradient
-    is that of :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`. ``soft``
-    is the negative log-likelihood; otherwise the loss is the best score, plus ``cost`` for each wrong tag, minus that
-    of ``gold``.
+    is that of the objective. ``soft`` is the negative log-likelihood; otherwise the loss is the best score, plus
+    ``cost`` for each wrong tag, minus that of ``gold``.
     """
     _check(sentences, *(table[:, 0] for table in tables))
     size = len(tables.T) - 1
@@ -97,10 +92,7 @@ def tag_epoch(
 
 
 def tag_paths(sentences: CodedSentences, parts: TagParts) -> NDArray[np.int32]:
-    r"""Return the highest-scoring tags of all sentences, concatenated in one array (Viterbi decoding).
-
-    .. math:: \max_t \sum_i (V \sum_{f \in \phi_i} U_f)_{t_i} + T_{t_{i-1} t_i}
-    """
+    """Return the highest-scoring tags of all sentences, concatenated in one array (Viterbi decoding)."""
     _check(sentences, *parts)
     paths = np.zeros(len(sentences.starts) - 1, np.int32)
     _tag_paths(*sentences, *(frozen(part) for part in parts), paths)

@@ -224,11 +224,7 @@ def _move_rows(features, rows, count, step, clock, U, sums):
 
 @njit(cache=True, nogil=True)
 def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, sums, products, scratch):
-    """Update the parameters by a passive-aggressive step and return its size; ``trees`` is (correct, predicted heads).
-
-    ``how`` is (gamma, C, clock, more); ``moves`` says which of U, V and W to update; ``parts`` and ``sums`` are (theta,
-    U, V, W); ``products`` is (P, Q); ``scratch`` is (delta, place).
-    """
+    """Update the parameters by a passive-aggressive step and return its size; ``trees`` is (correct, predicted)."""
     heads, predicted = trees
     gamma, C, clock, more = how
     theta, U, V, W = parts

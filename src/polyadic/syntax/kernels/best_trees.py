@@ -23,6 +23,8 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    Array = NDArray[np.float64]
+
 
 def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
     """Return heads and score of the best projective tree, or -1 and minus infinity; faster than :func:`best_arcs`."""
@@ -30,9 +32,7 @@ def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tupl
     return heads[0], float(values[0])
 
 
-def best_projective_trees(
-    scores: ArrayLike, *, single_root: bool = True
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def best_projective_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
     """Return the heads and score of the highest-scoring projective tree for each score matrix of a batch."""
     tables = _checked(scores)
     heads, values = np.full((len(tables), tables.shape[1] - 1), -1, np.int32), np.empty(len(tables))
@@ -75,15 +75,13 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     return heads, value
 
 
-def best_spanning_trees(
-    scores: ArrayLike, *, single_root: bool = True
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def best_spanning_trees(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
     """Return the heads and score of the maximum spanning tree for each score matrix of a batch."""
     found = [best_spanning_tree(table, single_root=single_root) for table in np.asarray(scores)]
     return np.stack([heads for heads, _ in found]), np.array([value for _, value in found])
 
 
-def _checked(scores: ArrayLike) -> NDArray[np.float64]:
+def _checked(scores: ArrayLike) -> Array:
     """Validate a batch of score matrices and return a copy with zeros on the diagonal and in column 0."""
     tables = np.array(scores, np.float64)
     if tables.ndim != 3 or tables.shape[1] != tables.shape[2] or tables.shape[1] < 2:
@@ -96,9 +94,7 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
     return tables
 
 
-def best_arcs(
-    scores: ArrayLike, k: int = 1, *, single_root: bool = True
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def best_arcs(scores: ArrayLike, k: int = 1, *, single_root: bool = True) -> tuple[NDArray[np.int32], Array]:
     r"""Return the heads of the k projective trees with the highest scores :math:`\sum_m S_{h_m m}`, and the scores.
 
     Scores are those of :func:`best_spanning_tree`. Eisner (1996), Three new probabilistic models for dependency
@@ -343,12 +339,9 @@ def _contract(values, active, above, inside, kept, ends):
                     into = v
                 if out < 0 or values[v, node] > values[out, node]:
                     out = v
-        gain = values[node, into] - values[above[into], into]
-        word, other = ends[node, into, 0], ends[node, into, 1]
-        ends[node, kept, 0], ends[node, kept, 1] = word, other
-        word, other = ends[out, node, 0], ends[out, node, 1]
-        best = values[out, node]
-        ends[kept, node, 0], ends[kept, node, 1] = word, other
+        gain, best = values[node, into] - values[above[into], into], values[out, node]
+        ends[node, kept] = ends[node, into]
+        ends[kept, node] = ends[out, node]
         # Gains are only compared within the column of the cycle, so the constant score of its arcs is left out.
         values[node, kept], values[kept, node] = gain, best
     for v in range(size):
@@ -370,9 +363,11 @@ def _spanning_tree(values, heads):
     steps = 0
     groups = np.zeros((size, size), np.int64)  # before each contraction
     arcs = np.full((size, size, 2), -1, np.int32)  # arcs of the cycle, into each of its nodes
-    _best_heads(values, active, above)
-    kept = _cycle(above, active, inside)
-    while kept:
+    while True:
+        _best_heads(values, active, above)
+        kept = _cycle(above, active, inside)
+        if not kept:
+            break
         groups[steps] = group
         for v in range(size):
             if inside[v]:
@@ -382,8 +377,6 @@ def _spanning_tree(values, heads):
             if inside[group[word]]:
                 group[word] = kept
         steps += 1
-        _best_heads(values, active, above)
-        kept = _cycle(above, active, inside)
     heads[:] = -1
     for m in range(1, size):
         if active[m]:

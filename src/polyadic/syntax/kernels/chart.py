@@ -275,17 +275,13 @@ def _appended(row, j, value, none, pool, used):
 
 @njit(cache=True, nogil=True)
 def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, block, first, base, values, summed):
-    """Fill ``values`` with the inside value of each chart slot, as sums if ``summed`` and as maxima otherwise.
+    """Fill ``values``, at first 0 or minus infinity, with the inside value of each chart slot, as sums or as maxima.
 
-    ``word_symbols`` and ``word_values`` list the possible symbols of the words; those of word ``i`` start at
-    ``word_starts[i]``. ``unary`` is (starts, parent, weight). ``groups`` are the binary rules by the blocks of their
-    symbols: (starts of the groups of each left block, right block, parent block, starts of the rules; of each rule left
-    child, right child, offset of the parent in its block, weight). ``values`` holds 0 or minus infinity at first.
-
-    All split points of a cell are handled together: the upper values of a symbol over the words from ``i`` to each
-    ``k`` are one row, those from each ``k`` to ``j`` another, and a rule combines both. Rows extend from the first to
-    the last split point with a value. Right rows are kept for a few ``j`` at a time, which share the left rows of an
-    ``i``.
+    ``groups`` are the binary rules by the blocks of their symbols: (starts of the groups of each left block, right
+    block, parent block, starts of the rules; of each rule left child, right child, offset of the parent in its block,
+    weight). All split points of a cell are handled together: the upper values of a symbol over the words from ``i`` to
+    each ``k`` are one row, those from each ``k`` to ``j`` another, and a rule combines both. Rows extend from the first
+    to the last split point with a value. Right rows are kept for a few ``j`` at a time, which share the left rows.
     """
     starts, right_block, parent_block, rules, left, right, parent, weight = groups
     u_start, u_parent, u_weight = unary
@@ -389,9 +385,8 @@ def _ends(n, first, base, values, left, right):
 def _chart_outside(n, root, binary, unary, block, first, base, values, threshold, left_ends, right_ends, outside):
     """Fill the zero array ``outside`` with the outside value of each chart slot in derivations from ``root``.
 
-    ``values`` are the inside sums, ``binary`` are rules by parent, ``unary`` rules by child; the ends are filled by
-    :func:`_ends`. A rule is applied where its parent is reached by derivations whose sum is positive and at least
-    ``threshold``, at split points where both children may occur.
+    A rule is applied where its parent is reached by derivations whose sum is positive and at least ``threshold``, at
+    split points where both children may occur.
     """
     b_start, b_rule, b_left, b_right, b_weight = binary
     u_start, u_parent, u_weight = unary
@@ -651,9 +646,8 @@ def _cuts(i, j, one, other):
 def _span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, left, right, left_ends, right_ends):
     """Compute the inside values of both chart layers in the zero arrays ``low``, ``left`` and ``right``.
 
-    ``words``, ``kinds`` and ``weights`` list the possible symbols of the words, sorted by word. ``pairs`` is (children
-    of each distinct pair, starts of its rules in ``parent`` and ``weight``), ``unary`` is (child, parent, weight). The
-    ends are the ranges of nonzero entries of the rows, at first (n + 1, 0).
+    ``pairs`` is (children of each distinct pair, starts of its rules in ``parent`` and ``weight``), ``unary`` is
+    (child, parent, weight). The ends are the ranges of nonzero entries of the rows, at first (n + 1, 0).
     """
     children, starts = pairs
     at = 0
@@ -688,11 +682,7 @@ def _span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, le
 def _span_outside(
     n, root, pairs, parent, weight, unary, inner, left, right, left_ends, right_ends, threshold, low, of_left, of_right
 ):
-    """Compute the outside values of both chart layers in the zero arrays ``low``, ``of_left`` and ``of_right``.
-
-    The value of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``; other arguments are those of
-    :func:`_span_inside`.
-    """
+    """Compute the outside values of both chart layers; the upper one is ``of_left[i, s, j] + of_right[j, s, i]``."""
     children, starts = pairs
     of_left[0, root, n] = 1.0
     for j in range(n, 0, -1):

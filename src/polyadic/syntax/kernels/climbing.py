@@ -26,6 +26,8 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Array = NDArray[np.float64]
+
 # Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (inner neighbour of s, h, s, m). They
 # and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
 GRAND, SIBLING, GRAND_SIBLING, THREE = np.arange(4)
@@ -46,11 +48,7 @@ def _mixed(a, b):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _cells(features, mask, kind, x, h, s, m, cells):
-    """Write the hashed features of a higher-order part of a tree and return their count.
-
-    ``features`` holds the feature table (rows: left end, root, words, right end, no dependent; 0 is a missing feature),
-    the templates, sorted by kind, and the first template of each kind.
-    """
+    """Write the hashed features of a higher-order part of a tree and return their count; see :func:`_checked`."""
     table, templates, begins = features
     sides = (1 if h < m else 0) + (2 if x < h else 0) + (4 if x < m else 0)
     none, count = len(table) - 1, 0
@@ -199,22 +197,18 @@ def _upwards(tree, order_of):
     """Write the words in bottom-up order, each word before its head."""
     _, _, outer, near = tree
     size = len(outer)
-    last, read = size - 1, size - 1  # a queue, filled and read backwards
-    for side in range(2):
-        o = near[side, 0]
-        while 0 < o < size:
-            last -= 1
-            order_of[last] = o
-            o = outer[o]
-    while read > last:
-        read -= 1
-        m = order_of[read]
+    last, read, m = size - 1, size - 1, ROOT  # a queue, filled and read backwards
+    while True:
         for side in range(2):
             o = near[side, m]
             while 0 < o < size:
                 last -= 1
                 order_of[last] = o
                 o = outer[o]
+        if read <= last:
+            break
+        read -= 1
+        m = order_of[read]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -377,8 +371,7 @@ def _tree_score(model, order, scores, heads):
 def _climb(model, how, scores, allowed, trees, values):
     """Improve each tree in place by hill climbing until no change of a single head raises the score.
 
-    ``how`` is (order, projective, one_root), and ``allowed[h, m]`` marks the arcs that may be made. ``gains[h, m]``
-    caches :func:`_attachment_gain` until h or m changes, also across climbs.
+    ``how`` is (order, projective, one_root). ``gains[h, m]`` caches :func:`_attachment_gain` until h or m changes.
     """
     size = len(scores)
     tree, gains, covered = _detached_tree(size), np.full((size, size), np.nan), np.zeros(size, np.int64)
@@ -451,9 +444,7 @@ class TreeDifference(NamedTuple):
     squares: float
 
 
-def score_trees(
-    table: NDArray[np.int32], scores: NDArray[np.float64], trees: NDArray[Any], parts: TreeParts
-) -> NDArray[np.float64]:
+def score_trees(table: NDArray[np.int32], scores: Array, trees: NDArray[Any], parts: TreeParts) -> Array:
     r"""Return the scores of dependency trees with heads of shape (trees, n), summed over arcs and higher-order parts.
 
     .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
@@ -466,14 +457,14 @@ def score_trees(
 
 def climb_trees(
     table: NDArray[np.int32],
-    scores: NDArray[np.float64],
+    scores: Array,
     trees: NDArray[Any],
     *,
     parts: TreeParts,
     allowed: NDArray[np.bool_],
     projective: bool,
     single_root: bool = True,
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int32], Array]:
     """Improve trees by hill climbing, one head at a time, and return the locally optimal trees and their scores.
 
     Each pass visits the words from the leaves up and gives each its best head, all else fixed, until a pass changes
@@ -516,9 +507,7 @@ def difference_of_trees(
     return TreeDifference(cells[:count], counts[:count], float(squares))
 
 
-def move_weights(
-    parts: TreeParts, difference: TreeDifference, *, step: float, clock: int, sums: NDArray[np.float64]
-) -> None:
+def move_weights(parts: TreeParts, difference: TreeDifference, *, step: float, clock: int, sums: Array) -> None:
     """Add ``step`` times a feature difference to the weights in place, and update the running sums for averaging."""
     if len(sums) != len(parts.weights):
         raise ValueError("sums must have the same length as the weights")
@@ -551,7 +540,7 @@ def _checked(
         got = f"{weights.dtype} of length {len(weights)}"
         raise ValueError(f"weights must be a float32 array whose length is a power of two; got {got}")
     shifted = np.full((size + 3, width), 1, np.int32)  # 1 is the end mark on both sides
-    shifted[1:-2] = np.where(table >= 0, table + 3, 0)
+    shifted[1:-2] = np.where(table >= 0, table + 3, 0)  # 0 is a missing feature
     shifted[-1] = 2  # no dependent
     begins = np.searchsorted(templates[:, 0], np.arange(THREE + 2))
     features = frozen(shifted), frozen(templates, np.int64), frozen(begins, np.int64)

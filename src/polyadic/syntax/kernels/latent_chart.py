@@ -185,8 +185,8 @@ def _node(numbers, base, block, first, layer, cell, symbol):
 def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary, edges):
     """Write the edges of a parse forest and return their number, which may exceed the length of ``edges``.
 
-    ``numbers`` holds the node of each slot, or -1; ``symbols`` the symbol of each node; the nodes of a layer of a cell
-    are ``cells[layer, cell]`` to ``cells[layer, cell + 1] - 1``. The rules are those by child, without weights.
+    ``numbers`` holds the node of each slot, or -1, ``symbols`` the symbol of each node, and ``cells`` the first node of
+    each cell.
     """
     b_start, b_right, b_parent = binary
     u_start, u_parent = unary

@@ -1,4 +1,4 @@
-"""Readers for text with markup: HTML, EPUB, MediaWiki dumps, TEI and other XML."""
+"""Readers for HTML, EPUB and MediaWiki dumps."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import posixpath
 import re
 import zipfile
 from collections import Counter
+from dataclasses import dataclass
 from html.parser import HTMLParser
-from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from polyadic.core.errors import InputError, error_text, needing
-from polyadic.text.formats.plain import NO_CHARACTER, text_pieces
+from polyadic.text.formats.plain import NO_CHARACTER, marked_lines, text_pieces
+from polyadic.text.formats.tei import name_of
 from polyadic.text.pieces import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from polyadic.text.formats.plain import Part
     from polyadic.text.pieces import File
 
-NO_TEXT = ("script", "style", "noscript", "template", "svg", "math", "nav", "form", "button", "select", "iframe")
-"""HTML elements without running text, which are left out."""
-LEFT_OUT = {*NO_TEXT, "title", "rt", "rp"}  # the last two say how ideographs are read
+NO_TEXT = ("script", "style", "noscript", "template", "svg", "math", "iframe", "title", "rt", "rp")
+"""HTML elements without running text; the last two say how ideographs are read."""
 EMPTY = {
     *("area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr", "image", "img", "input"),
     *("isindex", "keygen", "link", "menuitem", "meta", "nextid", "param", "source", "spacer", "track", "wbr"),
@@ -32,28 +33,59 @@ EMPTY = {
 BLOCKS = (
     *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div"),
     *("dl", "dt", "fieldset", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr"),
-    *("li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
+    *("li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul"),
 )
-"""HTML elements that begin and end a paragraph."""
-EDGES = dict.fromkeys(("w", "pc", "lb"), " ") | dict.fromkeys(("p", "l", "note"), "\n")
-"""Separators around TEI elements: between words; and around paragraphs, verses and notes, even inside text."""
-NOT_READ = {"", "teiHeader", "fw", "del", "facsimile", "standOff"}  # TEI elements without running text, and comments
-FIRST_FORMS = {"sic", "orig", "abbr"}
-"""Forms in a TEI ``<choice>`` that are also given corrected, regularised or expanded."""
+"""HTML elements that begin and end a line."""
+TAGS = {
+    **dict.fromkeys(("nav", "form", "button", "select"), "navigation"),
+    **dict.fromkeys(("caption", "figcaption"), "captions"),
+    **dict.fromkeys(("del", "s", "strike"), "deletions"),
+}
+"""Kind of the structure that is left out, by HTML element."""
+ROLES = {
+    "headers": "pagebreak doc-pagebreak pagenumber",
+    "notes": "noteref backlink note footnote footnotes endnote endnotes rearnote rearnotes annotation annoref"
+    " doc-noteref doc-backlink doc-footnote doc-endnote doc-endnotes",
+    "navigation": "navigation menu menubar search",
+    "boilerplate": "toc doc-toc landmarks page-list loi lot cover titlepage title-page halftitlepage copyright-page"
+    " imprint colophon doc-colophon index doc-index contentinfo",
+}
+"""``epub:type``, ``role`` or type in an EPUB guide of structure that is left out, by kind."""
+CLASSES = {
+    "headers": "pagenum pageno pagenumber page-number x-ebookmaker-pageno lnum linenum line-number",
+    "notes": "footnote footnotes endnote endnotes fnanchor fnref footnote-ref footnote-back noteref references reflist"
+    " mw-cite-backlink",
+    "navigation": "mw-editsection noprint navbox toc",
+    "boilerplate": "pg-boilerplate copyright legalnotice",
+}
+"""Classes that widespread programs give to such elements, by kind."""
+_OF_ROLE, _OF_CLASS = ({name: kind for kind in kinds for name in kinds[kind].split()} for kinds in (ROLES, CLASSES))
+_HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+_MARK = re.compile(r"([\[(]?)(\d{1,4}|[a-z]|[ivxl]+|[*†‡§¶]+|\[[^\]]{1,12}\])[\])]?|[↑↩↵^][\ufe0e\ufe0f]?")  # of a note
+_NOTE = re.compile(r"note|^_?(ft|fn|ed|en)\w*\d|^r?f\d", re.IGNORECASE)  # ids of notes
+MAX_MARK, MAX_HEADING = 8, 100  # number of parts of a link that may be the mark of a note, and of a heading
+PARAGRAPHS = ("p", "li", "dd", "td")  # elements that may contain a note
 
 
 def read_html(file: File) -> Iterator[Piece]:
-    """Read an HTML page as one document without scripts, styles, menus and forms; the title becomes metadata."""
-    encoding = None if file.reading.encoding == "utf-8" else file.reading.encoding
+    """Read an HTML page as one document without menus, notes and page numbers; title and language become fields."""
     try:
-        text, fields = html_text(file.stream.read(), encoding)
+        page = _parsed(file.stream.read(), file, file.reading.known_encoding)
     except ValueError as error:
         raise InputError(f"{file.name} cannot be read as HTML: {error_text(error)}") from None
-    return text_pieces([text], wrapped=False, fields=fields)
+    return text_pieces(marked_lines(page.parts), wrapped=False, fields=page.fields)
 
 
-def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict[str, str]]:
-    """Return the text of an HTML page, one paragraph per line, and the title; raise ValueError if parsing fails."""
+def html_text(page: bytes | str, file: File) -> tuple[str, dict[str, str]]:
+    """Return the text of an HTML page, one paragraph per line, and the fields; raise ValueError if parsing fails."""
+    found = _parsed(page, file)
+    return "".join(part for part in marked_lines(found.parts) if isinstance(part, str)), found.fields
+
+
+def _parsed(
+    page: bytes | str, file: File, encoding: str | None = None, *, name: str = "", notes: set[str] | None = None
+) -> _Page:
+    """Parse an HTML page; raise ValueError if this fails. ``notes`` are the places of notes of a book, by file."""
     if isinstance(page, bytes):
         with needing("beautifulsoup4", "files", "reading HTML"):
             from bs4 import UnicodeDammit
@@ -61,54 +93,143 @@ def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict
     for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
         at = page.rfind(closing) + 1  # what is not closed would slow down the parser
         page = page[:at] + page[at:].replace(opening, f"&lt;{opening[1:]}")
-    parser = _Page()
+    parser = _Page(file, name, set() if notes is None else notes)
     try:
         parser.feed(NO_CHARACTER.sub("\ufffd", page))
         parser.close()
+        while parser.opened:
+            parser.handle_endtag(parser.opened[-1].tag)
     except AssertionError as error:  # of a declaration that is none
         raise ValueError(str(error)) from None
-    title = " ".join("".join(parser.title).split())
-    rows = (" ".join(row.split()) for row in "".join(parser.text).split("\n"))
-    return "".join(f"{row}\n" for row in rows if row), {"title": title} if title else {}
+    return parser
+
+
+@dataclass
+class _Element:
+    """Open element: its tag, the place where it begins, the target of a link, and its kind if it is left out."""
+
+    tag: str
+    start: int
+    target: str
+    kind: str | None  # "" if it is no text
 
 
 class _Page(HTMLParser):
-    """HTML parser that collects text, and closes unclosed elements when an enclosing element ends."""
+    """Parser that collects text and marks of headings, and closes unclosed elements when an enclosing element ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: File, name: str, notes: set[str]) -> None:
         super().__init__()
-        self.text: list[str] = []
+        self.parts: list[Part] = []
+        self.opened: list[_Element] = []
         self.title: list[str] = []
-        self._open: list[str] = []
+        self.language = ""
+        self._file, self._name = file, name
         self._often: Counter[str] = Counter()
-        self._titled = self._left_out = 0
+        self._titled = self._skipped = 0
+        self._written = False  # whether what is left out contains text
+        self._notes = notes  # the places of notes of which the marks were found
+        self._raised = -1  # where the last superscript begins
+        self._levels: list[tuple[str, str]] = []  # the headings above
+        self._first = ""  # heading
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 the parser gives them
+    @property
+    def fields(self) -> dict[str, str]:
+        """Title and language of the page."""
+        title = " ".join("".join(self.title).split()) or self._first
+        return {key: value for key, value in (("title", title), ("language", self.language)) if value}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
         if tag in BLOCKS:
             self._add("\n")
-        if tag not in EMPTY:
-            self._titled += tag == "title"
-            self._left_out += tag in LEFT_OUT
-            self._open.append(tag)
-            self._often[tag] += 1
+        elif tag in ("td", "th"):
+            self._add("\t")
+        if tag == "html":
+            self.language = given.get("lang") or given.get("xml:lang") or ""
+        if tag in EMPTY:
+            return
+        kind = None if self._skipped else self._kind(tag, given)
+        self._titled += tag == "title"
+        self._skipped += kind is not None
+        path, sign, place = given.get("href", "").rpartition("#")
+        target = f"{posixpath.basename(path) or self._name}#{place}" if sign else ""
+        self.opened.append(_Element(tag, len(self.parts), target, kind))
+        self._often[tag] += 1
+        self._raised = len(self.parts) if tag == "sup" else self._raised
+        if not self._skipped and self._begins_note(given):
+            self._leave_out_block()
 
-    def handle_startendtag(self, tag: str, attrs: object) -> None:
+    def _kind(self, tag: str, given: dict[str, str]) -> str | None:
+        """Return the kind of an element that is left out, "" if it is no text, or None."""
+        roles = f"{given.get('epub:type', '')} {given.get('role', '')}".lower().split()
+        classes = given.get("class", "").lower().split()
+        kinds = [*map(_OF_ROLE.get, roles), TAGS.get(tag), *map(_OF_CLASS.get, classes)]
+        kind = "" if tag in NO_TEXT else next(filter(None, kinds), None)
+        if tag == "sup" and given.get("class") == "reference":  # of MediaWiki
+            kind = "notes"
+        if "hidden" in given or given.get("aria-hidden") == "true" or _HIDDEN.search(given.get("style", "")):
+            kind = kind or "hidden"
+        if kind is None and tag in (*PARAGRAPHS, "aside", "div") and self._begins_note(given):
+            kind = "notes"
+        if not kind or kind not in (self._file.reading.include or ()):
+            return kind
+        if tag in ("a", "sup"):  # the mark of a note that is read
+            return ""
+        self._add("" if tag in BLOCKS else " ")
+        return None
+
+    def _leave_out_block(self) -> None:
+        """Leave out the paragraph, list item or cell that contains the beginning of a note."""
+        for element in self.opened[-MAX_MARK:]:
+            if element.tag in PARAGRAPHS:
+                element.kind, self._skipped, self._written = "notes", self._skipped + 1, True
+                del self.parts[element.start :]
+                break
+
+    def _begins_note(self, given: dict[str, str]) -> bool:
+        return any(f"{self._name}#{given[name]}" in self._notes for name in ("id", "name") if name in given)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
         self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
         while self._often[tag]:
-            last = self._open.pop()
-            self._often[last] -= 1
-            self._left_out -= last in LEFT_OUT
-            if last in BLOCKS:
+            last = self.opened.pop()
+            self._often[last.tag] -= 1
+            if last.kind is not None:
+                self._skipped -= 1
+                if self._written and last.kind:
+                    self._file.leaves_out(last.kind)
+                self._written = self._written and bool(self._skipped)
+            elif not self._skipped:
+                self._close(last)
+            if last.tag in BLOCKS:
                 self._add("\n")
-            if last == tag:
+            if last.tag == tag:
                 break
+
+    def _close(self, element: _Element) -> None:
+        """Leave out a link that is the mark of a note, and mark a heading."""
+        most = MAX_MARK if element.tag == "a" else MAX_HEADING
+        inside = self.parts[element.start :] if len(self.parts) - element.start <= most else []
+        text = " ".join("".join(part for part in inside if isinstance(part, str)).split())
+        if element.tag == "a" and element.target and (mark := _MARK.fullmatch(text)):
+            raised = self._often["sup"] or self._raised >= element.start
+            signed = not mark[2] or mark[1] == "[" or not mark[2].isalnum()
+            if raised or signed or _NOTE.search(element.target.rpartition("#")[2]):
+                del self.parts[element.start :]
+                if self._file.leaves_out("notes"):
+                    self._notes.add(element.target)
+        elif element.tag in ("h1", "h2", "h3", "h4", "h5", "h6") and text:
+            self._first = self._first or text
+            self._levels = [*(level for level in self._levels if level[0] < element.tag), (element.tag, text)]
+            self.parts.insert(element.start, {"heading": " / ".join(title for _, title in self._levels)})
 
     def handle_data(self, data: str) -> None:
         if self._titled == 1 and self._often["title"]:
             self.title.append(data)
+        self._written |= bool(self._skipped and data.strip())
         self._add(data if self._often["pre"] else re.sub(r"\s+", " ", data))
 
     def unknown_decl(self, data: str) -> None:
@@ -116,73 +237,42 @@ class _Page(HTMLParser):
             self._add(data[6:])
 
     def _add(self, text: str) -> None:
-        if not self._left_out:
-            self.text.append(text)
+        if not self._skipped:
+            self.parts.append(text)
 
 
 def read_epub(file: File) -> Iterator[Piece]:
-    """Read an EPUB book as one document, with the chapters in reading order (the spine)."""
+    """Read an EPUB book as one document, with the chapters in reading order (the spine).
+
+    Notes, page numbers, the cover, title and copyright pages, the table of contents and the index are left out.
+    """
+    parts: list[Part] = []
+    notes: set[str] = set()
     try:
         with zipfile.ZipFile(file.archive()) as book:
             container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
-            place = next(root.attrib["full-path"] for root in container.iter() if _name(root) == "rootfile")
+            place = next(root.attrib["full-path"] for root in container.iter() if name_of(root) == "rootfile")
             package = ET.fromstring(book.read(place))  # noqa: S314
-            items = {e.attrib["id"]: e.attrib["href"] for e in package.iter() if _name(e) == "item"}
-            spine = [items[e.attrib["idref"]] for e in package.iter() if _name(e) == "itemref"]
+            items = {e.attrib["id"]: e for e in package.iter() if name_of(e) == "item"}
+            guided = [e for e in package.iter() if name_of(e) == "reference"]
+            guide = {e.get("href", "").partition("#")[0]: e.get("type", "") for e in guided}
             inside = posixpath.dirname(place)
-            chapters = [html_text(book.read(posixpath.join(inside, unquote(href))))[0] for href in spine]
+            for item in [e for e in package.iter() if name_of(e) == "itemref"]:
+                href = items[item.attrib["idref"]].attrib["href"]
+                toc = "nav" in items[item.attrib["idref"]].get("properties", "").split()
+                kind = "boilerplate" if toc else _OF_ROLE.get(guide.get(href, "").lower(), "")
+                kind = kind or ("notes" if item.get("linear") == "no" else "")
+                content = book.read(posixpath.join(inside, unquote(href)))
+                page = _parsed(content, file, name=posixpath.basename(href), notes=notes)
+                written = any(isinstance(part, str) and part.strip() for part in page.parts)
+                if not (kind and written and file.leaves_out(kind)):
+                    parts += [*page.parts, "\n"]
     except (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError) as error:
         raise InputError(f"{file.name} cannot be read as an EPUB: {error_text(error)}") from None
     wanted = {"title": "title", "creator": "author", "date": "date", "language": "language"}
-    fields = {
-        wanted[_name(e)]: " ".join(e.text.split()) for e in reversed([*package.iter()]) if _name(e) in wanted and e.text
-    }
-    yield from text_pieces(chapters, wrapped=False, fields=fields)
-
-
-def read_xml(file: File) -> Iterator[Piece]:
-    """Read a TEI or other XML file as one document; elements that are not inline become separate paragraphs.
-
-    Title, author and date of TEI become fields; ``<choice>`` is read as corrected, regularised or expanded.
-    """
-    try:
-        root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
-    except (ET.ParseError, LookupError, ValueError) as error:  # the latter of encodings that it names
-        raise InputError(f"{file.name} cannot be read as XML: {error_text(error)}") from None
-    fields: dict[str, str] = {}
-    header = next((e for e in root.iter() if _name(e) == "teiHeader"), ())
-    for element in chain.from_iterable(e.iter() for e in header):
-        name = _name(element)
-        wanted = name in ("title", "author", "date") and name not in fields
-        if wanted and (text := " ".join("".join(element.itertext()).split())):
-            fields[name] = text
-    rows = (" ".join(row.split()) for row in "".join(_xml_text(root)).split("\n"))
-    yield from text_pieces(["".join(f"{row}\n" for row in rows if row)], wrapped=False, fields=fields)
-
-
-def _xml_text(root: ET.Element) -> Iterator[str]:
-    """Yield the text of an XML element, one paragraph per line; line breaks within paragraphs become spaces."""
-    waiting: list[tuple[ET.Element | str, bool]] = [(root, False)]
-    while waiting:
-        element, inline = waiting.pop()
-        if isinstance(element, str):
-            yield element
-            continue
-        beside = [element.text or "", *(child.tail or "" for child in element)]
-        inline = inline or any(text.strip() for text in beside)
-        parts: list[tuple[ET.Element | str, bool]] = [(beside[0].replace("\n", " "), False)]
-        for child, after in zip(element, beside[1:], strict=True):
-            name = _name(child)
-            if name not in NOT_READ and not (_name(element) == "choice" and name in FIRST_FORMS):
-                edge = EDGES.get(name, "" if inline else "\n")
-                parts += [(edge, False), (child, inline and edge != "\n"), (edge, False)]
-            parts.append((after.replace("\n", " "), False))
-        waiting += reversed(parts)
-
-
-def _name(element: ET.Element) -> str:
-    """Return the tag of an XML element without the namespace, or an empty string for a comment."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+    known = reversed([e for e in package.iter() if name_of(e) in wanted and e.text])
+    fields = {wanted[name_of(e)]: " ".join((e.text or "").split()) for e in known}
+    yield from text_pieces(marked_lines(parts), wrapped=False, fields=fields)
 
 
 def read_mediawiki(file: File) -> Iterator[Piece]:
@@ -199,8 +289,13 @@ def read_mediawiki(file: File) -> Iterator[Piece]:
         raise InputError(f"{file.name} is not a MediaWiki dump of a version supported by gensim") from None
 
 
-def clean_markup(text: str) -> str:
-    """Convert MediaWiki markup to plain text with gensim, one paragraph per line."""
+_LINE_END = re.compile(rf"</?({'|'.join((*BLOCKS, 'td', 'th'))})\b[^<>\n]*>", re.IGNORECASE)
+
+
+def clean_markup(text: str, *, headings: bool = False) -> str:
+    """Convert MediaWiki markup to plain text with gensim, one paragraph per line; keep the signs of headings if set."""
     with needing("gensim", "gensim", "reading MediaWiki dumps"):
         from gensim.corpora.wikicorpus import filter_wiki
-    return re.sub(r"'{2,}|={2,}|^[*#:;]+", "", filter_wiki(text), flags=re.MULTILINE)
+    text = _LINE_END.sub("\n", text)
+    signs = r"'{2,}|^[*#:;]+" + ("" if headings else "|={2,}")
+    return re.sub(signs, "", filter_wiki(text), flags=re.MULTILINE)

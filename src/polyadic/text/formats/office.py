@@ -1,4 +1,4 @@
-"""Readers for Word documents, PDF and mail."""
+"""Readers for PDF and mail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import email
 import email.policy
 import logging
 import re
+from collections import Counter
 from email.headerregistry import HeaderRegistry
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text, needing
@@ -25,31 +27,6 @@ MAX_HEADER_LENGTH = 1 << 12
 _APART, _AS_IT_STANDS = HeaderRegistry(), HeaderRegistry(use_default_map=False)
 
 
-def read_docx(file: File) -> Iterator[Piece]:
-    """Read a Word document, with each table cell as a paragraph; title, author and date become metadata."""
-    with needing("python-docx", "files", "reading Word documents"):
-        from docx import Document
-        from docx.table import Table, _Cell
-
-    def paragraphs(part: Any) -> Iterator[str]:
-        for item in part.iter_inner_content():
-            if isinstance(item, Table):
-                for cell in (_Cell(tc, item) for row in item._tbl.tr_lst for tc in row.tc_lst):  # noqa: SLF001 # row.cells gives a merged one for each place
-                    if cell._tc.vMerge != "continue":  # noqa: SLF001
-                        yield from paragraphs(cell)
-            else:
-                yield item.text.replace("\n", " ") + "\n"
-
-    try:
-        document = Document(file.archive())
-        known = document.core_properties
-        fields = {"title": known.title, "author": known.author, "date": str(known.created or "")}
-        texts = list(paragraphs(document))
-    except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} cannot be read as a Word document: {error_text(error)}") from None
-    return text_pieces(texts, wrapped=False, fields={name: value for name, value in fields.items() if value})
-
-
 def read_pdf(file: File) -> Iterator[Piece]:
     """Read the text layer of a PDF; hard-wrapped lines are joined into paragraphs."""
     with needing("pypdf", "files", "reading PDF"):
@@ -58,7 +35,7 @@ def read_pdf(file: File) -> Iterator[Piece]:
     try:
         with _quiet("pypdf"):  # it tells what it mends; what it cannot mend it raises
             reader = PdfReader(file.whole())
-            text = "\n".join(page.extract_text() for page in reader.pages)
+            text = "\n".join(_without_edges(file, [page.extract_text().split("\n") for page in reader.pages]))
             known = reader.metadata or {}
             fields = {name: str(known.get(key) or "") for name, key in (("title", "/Title"), ("author", "/Author"))}
     except DependencyError as error:
@@ -68,7 +45,45 @@ def read_pdf(file: File) -> Iterator[Piece]:
     if not text.strip():
         raise InputError(f"{file.name} contains no text, only images of pages; use OCR software to extract the text")
     known_fields = {name: value for name, value in fields.items() if value}
-    yield from text_pieces([text], wrapped=file.reading.wrapped, fields=known_fields)
+    wrapped = file.reading.wrapped
+    yield from text_pieces(
+        [_with_paragraphs(text) if wrapped is None else text], wrapped=wrapped in (None, True), fields=known_fields
+    )
+
+
+def _with_paragraphs(text: str) -> str:
+    """Insert an empty line after each line that does not reach the margin, unless the next goes on in lower case."""
+    rows = [row.strip() for row in text.split("\n") if row.strip()]
+    margin = 0.75 * sorted(map(len, rows))[int(0.9 * len(rows))]
+    ends = ("\n" if len(a) > margin or b[0].islower() else "\n\n" for a, b in pairwise(rows))
+    return "".join(chain.from_iterable(zip(rows, [*ends, "\n"], strict=True)))
+
+
+def _without_edges(file: File, pages: list[list[str]]) -> Iterator[str]:
+    """Yield the text of each page without page numbers and lines that recur at the edges of many pages."""
+    written = [[line for line in page if line.strip()] for page in pages]
+    edges = [{*map(_edge, page[:EDGE] + page[-EDGE:])} for page in written]
+    counts = Counter(edge for page in edges for edge in page)
+    often = {edge for edge, n in counts.items() if n >= max(MIN_RECURRING, RECURRING * len(pages))}
+    for page in written:
+        first, last = 0, len(page)
+        while first < min(EDGE, last) and _edge(page[first]) in often:
+            first += 1
+        while last > max(first, len(page) - EDGE) and _edge(page[last - 1]) in often:
+            last -= 1
+        left_out = first + len(page) - last
+        kept = page[first:last] if left_out and file.leaves_out("headers", left_out) else page
+        text = "\n".join(kept)
+        yield re.sub(rf"(?<=[^\W\d_])- (?!(?:{_AND})\b)(?=[^\W\d_A-Z])", "-\n", text)  # a line end that was lost
+
+
+def _edge(line: str) -> str:
+    return re.sub(r"\d+|^\W*[ivxlc]+\W*$", "#", line.strip().lower())
+
+
+EDGE, MIN_RECURRING, RECURRING = 2, 3, 0.3
+"""Lines at the top and the bottom of a page that may be headers; and the least number and share of pages of one."""
+_AND = "und|oder|bzw|sowie|bis|and|or|to|nor|et|ou|y|o|e|en|of|og|och|i|oraz|lub|и|или|ve|veya"
 
 
 @contextlib.contextmanager
@@ -106,15 +121,64 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
         body = message.get_body(("plain", "html"))
         text = body.get_content() if body is not None else ""
         if body is not None and body.get_content_subtype() == "html":
-            text = html_text(text)[0]
+            text = html_text(text, file)[0]
         values = {header: str(message[header]) for header in SHOWN_HEADERS if message[header]}
     except MissingExtraError:
         raise
     except Exception as error:  # noqa: BLE001 # of codecs, of headers taken apart: all say that the message is broken
         raise InputError(f"{file.name} contains a message that cannot be read: {error_text(error)}") from None
     fields = {"title" if header == "subject" else header: value for header, value in values.items()}
-    text = "\n".join(line for line in text.split("\n") if not line.startswith(">"))
-    return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)
+    return text_pieces([_without_quotes(file, text)], wrapped=file.reading.wrapped, fields=fields)
+
+
+_WROTE = re.compile(
+    r"(?=.*\d).*\b(?:wrote|writes|schrieb|a écrit|escribió|escreveu|ha scritto|schreef|skrev|pisze|napisał|пишет|писал"
+    r"|yazdı|写道)\b[^:]{0,60}:\s*"
+)
+_DATED = re.compile(r"(?=.*(?:\d[:.]\d\d|\d{4}|@)).*:\s*")
+_ORIGINAL = re.compile(
+    r"-{3,} ?(?:Original Message|Ursprüngliche Nachricht|Message d.origine|Mensaje original) ?-{3,}\s*"
+)
+_FORWARDED = re.compile(r"-{3,}.*(?:forwarded|weitergeleitet|transféré|reenviado|inoltrato|пересл).*", re.IGNORECASE)
+_HEADER = re.compile(r"[*> ]*[\w-]+(?: [\w-]+)?\*? ?:(?: .*|$)")
+_SENDER = re.compile(r"[*]?(?:From|Von|De|Da|Van|Fra|Från|Od|От|Kimden)[*]? ?: .*")
+
+
+def _without_quotes(file: File, text: str) -> str:
+    """Leave quoted messages, headers of forwarded ones and signatures out of a message."""
+    lines = text.split("\n")
+    kept: list[str] = []
+    parts: Counter[str] = Counter()
+    included = file.reading.include or ()
+    rest, before = "", ""  # kind of all lines that follow, and of the last line
+    for at, line in enumerate(lines):
+        kind = _kind_of(lines[at : at + 5], before, rest)
+        rest = kind if kind and not line.startswith(">") and kind != "headers" else rest
+        if line.startswith(">") and before != kind and kind not in included:
+            above = [n for n, each in enumerate(kept) if each.strip()][-2:]
+            leads = (lead for lead in (above[-1:], above) if _DATED.fullmatch(" ".join(kept[n] for n in lead)))
+            del kept[next(leads, [len(kept)])[0] :]  # "On Monday, ... wrote:"
+        parts[kind] += kind != before
+        kept += [line] if not kind or kind in included else []
+        before = kind
+    for kind in filter(None, parts):
+        file.leaves_out(kind, parts[kind])
+    return "\n".join(kept)
+
+
+def _kind_of(lines: list[str], before: str, rest: str) -> str:
+    """Return the kind of structure that the first of some lines belongs to, or "" for text."""
+    line = lines[0]
+    if line.startswith(">"):
+        return "quotes"
+    if _FORWARDED.fullmatch(line) or (before == "headers" and _HEADER.fullmatch(line)):
+        return "headers"
+    heads = sum(1 for each in lines[:4] if _HEADER.fullmatch(each))
+    older = _ORIGINAL.fullmatch(line) or (_SENDER.fullmatch(line) and heads > 2)
+    wrote = _WROTE.fullmatch(line) or _WROTE.fullmatch(" ".join(lines[:2]))
+    if older or (wrote and not any(each.startswith(">") for each in lines)):
+        return "quotes"
+    return "signatures" if re.fullmatch("-- ?|_{30,}", line) and rest != "quotes" else rest
 
 
 def _header(name: str, value: str) -> Any:

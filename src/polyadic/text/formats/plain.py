@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING
 from polyadic.core.errors import InputError
 from polyadic.core.streams import lines
 from polyadic.text.languages import UNSPACED_LETTERS
-from polyadic.text.pieces import PIECE, Piece
+from polyadic.text.pieces import PIECE, Piece, Tokens
 from polyadic.text.tokens import composed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from polyadic.text.pieces import File
+
+    Part = str | Mapping[str, str]  # text, or the fields of the part of a document that begins
 
 MIN_FULL = 0.5  # share of full lines from which a text is considered wrapped
 WIDTH_QUANTILE = 0.95  # quantile of line lengths that is the width; some lines stick out
@@ -38,8 +40,11 @@ _WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\s{UNSPACED_LETTERS}]+")  # a line 
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 _FULL_STOP = re.compile(r"[.!?。！？]")
 _LETTERS = r"(?<![^\W\d_])([^\W\d_]++)"  # from the first to the last that stand together, looked at once
+JOIN, GLUE, LINE = "\x02", "\x04", "\x03"  # control characters that stand for breaks in texts with markup
+_HYPHENS = "-\u2010\u00ac\u2e17\u00ad"  # that a break inside a word follows
 _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 COLUMNS = {"form": 1, "lemma": 2}
+LAYERS = {"lemma": 2, "pos": 3, "tag": 4}  # columns of lemmas, universal and language-specific parts of speech
 N_COLUMNS = 10  # columns of CoNLL-U: those of words, and their number
 
 
@@ -88,25 +93,74 @@ NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 """Code points that are too large, which are replaced before the numbers are parsed."""
 
 
+_LINK = re.compile(r"(?:https?://|\bwww\.|\b(?:t\.co|pic\.twitter\.com)/)[^\s<>\"]*[^\s<>\".,;:!?…)\]}’”»]")
+_LINK_MARKS = ("http", "www.", "t.co/", "pic.twitter.com/")
+
+
+def without_links(file: File, text: str) -> str:
+    """Leave the addresses of web pages out of a text, unless ``include`` names links."""
+    without, n = _LINK.subn("", text) if any(mark in text for mark in _LINK_MARKS) else (text, 0)
+    return without.replace("  ", " ").rstrip(" ") if n and file.leaves_out("links", n) else text
+
+
 def read_text(file: File) -> Iterator[Piece]:
     """Read a file as one document; a paragraph ends at a line break or, if lines are hard-wrapped, at an empty line."""
     return text_pieces(file.texts(), wrapped=file.reading.wrapped)
 
 
+GUTENBERG = re.compile(
+    r"^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT)[^*]*\*\*\*[^\n]*\n", re.MULTILINE
+)
+_GUTENBERG_END = re.compile(
+    r"^(?:End of (?:the |this )?Project Gutenberg[^\n]*\s+)?\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG.*\Z",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+
+
+def read_gutenberg(file: File) -> Iterator[Piece]:
+    """Read the text of Project Gutenberg between its START and END lines; title and author become metadata."""
+    text = "".join(file.texts())
+    start = GUTENBERG.search(text)
+    front = text[: start.end()] if start else ""
+    fields = {name.lower(): value.strip() for name, value in re.findall(r"^(Title|Author): (.+)$", front, re.MULTILINE)}
+    end = _GUTENBERG_END.search(text, len(front))
+    if (front or end) and file.leaves_out("boilerplate", bool(front) + bool(end)):
+        text = text[len(front) : end.start() if end else len(text)].strip("\n") + "\n"
+    return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)
+
+
+def read_fasttext(file: File) -> Iterator[Piece]:
+    """Read a file of fastText with a document on each line; its labels become metadata."""
+    for line in lines(file.texts()):
+        labels = re.match(r"(?:__label__\S+\s+)*", line)
+        found = labels[0] if labels else ""
+        yield Piece(line[len(found) :], fields={"label": found.replace("__label__", "").strip()} if found else {})
+
+
 def text_pieces(
-    texts: Iterable[str], *, wrapped: bool | None, fields: Mapping[str, str] | None = None
+    texts: Iterable[Part], *, wrapped: bool | None, fields: Mapping[str, str] | None = None
 ) -> Iterator[Piece]:
-    """Split a document into pieces at paragraph boundaries or, if there are none, at line breaks or white space."""
+    """Split a document into pieces at paragraph boundaries or, if there are none, at line breaks or white space.
+
+    A mapping among the texts has the fields of the part that begins there: see :class:`~polyadic.text.pieces.Piece`.
+    """
     texts = iter(texts)
     first = next(texts, "")
-    wrapped = is_wrapped(first) if wrapped is None else wrapped
+    wrapped = is_wrapped(first) if wrapped is None and isinstance(first, str) else bool(wrapped)
     waiting, starts = "", True
+    described = fields or {}
 
     def piece(cut: int) -> Piece:
         text = waiting[:cut]
-        return Piece(unwrapped(text) if wrapped else text, starts, fields=(fields or {}) if starts else {})
+        return Piece(unwrapped(text) if wrapped else text, starts, fields=described)
 
     for text in chain([first], texts):
+        if not isinstance(text, str):
+            if waiting or starts:
+                yield piece(len(waiting))
+                waiting, starts, described = "", False, {}
+            described = {**described, **text}
+            continue
         waiting += text
         cut = waiting.rfind("\n\n") + 2 if wrapped and "\n\n" in waiting else 0
         if not cut and (not wrapped or len(waiting) > 4 * PIECE):
@@ -115,9 +169,36 @@ def text_pieces(
             cut = waiting.rfind(" ") + 1 or len(waiting)
         if cut:
             yield piece(cut)
-            waiting, starts = waiting[cut:], False
+            waiting, starts, described = waiting[cut:], False, {}
     if waiting or starts:
         yield piece(len(waiting))
+
+
+def marked_lines(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield text with one paragraph or row of a table per line, and marks; words across breaks are joined.
+
+    ``JOIN`` joins parts of a word and removes a hyphen before it, ``GLUE`` removes blanks beside it, and ``LINE`` is a
+    line break.
+    """
+    held: list[str] = []
+    blanks = f" \t\r\n{LINE}"
+    for part in chain(parts, [{}]):
+        if isinstance(part, str):
+            held.append(part)
+            continue
+        pieces = re.split(f"([{JOIN}{GLUE}])", "".join(held))
+        for at in range(1, len(pieces), 2):
+            left = pieces[at - 1].rstrip(blanks)
+            pieces[at - 1] = left.rstrip(_HYPHENS).rstrip(blanks) if pieces[at] == JOIN else left
+            pieces[at], pieces[at + 1] = "", pieces[at + 1].lstrip(blanks)
+        text = "".join(pieces)
+        rows = (unwrapped(row.replace(LINE, "\n")) if LINE in row else row for row in text.split("\n"))
+        cells = ("\t".join(" ".join(cell.split()) for cell in row.split("\t")).strip() for row in rows)
+        if text := "".join(f"{row}\n" for row in cells if row):
+            yield text
+        if part:
+            yield part
+        held = []
 
 
 def read_lines(file: File) -> Iterator[Piece]:
@@ -153,46 +234,62 @@ def read_wiki(file: File) -> Iterator[Piece]:
 
 
 def read_conllu(file: File) -> Iterator[Piece]:
-    """Read the words or lemmas of a CoNLL-U file in lower case, without punctuation; ``# newdoc`` begins a document.
+    """Read the words or lemmas of a CoNLL-U file, with lemmas and tags as layers; ``# newdoc`` begins a document.
 
-    Contractions are read as their parts, a missing lemma is replaced by the word, and blanks in words become "_".
+    Punctuation is written between words. Contractions are read as their parts, a missing lemma is replaced by the word,
+    and blanks in words become "_".
     """
     field = file.reading.field or "form"
     if field not in COLUMNS:
         raise InputError(f"field must be 'form' or 'lemma' for the CoNLL-U file {file.name}; got {field!r}")
     starting: Mapping[str, str] | None = None
-    held: list[list[str]] = []
+    held = Tokens([], {name: [] for name in LAYERS})
     size = 0
-    for begins, words in _sentences(file, COLUMNS[field]):
-        if held and (begins is not None or size >= PIECE):
+    for begins, parts, layers in _sentences(file, COLUMNS[field]):
+        if held.sentences and (begins is not None or size >= PIECE):
             yield Piece(held, starting is not None, fields=starting or {})
-            starting, held, size = None, [], 0
+            starting, held, size = None, Tokens([], {name: [] for name in LAYERS}), 0
         starting = starting if begins is None else begins
-        held.append(words)
-        size += sum(map(len, words))
-    if held:
+        held.sentences.append(parts)
+        for name, values in layers.items():
+            held.layers[name].append(values)
+        size += sum(map(len, parts))
+    if held.sentences:
         yield Piece(held, starting is not None, fields=starting or {})
 
 
-def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | None, list[str]]]:
-    """Yield each non-empty sentence of a CoNLL-U file, with document metadata if the sentence begins a document."""
+def _sentences(
+    file: File, column: int
+) -> Iterator[tuple[Mapping[str, str] | None, list[str], Mapping[str, list[str]]]]:
+    """Yield each sentence with words of a CoNLL-U file, with metadata of the document if the sentence begins one."""
     begins: Mapping[str, str] | None = {}
-    words: list[str] = []
+    parts, until = [""], ""
+    layers: dict[str, list[str]] = {name: [] for name in LAYERS}
     for number, line in enumerate(chain(lines(file.texts()), [""]), start=1):
         if line.startswith("# newdoc"):
             name = line.partition("=")[2].strip()
             begins = {"title": name} if name else {}
-        elif line.strip():
-            words += [] if line.startswith("#") else _word(line.split("\t"), column, f"{file.name}, line {number}")
-        elif words:
-            yield begins, words
-            begins, words = None, []
-
-
-def _word(cells: list[str], column: int, where: str) -> list[str]:
-    """Return the word of a CoNLL-U line as a list, or [] for a multiword token, an empty node or punctuation."""
-    if len(cells) != N_COLUMNS:
-        raise InputError(f"{where} must have ten tab-separated columns, as in CoNLL-U; got {len(cells)}")
-    word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
-    word = "_".join(composed(word.lower().replace("’", "'").replace("\u00ad", "")).split())
-    return [word] if cells[0].isdecimal() and any(letter.isalnum() for letter in word) else []
+        elif line.strip() and not line.startswith("#"):
+            cells = line.split("\t")
+            if len(cells) != N_COLUMNS:
+                where = f"{file.name}, line {number}"
+                raise InputError(f"{where} must have ten tab-separated columns, as in CoNLL-U; got {len(cells)}")
+            glued = "SpaceAfter=No" in cells[-1]
+            if "-" in cells[0]:  # a contraction, whose words follow
+                until, after = cells[0].partition("-")[2], glued
+            if not cells[0].isdecimal():
+                continue
+            glued = after if cells[0] == until else glued
+            word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
+            word = "_".join(composed(word.replace("\u00ad", "")).split())
+            if any(letter.isalnum() for letter in word):
+                parts += [word, "" if glued else " "]
+                for name, at in LAYERS.items():
+                    value = cells[at].strip()
+                    layers[name].append(word.lower() if name == "lemma" and value in ("", "_") else value)
+            else:
+                parts[-1] += word + ("" if glued else " ")
+        elif not line.strip() and len(parts) > 1:
+            parts[-1] = parts[-1].rstrip() + "\n"
+            yield begins, parts, layers
+            begins, parts, layers = None, [""], {name: [] for name in LAYERS}

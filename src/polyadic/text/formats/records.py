@@ -6,16 +6,24 @@ load the whole table.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+from dataclasses import replace
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text
+from polyadic.core.progress import note
 from polyadic.core.streams import lines
+from polyadic.text.formats.plain import unescaped, without_links
 from polyadic.text.pieces import File, Piece, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from polyadic.text.pieces import Content
 
 Row = tuple[int, "Sequence[Any]"]
 """Row number in its file, and its cells."""
@@ -27,24 +35,73 @@ MAX_LISTED = 100  # maximum number of names in a message
 ARROW = b"ARROW1"  # magic bytes of Arrow and Feather files
 
 
-def read_jsonl(file: File) -> Iterator[Piece]:
-    """Read a JSON lines file with one document per line; the text field is a string or a list of tokens."""
-    for number, line in enumerate(lines(file.texts()), start=1):
-        where = f"{file.name}, line {number}"
-        if not line.strip():
+def read_json(file: File) -> Iterator[Piece]:
+    """Read JSON: an object on each line, an array of objects, or one object; the text is a string or a list of tokens.
+
+    Nested fields have names such as ``user.name``. Of one object with a list of objects, these are the documents.
+    """
+    numbered = ((number, line) for number, line in enumerate(lines(file.texts()), start=1) if line.strip())
+    first = next(numbered, (1, ""))
+    by_line = Path(file.path).suffix != ".json" and not first[1].lstrip("\ufeff \t").startswith("[")
+    begun = [first, *islice(numbered, 1)]
+    with contextlib.suppress(ValueError, RecursionError):
+        by_line = by_line or (len(begun) > 1 and isinstance(json.loads(first[1]), dict))
+    every = ((f"{file.name}, line {number}", line) for number, line in chain(begun, numbered))
+    for where, text in every if by_line else [(file.name, "\n".join(line for _, line in every))]:
+        if by_line and not text:
             continue
         try:
-            record = json.loads(line)
-            record = _with_whole_characters(record) if "\\u" in line else record
+            found = json.loads(text)
+            found = _with_whole_characters(found) if "\\u" in text else found
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not valid JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise InputError(f"{where} must be a JSON object; got {type(record).__name__}")
-        field = _column(file, list(record), [record])
-        if field not in record:
-            raise InputError(f"{where} has no field {field!r}; its fields are {named(record)}")
-        content = checked(record[field], f"{where}: the field {field!r}")
-        yield Piece(content, fields=_strings({name: value for name, value in record.items() if name != field}))
+        records, field = ([found], file.reading.field) if by_line else _documents_in(found, file.reading.field)
+        for number, record in enumerate(records, 1):
+            at = where if by_line else f"{where}, object {number}"
+            if isinstance(record, str) and not by_line:
+                yield Piece(_clean(file, record))
+                continue
+            if not isinstance(record, dict):
+                raise InputError(f"{at} must be a JSON object; got {type(record).__name__}")
+            flat = _flat(record)
+            field = field or _column(file, [*flat], [flat])
+            if field not in flat:
+                raise InputError(f"{at} has no field {field!r}; its fields are {named(flat)}")
+            yield Piece(_clean(file, checked(flat.pop(field), f"{at}: the field {field!r}")), fields=_strings(flat))
+
+
+def _documents_in(found: Any, field: str | None) -> tuple[list[Any], str | None]:
+    """Return the documents of a JSON file, which are an array or a list in one object, and the field of their text."""
+    if not isinstance(found, dict) or field in found:
+        return found if isinstance(found, list) else [found], field
+    lists = [name for name, value in found.items() if value and _are_objects(value)]
+    name = next((name for name in lists if (field or "").startswith(f"{name}.")), lists[0] if len(lists) == 1 else None)
+    return ([found], field) if name is None else (found[name], field and field.removeprefix(f"{name}."))
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of nested objects by dotted names; texts in lists of objects are joined as paragraphs."""
+    if not any(isinstance(value, (dict, list)) for value in record.values()):
+        return dict(record)
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{key}": each for key, each in _flat(value).items()}
+        elif value and _are_objects(value):
+            for key, each in (item for inner in value for item in _flat(inner).items()):
+                flat[f"{name}.{key}"] = f"{flat[f'{name}.{key}']}\n{each}" if f"{name}.{key}" in flat else each
+        else:
+            flat[name] = value
+    return flat
+
+
+def _clean(file: File, content: Content) -> Content:
+    """Return a text with characters for entities ("&amp;") and without links; tokens stay as they are."""
+    return without_links(file, unescaped(content)) if isinstance(content, str) else content
 
 
 def csv_rows(file: File) -> Iterator[Row]:
@@ -57,8 +114,21 @@ def csv_rows(file: File) -> Iterator[Row]:
     table = Table(file.name, [], True, (), reading, exact=True)
     text = [line for _, line in sample if line.strip()]
     mark = separator(text, blanks=False)
-    table.rows = records(table, chain(sample, numbered), mark if mark and mark in text[0] else None)
-    return iter(table)
+    mark = mark if mark and mark in text[0] else None
+    table.rows = records(table, chain(sample, numbered), mark)
+    rows = iter(table)
+    heading = next(rows, (0, ()))
+    yield heading
+    width = len(heading[1])
+    text_last = width > 0 and heading[1][-1].strip() == file.reading.field and reading.errors != "strict"
+    for number, row in rows:
+        if len(row) > width and any(row[width:]) and not text_last:
+            table.skip(number, f"expected {width} cells; got {len(row)}")
+            continue
+        if len(row) > width and any(row[width:]):  # separators in a text without quotation marks
+            table.mended.add(number)
+            row = [*row[: width - 1], (mark or "").join(row[width - 1 :])]  # noqa: PLW2901
+        yield number, row[:width]
 
 
 def xlsx_rows(file: File) -> Iterator[Row]:
@@ -147,7 +217,31 @@ def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Itera
         raise InputError(f"{file.name} has no column {field!r}; its columns are {named(names)}")
     for _, row in filled(file, names, chain(sample, rows)):
         record = _strings(dict(zip(names, row, strict=False)))
-        yield Piece(record.pop(field, ""), fields=record)
+        yield Piece(_clean(file, record.pop(field, "")), fields=record)
+
+
+def read_xlsx(file: File) -> Iterator[Piece]:
+    """Read one document per row of an Excel file: of the sheet that is set, or of all sheets that have the column."""
+    whole, field = file.stream.read(), file.reading.field
+
+    def part(sheet: str | None) -> File:
+        stream: Any = io.BufferedReader(io.BytesIO(whole))
+        return file._replace(stream=stream, reading=replace(file.reading, sheet=sheet))
+
+    names: list[str] = []
+    with contextlib.suppress(Exception):  # told where a sheet is read
+        from openpyxl import load_workbook
+
+        names = [] if file.reading.sheet or field is None else load_workbook(part(None).archive(), True).sheetnames
+    those = [name for name in names if field in names_of(file, xlsx_rows(part(name)))]
+    if len(names) < 2 or not those:
+        yield from read_table(part(file.reading.sheet), xlsx_rows)
+        return
+    if len(those) < len(names):
+        note(f"{file.name}: not read: {named(name for name in names if name not in those)}, without a column {field!r}")
+    for name in those:
+        pieces = read_table(part(name), xlsx_rows)
+        yield from (piece._replace(fields={"sheet": name, **piece.fields}) for piece in pieces)
 
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
