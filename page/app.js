@@ -61,7 +61,7 @@ async function show() {
     await module.show(page, what, settings);
   } catch (error) {
     page.replaceChildren(h("h1", {}, title), h("p", { class: "fault", role: "alert" }, error.message),
-      view === "word" && !alone ? h("p", {}, h("a", { href: address("lines", "", { words: what }) }, "Concordance"), ", which has all words of the text.") : "");
+      what && (view === "word" || view === "parts") && !alone ? h("p", {}, h("a", { href: address("lines", "", { words: what }) }, "Concordance"), ", which has all words of the text.") : "");
   }
   clearTimeout(waiting);
   if (mine !== shown) return;

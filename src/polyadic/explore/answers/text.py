@@ -58,15 +58,15 @@ def lines(
     start: Natural = 0,
     top: Top = 100,
 ) -> Answer:
-    """Return the concordance lines of queries, the number of matches, and of the lines in the sample.
+    """Return the concordance lines of queries, the number of matches, and the number of lines in the sample.
 
     Each of ``words`` is a word, a phrase, a pattern or a query in CQL: see :mod:`polyadic.text.query`. If no line is
     found, ``note`` says why.
     """
     where, text = {field: value or ""} if field else {}, workspace.corpus.lines
     found = text.find(
-        *words, width=width, either=either, sort=sort, where=where, start=start, top=top, context=context, sample=sample,
-        case=case, diacritics=diacritics,
+        *words, width=width, either=either, sort=sort, where=where, start=start, top=top, context=context,
+        sample=sample, case=case, diacritics=diacritics,
     )  # fmt: skip
     return {
         "words": words,
