@@ -153,7 +153,7 @@ def test_numbers_of_the_commands(workspace):
         f"collocates?query=bank&left=2&right=1&sort=log_dice&{where}": [
             *("collocates", "bank", "--left", "2", "--right", "1", "--sort", "log_dice"),
         ],
-        f"keywords?{where}&sort=log_ratio": ["keywords", "--keys", "both", "--sort", "log_ratio"],
+        f"keywords?{where}&sort=text_dispersion": ["keywords", "--keys", "both", "--sort", "text_dispersion"],
         f"diversity?by=kind&window=50&{where}": ["diversity", "--by", "kind", "--window", "50"],
         f"trends?queries=bank&queries=water&by=kind&{where}": ["trends", "bank", "water", "--by", "kind"],
         f"barcode?queries=bank&top=50&{where}": ["barcode", "bank"],
