@@ -1,19 +1,24 @@
 // The frame: the search, the views, and which of them an address shows.
 import { address, h } from "./dom.js";
 import { alone, ask, had } from "./ask.js";
+import * as collocates from "./views/collocates.js";
+import * as diversity from "./views/diversity.js";
 import * as document_ from "./views/document.js";
 import * as lines from "./views/lines.js";
+import * as list from "./views/list.js";
 import * as overview from "./views/overview.js";
 import * as parts from "./views/parts.js";
 import * as phrase from "./views/phrase.js";
 import * as table from "./views/table.js";
 import * as component from "./views/component.js";
 import * as topics from "./views/topics.js";
+import * as trends from "./views/trends.js";
 import * as word from "./views/word.js";
 
-const VIEWS = { "": overview, document: document_, lines, parts, phrase, table, component, topics, word, map: { title: () => "Map", show: async (...all) => (await import("./views/map.js")).show(...all) } };
-const LINKS = [["Overview", "#/", "overview"], ["Concordance", "#/lines", null], ["Map", "#/map", "places"], ["Topics", "#/topics", "topics"],
-  ["Compare", "#/parts", "keywords"], ["Tables", "#/table", "table"]];
+const VIEWS = { "": overview, collocates, component, diversity, document: document_, lines, list, parts, phrase, table, topics, trends, word, map: { title: () => "Map", show: async (...all) => (await import("./views/map.js")).show(...all) } };
+const LINKS = [["Overview", "#/", "overview"], ["Concordance", "#/lines", null], ["Words and phrases", "#/list", null],
+  ["Collocates", "#/collocates", null], ["Trends", "#/trends", null], ["Compare", "#/parts", "keywords"], ["Diversity", "#/diversity", null],
+  ["Map", "#/map", "places"], ["Topics", "#/topics", "topics"], ["Tables", "#/table", "table"]];
 
 const main = document.getElementById("main");
 const status = document.getElementById("status");
@@ -55,7 +60,8 @@ async function show() {
     if (!module) throw new Error(`There is no view ${view}.`);
     await module.show(page, what, settings);
   } catch (error) {
-    page.replaceChildren(h("h1", {}, title), h("p", { class: "fault", role: "alert" }, error.message));
+    page.replaceChildren(h("h1", {}, title), h("p", { class: "fault", role: "alert" }, error.message),
+      what && (view === "word" || view === "parts") && !alone ? h("p", {}, h("a", { href: address("lines", "", { words: what }) }, "Concordance"), ", which has all words of the text.") : "");
   }
   clearTimeout(waiting);
   if (mine !== shown) return;
@@ -75,7 +81,8 @@ document.getElementById("skip").addEventListener("click", (event) => {
 document.getElementById("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const words = query.value.trim().split(/\s+/).filter(Boolean);
-  if (words.length) location.hash = words.length > 1 ? address("phrase", words.join(" ")) : address("word", words[0]);
+  if (/[*?[\]"]/.test(query.value) && !alone) location.hash = address("lines", "", { words: query.value.trim() });
+  else if (words.length) location.hash = words.length > 1 ? address("phrase", words.join(" ")) : address("word", words[0]);
 });
 
 let typed = 0;

@@ -85,8 +85,8 @@ export function quote(line) {
   return h("li", {}, h("q", { dir: "auto" }, marked(line)), " ", h("cite", {}, documentOf(line.document, line.name)));
 }
 
-/** A table whose columns can be sorted; a column is [title, value of a row, cell of a row, is it a number]. */
-export function table(caption, columns, rows, { sorted = null } = {}) {
+/** A table whose columns can be sorted; a column is [title, value of a row, cell of a row, is it a number]. Null keeps the order. */
+export function table(caption, columns, rows, { sorted = 0 } = {}) {
   const body = h("tbody");
   const heads = columns.map(([title, , , numeric], at) =>
     h("th", { scope: "col", class: numeric ? "number" : null }, h("button", { type: "button", click: () => sort(at) }, title)));
@@ -95,15 +95,16 @@ export function table(caption, columns, rows, { sorted = null } = {}) {
     falling = by === at ? !falling : Boolean(columns[at][3]);
     by = at;
     const value = columns[at][1];
-    const order = [...rows].sort((a, b) => {
+    heads.forEach((head, k) => (k === at ? head.setAttribute("aria-sort", falling ? "descending" : "ascending") : head.removeAttribute("aria-sort")));
+    draw([...rows].sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       return (x === y ? 0 : x === null ? -1 : y === null ? 1 : x < y ? -1 : 1) * (falling ? -1 : 1);
-    });
-    heads.forEach((head, k) => (k === at ? head.setAttribute("aria-sort", falling ? "descending" : "ascending") : head.removeAttribute("aria-sort")));
-    fill(body, order.map((row) =>
-      h("tr", {}, columns.map(([, valueOf, cell, numeric]) => h("td", { class: numeric ? "number" : null }, cell ? cell(row) : valueOf(row))))));
+    }));
   }
-  sort(sorted ?? 0);
+  const draw = (order) => fill(body, order.map((row) =>
+    h("tr", {}, columns.map(([, valueOf, cell, numeric]) => h("td", { class: numeric ? "number" : null }, cell ? cell(row) : valueOf(row))))));
+  if (sorted === null) draw(rows);
+  else sort(sorted);
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", {}, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, heads)), body));
 }

@@ -124,6 +124,62 @@ def test_what_takes_too_long_is_given_up(workspace, monkeypatch):
     assert quick.status_code == 200
 
 
+def test_numbers_of_the_commands(workspace):
+    """What the page shows of a query, a list or a part is what the command prints, to four decimals."""
+    from typer.testing import CliRunner
+
+    from polyadic.cli import app
+
+    where, only = "field=kind&value=river", ["--where", "kind=river"]
+    cases = {
+        f"lines?words=B%3Fnk&sort=right&context=3&top=5&{where}": [
+            "lines",
+            "B?nk",
+            "--sort",
+            "right",
+            "--context",
+            "3",
+        ],
+        f"lines?words=Bank&case=true&sample=7&top=7&{where}": [
+            "lines",
+            "Bank",
+            "--set",
+            "match_case=true",
+            "--sample",
+            "7",
+        ],
+        f"word_list?query=b*&sort=dp&{where}": ["words", "b*", "--sort", "dp"],
+        f"ngrams?n=3&query=bank&min_count=2&{where}": ["ngrams", "bank", "--size", "3"],
+        f"collocates?query=bank&left=2&right=1&sort=log_dice&{where}": [
+            *("collocates", "bank", "--left", "2", "--right", "1", "--sort", "log_dice"),
+        ],
+        f"keywords?{where}&sort=text_dispersion": ["keywords", "--keys", "both", "--sort", "text_dispersion"],
+        f"diversity?by=kind&window=50&{where}": ["diversity", "--by", "kind", "--window", "50"],
+        f"trends?queries=bank&queries=water&by=kind&{where}": ["trends", "bank", "water", "--by", "kind"],
+        f"barcode?queries=bank&top=50&{where}": ["barcode", "bank"],
+    }
+    asked = ask(workspace, *(f"/{TOKEN}/api/{question}" for question in cases))
+    for (question, (verb, *rest)), answer in zip(cases.items(), asked, strict=True):
+        done = CliRunner().invoke(app, [verb, str(workspace.path), *rest, *only, "--json"])
+        assert done.exit_code == 0, (question, done.output)
+        printed = json.loads(done.stdout)
+        shown = answer.json()
+        if verb == "lines":
+            assert shown["count"] == printed["count"], question
+            lines = [line["text"] for line in printed["lines"]][: len(shown["lines"])]
+            assert [line["text"] for line in shown["lines"]] == lines, question
+            continue
+        rows = shown["rows"] if "rows" in shown else [row for rows in shown["words"] for row in rows]
+        assert len(rows) == len(printed["rows"]) > 0, question
+        names = {"word": "item", "count": "frequency", "against": "reference_frequency"}
+        for row, other in zip(rows, printed["rows"], strict=True):
+            for name, value in row.items():
+                if name == "positions":
+                    continue
+                of = other[names.get(name, name) if verb == "keywords" else name]
+                assert value == (pytest.approx(of, abs=6e-5) if isinstance(of, float) else of), (question, name)
+
+
 def test_openapi(workspace):
     """Each question is described with all its parameters, their bounds and defaults."""
     described = ask(workspace, f"/{TOKEN}/openapi.json").json()

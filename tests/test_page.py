@@ -8,6 +8,7 @@ import csv
 import dataclasses
 import hashlib
 import io
+import json
 import os
 import shutil
 import socket
@@ -45,11 +46,18 @@ SHOWN = """(() => {
     return main && main.dataset.shown === location.hash && !main.matches("[aria-busy]")
         && !main.querySelector(".waiting");
 })()"""
+workspaces_of = {}  # by address
 VIEWS = {
     "overview": "#/",
     "word": "#/word/bank",
     "phrase": "#/phrase/bank%20water",
     "lines": "#/lines?words=bank&words=water",
+    "CQL": "#/lines?words=%5Blc%3D%22ba.*%22%5D&context=4&sample=20",
+    "list": "#/list",
+    "n-grams": "#/list?n=3&query=bank",
+    "collocates": "#/collocates/bank?positions=true",
+    "trends": "#/trends?queries=bank&queries=water&by=kind",
+    "diversity": "#/diversity?by=kind",
     "document": "#/document/3",
     "map": "#/map",
     "topics": "#/topics",
@@ -93,6 +101,7 @@ def chromium():
 def planted(tmp_path_factory):
     workspace = workspaces.planted(tmp_path_factory.mktemp("planted"))
     with served(workspace) as address:
+        workspaces_of[address] = workspace
         yield address
 
 
@@ -214,7 +223,7 @@ def test_search_by_keys(planted, reader):
 def test_concordance(planted, reader):
     """Lines are asked for by a form, stand around their word, and are sorted by what is beside it."""
     reader.go(planted + "#/lines")
-    reader.page.get_by_label("Words", exact=True).fill("bank")
+    reader.page.get_by_label("Query", exact=True).fill("bank")
     reader.page.get_by_label("Sort by").select_option("right")
     reader.page.get_by_label("Field").select_option("kind")
     reader.page.get_by_label("Value", exact=True).fill("river")
@@ -231,6 +240,56 @@ def test_concordance(planted, reader):
     reader.page.get_by_role("link", name="next →").click()
     reader.page.get_by_role("link", name="← previous").wait_for()
     assert reader.text(".kwic tbody tr") != first
+
+
+def test_query_to_trend(planted, reader):
+    """A query in CQL is searched and sorted; its collocates and its trend have the numbers of the command."""
+
+    def command(*given):
+        done = CliRunner().invoke(app, [*given, "--json"])
+        return json.loads(done.stdout)["rows"]
+
+    address, corpus = planted, str(workspaces_of[planted].path)
+    query = '[lc="ban.*"]'
+    reader.go(address + "#/lines")
+    reader.page.get_by_label("Query", exact=True).fill(query)
+    reader.page.get_by_label("Sort by").select_option("left")
+    reader.page.get_by_label("Words on either side").fill("2")
+    reader.page.get_by_role("button", name="Search").last.press("Enter")
+    reader.page.locator(".kwic tbody tr").first.wait_for()
+    left = [
+        text.lower().replace(".", "").split()[::-1] for text in reader.page.locator(".kwic td.left").all_inner_texts()
+    ]
+    assert left == sorted(left)
+    assert max(map(len, left)) == 2
+    reader.page.get_by_role("link", name="Collocates").last.click()
+    reader.page.get_by_label("Words to the left").fill("1")
+    reader.page.get_by_label("Words to the right").fill("0")
+    reader.page.get_by_role("button", name="Show").click()
+    reader.page.wait_for_url("**left=1&right=0**")
+    reader.wait()
+    shown = [row.split() for row in reader.page.locator("tbody tr").all_inner_texts()]
+    found = command("collocates", corpus, query, "--left", "1", "--right", "0")
+    assert [row[:2] for row in shown] == [[each["item"], str(each["together"])] for each in found]
+    reader.go(address + "#/lines?words=bank")
+    reader.page.get_by_role("link", name="Trends").last.click()
+    reader.page.locator(".bars .bar").first.wait_for()
+    millions = [int(text.replace(",", "")) for text in reader.page.locator(".bars small").all_inner_texts()]
+    found = command("trends", corpus, "bank", "--by", "kind")
+    assert millions == pytest.approx([each["per_million"] for each in found], abs=0.5)
+    assert reader.page.locator(".stripe").count() == len(command("barcode", corpus, "bank", "--top", "100"))
+
+
+def test_what_cannot_be_asked(planted, reader):
+    """A word that does not occur and a query that cannot be read are told apart, and the form stays."""
+    reader.go(planted + "#/lines?words=banc")
+    assert "'banc' does not occur in the text" in reader.text()
+    reader.go(planted + "#/list?query=banc")
+    assert "'banc' does not occur in the text" in reader.text()
+    reader.go(planted + "#/collocates/" + "%5Blc%3D")
+    assert "cannot be read at character" in reader.page.get_by_role("alert").inner_text()
+    assert reader.page.get_by_label("Query", exact=True).input_value() == "[lc="
+    reader.faults.clear()  # the console tells of the answer 400
 
 
 def test_map(planted, reader):

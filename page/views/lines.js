@@ -1,38 +1,49 @@
-// A concordance: lines with what is asked for in their midst.
+// A concordance: a line for each match of a query, with its context.
 import { alone, ask } from "../ask.js";
 import { PAGE, address, codePoints, documentOf, h, number } from "../dom.js";
+import { check, choice, form, help, joined, restricted, sentence, split, whole, written } from "../form.js";
 import { csv } from "../take.js";
 
 const MOST = 1000; // lines of an answer
-const SORTS = { document: "text order", left: "left context", right: "right context", relevance: "relevance (BM25)" };
+const SORTS = [["document", "text order"], ["left", "left context"], ["right", "right context"], ["relevance", "relevance (BM25)"]];
 
-export const title = (what, settings) => (settings.getAll("words").length ? `Concordance: ${settings.getAll("words").join(", ")}` : "Concordance");
-
-/** Words between spaces; what stands in quotation marks is one phrase. */
-export const split = (text) => [...text.matchAll(/"([^"]+)"|\S+/g)].map((match) => (match[1] ?? match[0]).trim()).filter(Boolean);
+export const title = (what, settings) => (settings.getAll("words").length ? `Concordance: ${joined(settings.getAll("words"))}` : "Concordance");
 
 export async function show(page, what, settings) {
   const words = settings.getAll("words");
-  const asked = { words, width: settings.get("width"), either: settings.get("either"), sort: settings.get("sort"),
-    field: settings.get("field"), value: settings.get("value"), start: settings.get("start") };
-  const fields = Object.keys((await ask("overview")).fields);
-  page.append(h("h1", { dir: "auto" }, alone ? title(what, settings) : "Concordance"), alone ? "" : form(asked, fields));
-  if (!words.length) {
-    page.append(h("p", {}, "Finds sentences that contain all words. \"two words\" in quotation marks is a phrase; wo* matches every word that begins with wo."));
-    return;
+  const given = ["width", "either", "sort", "field", "value", "context", "sample", "case", "diacritics", "start"];
+  const asked = { words, ...Object.fromEntries(given.map((name) => [name, settings.get(name)])) };
+  const { fields, attributes } = await ask("overview");
+  page.append(h("h1", { dir: "auto" }, alone ? title(what, settings) : "Concordance"), ...(alone ? [] : [search(asked, fields), help(attributes)]));
+  if (!words.length) return;
+  const place = h("div", {});
+  page.append(place);
+  try {
+    await tell(place, asked, Object.keys(fields));
+  } catch (error) {
+    place.append(h("p", { class: "fault", role: "alert" }, error.message)); // the form stays
   }
+}
+
+async function tell(place, asked, fields) {
   const answer = await ask("lines", { ...asked, top: PAGE });
-  const start = answer.start;
+  const [start, name] = [answer.start, joined(asked.words)];
+  const count = answer.sampled;
   const go = (to, label) => h("a", { href: address("lines", "", { ...asked, start: to || null }) }, label);
-  page.append(
-    h("p", { class: "lead", role: "status" }, answer.count === 0 ? "No line matches." :
-      `${number(answer.count)} ${answer.count === 1 ? "line" : "lines"} · ${number(start + 1)}–${number(start + answer.lines.length)} `,
-      start > 0 && go(Math.max(0, start - PAGE), "← previous"), " ", !alone && start + PAGE < answer.count && go(start + PAGE, "next →"), " ",
-      csv(`lines of ${words.join(" ")}`, () => everyRow(asked, answer, fields))),
+  if (!answer.count) return place.append(h("p", { class: "lead", role: "status" }, sentence(answer.note)));
+  const { field, value } = asked;
+  place.append(
+    h("p", { class: "lead", role: "status" },
+      `${number(answer.count)} ${answer.count === 1 ? "line" : "lines"} · ${count < answer.count ? `sample of ${number(count)} · ` : ""}${number(start + 1)}–${number(start + answer.lines.length)} `,
+      start > 0 && go(Math.max(0, start - PAGE), "← previous"), " ", !alone && start + PAGE < count && go(start + PAGE, "next →"), " ",
+      csv(`lines of ${name}`, () => everyRow(asked, answer, fields))),
+    alone ? "" : h("p", { class: "legend" }, h("a", { href: address("collocates", asked.words[0], { field, value }) }, "Collocates"),
+      h("a", { href: address("list", "", { n: 3, query: asked.words[0], field, value }) }, "N-grams"),
+      h("a", { href: address("trends", "", { queries: asked.words }) }, "Trends")),
     h("div", { class: "scroll kwic", tabindex: "0", role: "region", "aria-label": "Concordance lines" },
-      h("table", {}, h("caption", { class: "hidden" }, `Concordance lines of ${words.join(", ")}`),
-        ["left", "word", "right", "name"].map((name) => h("col", { class: name })),
-        h("thead", {}, h("tr", {}, ["left context", "word", "right context", "document"].map((name) => h("th", { scope: "col" }, h("span", { class: "hidden" }, name))))),
+      h("table", {}, h("caption", { class: "hidden" }, `Concordance lines of ${name}`),
+        ["left", "word", "right", "name"].map((each) => h("col", { class: each })),
+        h("thead", {}, h("tr", {}, ["left context", "word", "right context", "document"].map((each) => h("th", { scope: "col" }, h("span", { class: "hidden" }, each))))),
         h("tbody", {}, answer.lines.map((line) => {
           const { left, word, right } = cut(line);
           return h("tr", {}, h("td", { class: "left", dir: "auto" }, h("bdi", {}, left)), h("td", { class: "word", dir: "auto" }, h("mark", {}, word)),
@@ -52,7 +63,7 @@ const about = (line) => Object.entries(line.fields).map(([name, value]) => `${na
 /** All lines, not only those in sight, as a table. */
 async function everyRow(asked, answer, fields) {
   const lines = alone ? answer.lines : [];
-  while (!alone && lines.length < answer.count) {
+  while (!alone && lines.length < answer.sampled) {
     const more = await ask("lines", { ...asked, start: lines.length, top: MOST });
     if (!more.lines.length) break;
     lines.push(...more.lines);
@@ -61,23 +72,15 @@ async function everyRow(asked, answer, fields) {
     ...lines.map((line) => [line.document, ...Object.values(cut(line)), ...fields.map((field) => line.fields[field])])];
 }
 
-function form(asked, fields) {
-  const said = (asked.words ?? []).map((word) => (/\s/.test(word) ? `"${word}"` : word)).join(" ");
-  const field = (label, control) => h("label", {}, h("span", {}, label), control);
-  const choice = (name, options, chosen) => h("select", { name }, Object.entries(options).map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
-  return h("form", { class: "ask", submit: (event) => {
-    event.preventDefault();
-    const given = Object.fromEntries(new FormData(event.target));
-    const words = split(given.words);
-    if (!words.length) return;
-    location.hash = address("lines", "", { words, either: given.either, width: given.either ? null : given.width, sort: given.sort === "document" ? null : given.sort,
-      field: given.value ? given.field : null, value: given.field ? given.value : null });
-  } },
-    field("Words", h("input", { name: "words", value: said, dir: "auto", autocapitalize: "off", spellcheck: "false" })),
-    field("Maximum distance", h("input", { name: "width", type: "number", min: "0", max: "1000", value: asked.width ?? "", placeholder: "sentence" })),
-    field("Sort by", choice("sort", SORTS, asked.sort ?? "document")),
-    fields.length > 0 && field("Field", choice("field", Object.fromEntries([["", "all documents"], ...fields.map((name) => [name, name])]), asked.field ?? "")),
-    fields.length > 0 && field("Value", h("input", { name: "value", value: asked.value ?? "", dir: "auto" })),
-    h("label", { class: "check" }, h("input", { type: "checkbox", name: "either", value: "true", checked: asked.either === "true" }), h("span", {}, "any of the words")),
-    h("button", {}, "Search"));
-}
+const search = (asked, fields) => form("Search", { sort: "document" }, ({ words = "", ...given }) => {
+  if (split(words).length) location.hash = address("lines", "", { words: split(words), ...given });
+},
+  written("words", "Query", joined(asked.words), { required: true }),
+  choice("sort", "Sort by", SORTS, asked.sort ?? "document"),
+  whole("context", "Words on either side", asked.context, { min: "0", max: "1000", placeholder: "sentence" }),
+  whole("width", "Maximum distance", asked.width, { min: "0", max: "1000", placeholder: "sentence", title: "Maximum number of words between the matches of several queries" }),
+  whole("sample", "Random sample", asked.sample, { placeholder: "all lines" }),
+  restricted(fields, asked),
+  check("either", "any of the queries", asked.either === "true"),
+  check("case", "match case", asked.case === "true"),
+  check("diacritics", "ignore diacritics", asked.diacritics === "false", "false"));

@@ -1,5 +1,5 @@
 // A word: how often, its senses with their evidence, nearest words, collocates, components.
-import { ask } from "../ask.js";
+import { alone, ask } from "../ask.js";
 import { address, fill, h, linesOf, linked, number, percent, quote, section, table, word } from "../dom.js";
 import { csv, send, svg } from "../take.js";
 
@@ -19,7 +19,8 @@ export async function show(page, what) {
       `${number(answer.count)} ${answer.count === 1 ? "occurrence" : "occurrences"} (${number(answer.per_million)} per million words) · rank ${number(answer.rank)} · ` +
       `${number(answer.documents)} of ${number(answer.of_documents)} documents · `,
       h("abbr", { title: DP }, `dispersion DP ${number(answer.deviation, 2)}`), " · ",
-      linesOf([answer.word], "Concordance"), " ", send(answer.word, { words: answer.word })),
+      linesOf([answer.word], "Concordance"), " · ",
+      !alone && [h("a", { href: address("collocates", answer.word) }, "All collocates"), " · ", h("a", { href: address("trends", "", { queries: answer.word }) }, "Trends"), " "], send(answer.word, { words: answer.word })),
     spread(answer),
     section("Senses", [csv(`senses of ${answer.word}`, () => senseRows(senses.answer))], senses),
     h("div", { class: "columns" },

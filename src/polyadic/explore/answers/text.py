@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from polyadic.core.settings import Natural, Within
+from polyadic.core.settings import Count, Natural, Within
 from polyadic.explore.answers.common import Top, frequencies, line_of
 from polyadic.explore.answers.parts import values_of
 from polyadic.text.readers import name_of_document
+from polyadic.text.task import nothing_found
 
 if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
@@ -33,6 +34,7 @@ def overview(workspace: Workspace) -> Answer:
         "rank": vectors.rank,
         "method": trained.get("method"),
         "fields": {name: list(values) if len(values) <= LISTED else None for name, values in fields.items()},
+        "attributes": corpus.lines.spelling.attributes,
         "topics": workspace.topics is not None,
         "frequent": frequencies(workspace, corpus.vocabulary.words[:FREQUENT]),
         "polyadic": trained.get("polyadic"),
@@ -49,20 +51,29 @@ def lines(
     sort: Literal["document", "left", "right", "relevance"] = "document",
     field: str | None = None,
     value: str | None = None,
+    context: Annotated[int, Within(0, 1000)] | None = None,
+    sample: Count | None = None,
+    case: bool = False,
+    diacritics: bool = True,
     start: Natural = 0,
     top: Top = 100,
 ) -> Answer:
-    """Return the concordance lines of the given words, and the total number of matches.
+    """Return the concordance lines of queries, the number of matches, and the number of lines in the sample.
 
-    ``wo*`` matches every word with this prefix; several words in one argument are a phrase.
+    Each of ``words`` is a word, a phrase, a pattern or a query in CQL: see :mod:`polyadic.text.query`. If no line is
+    found, ``note`` says why.
     """
-    where = {field: value or ""} if field else {}
-    find = workspace.corpus.lines.find
-    found = find(*words, width=width, either=either, sort=sort, where=where, start=start, top=top)
+    where, text = {field: value or ""} if field else {}, workspace.corpus.lines
+    found = text.find(
+        *words, width=width, either=either, sort=sort, where=where, start=start, top=top, context=context,
+        sample=sample, case=case, diacritics=diacritics,
+    )  # fmt: skip
     return {
         "words": words,
         "lines": [line_of(line) for line in found],
         "count": found.count,
+        "sampled": found.count if sample is None else min(sample, found.count),
+        "note": None if found.count else nothing_found(text, words, where, 0, either=either),
         "start": start,
     }
 

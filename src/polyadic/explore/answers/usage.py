@@ -105,7 +105,7 @@ def keywords(
     other = None if against is None else {field: against}
     found = workspace.corpus.keywords(other, where={field: value}, keys="both", **how)
     sizes = np.diff(workspace.corpus.text.edges)
-    positive = [each.per_million > each.reference_per_million for each in found]
+    positive = [getattr(each, sort) > (sort == "simple_maths") for each in found]
     return {
         "field": field,
         "value": value,
