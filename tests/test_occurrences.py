@@ -62,15 +62,6 @@ def test_positions_and_documents(texts):
     assert where.documents(np.arange(len(ids))).tolist() == np.repeat(np.arange(len(lengths)), lengths).tolist()
 
 
-def test_tokens_near_two_occurrences():
-    """Every token counts for each occurrence that it is near, or once: then no more often than it occurs."""
-    where = Occurrences(built(["ape bee ape dog ape cat", "ape"]))
-    words, number = where.corpus.vocabulary.words, where.corpus.vocabulary.index
-    for once, expected in ((False, {"bee": 2, "dog": 2, "cat": 1}), (True, {"bee": 1, "dog": 1, "cat": 1})):
-        near, counts = where.pairs(where.positions(number["ape"]), 1, once=once)
-        assert dict(zip([words[at] for at in near], counts.tolist(), strict=True)) == expected
-
-
 def test_words_together():
     """Words are together where all stand within reach of the rarest, in one sentence."""
     corpus = built(["ape bee cat dog elk", "ape bee! Cat", "cat ape dog dog dog dog bee", "cat cat cat"])

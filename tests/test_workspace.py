@@ -205,6 +205,11 @@ def test_answers_are_json(workspace):
         "keywords": {"field": "kind", "value": "river"},
         "contrast": {"word": "bank", "field": "kind", "value": "river"},
     }
+    asked |= {
+        "collocates": {"query": "bank"},
+        "trends": {"queries": ["bank"], "by": "kind"},
+        "barcode": {"queries": ["bank", "the"], "by": "kind"},
+    }
     for name, function in answers.ANSWERS.items():
         json.dumps(function(workspace, **asked.get(name, {})), allow_nan=False)
 
@@ -226,3 +231,28 @@ def test_page_to_send(workspace):
     ):
         with pytest.raises(InputError, match=fault):
             page(workspace, some)
+
+
+def test_answers_are_the_numbers_of_the_corpus(workspace):
+    """The profile of a word, the keywords and the rows of lists are what the methods of the corpus return."""
+    corpus, ask = workspace.corpus, answers.ANSWERS
+    bank = ask["word"](workspace, word="bank", width=4, top=1000, min_count=2)
+    (listed,) = corpus.word_list(words=["bank"])
+    assert (bank["count"], bank["per_million"], bank["deviation"]) == (listed.frequency, listed.per_million, listed.dp)
+    near = {each.item: each for each in corpus.collocates("bank", left=4, right=4)}
+    assert {row["word"]: row["together"] for row in bank["collocates"]} == {
+        k: each.together for k, each in near.items()
+    }
+    rows = ask["collocates"](workspace, query="bank", left=4, right=4, top=1000)["rows"]
+    assert [row["log_dice"] for row in rows] == [round(each.log_dice, 4) for each in near.values()]
+    parts = ask["keywords"](workspace, field="kind", value="river", min_count=1, top=1000)
+    for sign, words in zip(("positive", "negative"), parts["words"], strict=True):
+        found = corpus.keywords(where={"kind": "river"}, min_count=1, keys=sign)
+        assert [(row["word"], row["count"]) for row in words] == [(each.item, each.frequency) for each in found]
+    assert sum(parts["tokens"]) == len(corpus.text)
+    (row,) = [row for row in ask["barcode"](workspace, queries=["bank"], by="kind")["rows"] if row["part"] == "river"]
+    assert (
+        sum(row["positions"]) == row["frequency"] == corpus.trends("bank", "kind", where={"kind": "river"})[0].frequency
+    )
+    seen = ask["contrast"](workspace, word="bank", field="kind", value="river")["parts"][0]
+    assert abs(seen["per_million"] - row["per_million"]) < 1e-3

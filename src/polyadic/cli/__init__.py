@@ -29,6 +29,7 @@ from polyadic.syntax.tasks.roles import TASK as ROLES
 from polyadic.syntax.tasks.tag import TASK as TAG
 from polyadic.tables.task import TASK as TABLE
 from polyadic.text.task import TASK as TEXT
+from polyadic.text.usage_task import TASK as USAGE
 from polyadic.topics.task import TASK as TOPICS
 from polyadic.words.task import COUNTING
 from polyadic.words.task import TASK as WORDS
@@ -45,7 +46,12 @@ TRY = """Three things to try:
 
 All commands: polyadic --help
 """
-TASKS = {"Start": (START, EXPLORE), "Words": (WORDS,), "Text": (TEXT, COUNTING), "Tables and relations": (TABLE,)}
+TASKS = {
+    "Start": (START, EXPLORE),
+    "Words": (WORDS,),
+    "Text": (TEXT, USAGE, COUNTING),
+    "Tables and relations": (TABLE,),
+}
 """Tasks whose commands have no group."""
 EXAMPLES = {verb.name: verb.example for tasks in TASKS.values() for task in tasks for verb in task.verbs.values()}
 """Examples of the commands that have no group, by name."""
@@ -74,7 +80,8 @@ PANELS = ("Start", "Words", "Text", "Tables and relations", "Syntax and sequence
 ORDER = (
     *("example", "explore", "demo", "serve"),
     *("train", "neighbours", "phrase", "senses", "components", "evaluate", "compare", "convert"),
-    *("corpus", "lines", "count", "plan", "check", "table"),
+    *("corpus", "lines", "words", "ngrams", "collocates", "keywords", "diversity", "trends", "barcode"),
+    *("count", "plan", "check", "table"),
 )
 """Commands that have no group, as they are listed."""
 

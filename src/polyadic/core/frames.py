@@ -117,7 +117,8 @@ def records(answer: Any) -> Iterator[Record]:
     Results are neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense,
     share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
     field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
-    rank, word, weight); named tuples of numbers and names or of arrays, such as recommendations (column, value),
+    rank, word, weight); collocates (item, together, ...); occurrences of queries (query, part, position, words); named
+    tuples of numbers and names or of arrays, such as recommendations (column, value),
     answers of ``complete`` (name, score, probability, known) and predictive distributions (mean, std); mined rules
     (rule, premises, right); an explanation (value, base, name, part); components of a table (component, share, column,
     loading); a table (row, column, count); a simple or multiple correspondence analysis (side, label, mass, quality,
@@ -185,6 +186,15 @@ def field_name(name: str, taken: Iterable[str]) -> str:
     return f"field_{name}" if name in taken else name
 
 
+def _collocate(one: Any) -> Iterator[Record]:
+    yield {**one._asdict(), "positions": " ".join(map(str, one.positions))}
+
+
+def _occurrences(found: Any) -> Iterator[Record]:
+    for position in found.positions:
+        yield {"query": found.query, "part": found.part, "position": position, "words": found.words}
+
+
 def _counts(counts: Any) -> Iterator[Record]:
     words, listed = counts.vocabulary.words, counts.entries
     names = [f"word_{mode}" for mode in range(1, listed.order + 1)]
@@ -219,12 +229,14 @@ def _correspondence(model: Any) -> Iterator[Record]:
 
 
 ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
+    "Collocate": _collocate,
     "Component": _component,
     "ConcordanceLine": _line,
     "Counts": _counts,
     "CrossTable": _table,
     "Explanation": _explanation,
     "HornRule": lambda rule: [{"rule": str(rule), "premises": rule.tried, "right": rule.right}],
+    "Occurrences": _occurrences,
     "PrincipalAxes": _correspondence,
     "SensesOfWord": _senses,
     "TextTopics": _topics,

@@ -32,7 +32,22 @@ if TYPE_CHECKING:
     Words = Sequence[object]
 
 
-METRICS = {"MRR", "MAP", "RMSE", "NDCG", "NPMI", "C_V", "F1", "MiB"}  # names that keep their capitals in headings
+METRICS = {
+    "MRR",
+    "MAP",
+    "RMSE",
+    "NDCG",
+    "NPMI",
+    "C_V",
+    "F1",
+    "MiB",
+    "DP",
+    "PMI",
+    "MI3",
+    "TTR",
+    "MATTR",
+    "MTLD",
+}  # names that keep their capitals in headings
 GROUP = 1 << 16  # rows of a Parquet file that are held before they are written
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
     from polyadic.sentences.base import SentenceVectors
     from polyadic.sentences.convolutional import ConvolutionalSentences
+    from polyadic.text.usage import Occurrences
     from polyadic.topics.text_topics import TextTopics
 
 
@@ -45,6 +46,41 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
     ax.invert_yaxis()
     ax.set_xlabel("cosine")
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(contexts))
+    return ax
+
+
+def barcode(occurrences: Sequence[Occurrences], *, ax: Any = None) -> Any:
+    """Plot the positions of the matches of queries in each part of a text, a row for each part (dispersion plot).
+
+    Parameters
+    ----------
+    occurrences : sequence of Occurrences
+        Result of :meth:`polyadic.text.usage.Usage.occurrences`; each query has a colour.
+
+    Raises
+    ------
+    InputError
+        If there are no matches.
+    """
+    if not occurrences:
+        raise InputError("there are no matches to plot")
+    parts, queries = (list(dict.fromkeys(getattr(each, name) for each in occurrences)) for name in ("part", "query"))
+    height = 0.8 / len(queries)
+    ax = new_axes(width=8, height=1 + 0.3 * len(parts)) if ax is None else ax
+    for each in occurrences:
+        k, row = queries.index(each.query), parts.index(each.part)
+        at = (np.array(each.positions) + 0.5) / each.words
+        ax.vlines(at, row - 0.4 + k * height, row - 0.4 + (k + 1) * height, color=f"C{k % 10}", linewidth=0.8)
+    ax.set_yticks(
+        range(len(parts)),
+        [f"{part[:40]} ({sum(o.frequency for o in occurrences if o.part == part):,})" for part in parts],
+    )
+    ax.set_xlim(0, 1)
+    ax.set_ylim(len(parts) - 0.4, -0.6)
+    ax.set_xlabel("position in the part")
+    for k, query in enumerate(queries):
+        ax.plot([], [], color=f"C{k % 10}", label=query)
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=min(len(queries), 4))
     return ax
 
 

@@ -45,29 +45,18 @@ class Occurrences:
 
     def around(self, positions: NDArray[np.int64], width: int) -> NDArray[np.int64]:
         """Return the ids of the words around each position, shape (n, 2 width), with -1 outside the sentence."""
-        near = self._near(positions, width)
-        return np.where(near >= 0, self.corpus.ids[near].astype(np.int64), -1)
-
-    def pairs(
-        self, positions: NDArray[np.int64], width: int, *, once: bool = False
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count the words around the given positions; return the word ids and the counts.
-
-        A token that is near several positions counts for each of them, or once, as a contingency table requires.
-        """
-        near = self._near(positions, width)
-        near = near[near >= 0]
-        tokens = self.corpus.ids[np.unique(near) if once else near]
-        counts = np.bincount(tokens, minlength=len(self.corpus.vocabulary))
-        words = np.flatnonzero(counts)
-        return words, counts[words]
-
-    def _near(self, positions: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-        """Return the positions around each position, shape (n, 2 width), with -1 outside the sentence."""
         at = positions[:, None] + _offsets(width)
         sentences = np.asarray(self.corpus.sentences)
         of = np.searchsorted(sentences, positions, side="right")[:, None]
-        return np.where((at >= sentences[of - 1]) & (at < sentences[of]), at, -1)
+        near = np.where((at >= sentences[of - 1]) & (at < sentences[of]), at, -1)
+        return np.where(near >= 0, self.corpus.ids[near].astype(np.int64), -1)
+
+    def pairs(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Count the words around the given positions; return the word ids and the counts."""
+        around = self.around(positions, width)
+        counts = np.bincount(around[around >= 0], minlength=len(self.corpus.vocabulary))
+        words = np.flatnonzero(counts)
+        return words, counts[words]
 
     def triples(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Count the pairs of distinct words within a span of ``width + 1`` words that contains one of the positions."""

@@ -17,6 +17,7 @@ from polyadic.text.pieces import nested
 from polyadic.text.readers import name_of_document
 from polyadic.text.running import RunningText
 from polyadic.text.tokens import Tokenizer, whitespace
+from polyadic.text.usage import Usage
 
 if TYPE_CHECKING:
     import os
@@ -29,7 +30,7 @@ FIELDS = "documents.jsonl"
 
 
 @dataclasses.dataclass(eq=False, repr=False, kw_only=True)
-class TextStore:
+class TextStore(Usage):
     """Running text of a corpus folder, which is opened without the word ids of models.
 
     Attributes

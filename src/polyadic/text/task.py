@@ -183,7 +183,7 @@ def lines(
         seed=seed or 0, **how,
     )  # fmt: skip
     if not found.count or start >= found.count:
-        errors.say(_nothing(text, words, fields, start if found.count else 0, either=either), "note")
+        errors.say(nothing_found(text, words, fields, start if found.count else 0, either=either), "note")
     if errors.in_json():
         rows: list[dict[str, Any]] = [{**output.line(line), "places": line.places} for line in found]
         return {"count": found.count, "lines": rows}
@@ -194,7 +194,7 @@ def lines(
     return None
 
 
-def _nothing(text: Concordance, words: Sequence[str], fields: dict[str, str], start: int, *, either: bool) -> str:
+def nothing_found(text: Concordance, words: Sequence[str], fields: dict[str, str], start: int, *, either: bool) -> str:
     """Return why a query has no line: a word that the text does not have, or words that do not stand together."""
     said = f"no line contains {(' or ' if either else ' and ').join(map(repr, words))}"
     said += f" in documents with {' and '.join(f'{name}={value}' for name, value in fields.items())}" * bool(fields)

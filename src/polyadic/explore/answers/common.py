@@ -11,7 +11,7 @@ from polyadic.text.occurrences import MAX_WIDTH
 from polyadic.text.readers import name_of_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from polyadic.explore.workspace import Workspace
     from polyadic.text.concordance import ConcordanceLine
@@ -30,19 +30,22 @@ def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
     return workspace.corpus.vocabulary[spelt], spelt
 
 
-def frequency(workspace: Workspace, number: int) -> Answer:
-    r"""Return the number of occurrences, the number of documents, and Gries's deviation of proportions of a word.
+def frequencies(workspace: Workspace, words: Sequence[str]) -> list[Answer]:
+    """Return the number of occurrences and of documents, and the deviation of proportions DP of words, in their order.
 
-    It is :math:`\tfrac12 \sum_d |n_d / n - N_d / N|`, with :math:`n_d` of n occurrences and :math:`N_d` of N tokens in
-    document d.
+    They are counted in the running text.
     """
-    where, N = workspace.occurrences, len(workspace.corpus.ids)
-    positions = where.positions(number)
-    n = len(positions)
-    documents, counts = np.unique(where.documents(positions), return_counts=True)
-    size = where.lengths()[documents] / N
-    deviation = float((np.abs(counts / n - size).sum() + 1 - size.sum()) / 2)
-    return {"count": n, "per_million": 1e6 * n / N, "documents": len(documents), "deviation": deviation}
+    found = {each.item: each for each in workspace.corpus.word_list(words=words)}
+    return [
+        {
+            "word": word,
+            "count": found[word].frequency,
+            "per_million": found[word].per_million,
+            "documents": found[word].range,
+            "deviation": 0.0 if np.isnan(found[word].dp) else found[word].dp,
+        }
+        for word in words
+    ]
 
 
 def line_of(line: ConcordanceLine) -> Answer:
@@ -54,6 +57,17 @@ def line_of(line: ConcordanceLine) -> Answer:
         "text": line.text,
         "places": [list(place) for place in line.places],
     }
+
+
+def rows(found: Iterable[Any]) -> list[Answer]:
+    """Convert named tuples to records for JSON, with rounded numbers except p-values."""
+    return [
+        {
+            name: value if not isinstance(value, float) or name == "p_value" else short(value)
+            for name, value in each._asdict().items()
+        }
+        for each in found
+    ]
 
 
 def lists(pairs: Iterable[tuple[str, float]]) -> list[list[Any]]:

@@ -1,7 +1,6 @@
-"""Comparison of two parts of a text, such as documents with different metadata: keywords and contexts of a word.
+"""Comparison of two parts of a text, such as documents with different metadata: frequencies and contexts of words.
 
-Keywords are ranked by the log-likelihood ratio, which measures the evidence; the effect size is the log ratio (see
-:mod:`polyadic.metrics.association`). The contexts of a word in either part give two vectors in one space.
+The contexts of a word in either part give two vectors in one space.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import Count, Natural  # noqa: TC001 # the server reads annotations
+from polyadic.core.settings import Natural  # noqa: TC001 # the server reads annotations
 from polyadic.embedding import unit_rows
 from polyadic.explore.answers.common import Top, known_word, line_of, lists, short
 from polyadic.explore.answers.words import senses_of
-from polyadic.metrics.association import log_likelihood, log_ratio
+from polyadic.metrics.association import log_ratio
 from polyadic.text.occurrences import sample
 from polyadic.words.occurrences import MIN_OCCURRENCES
 
@@ -29,52 +28,17 @@ if TYPE_CHECKING:
 LOOKED_AT = 5_000  # maximum number of occurrences of a word in a part whose contexts are averaged
 
 
-def keywords(
-    workspace: Workspace, field: str, value: str, *, against: str | None = None, min_count: Count = 5, top: Top = 50
-) -> Answer:
-    """Return the keywords of documents with a given metadata value, compared with another value or all other documents.
-
-    A keyword occurs at least ``min_count`` times in its part.
-    """
-    one, other = _parts(workspace, field, value, against)
-    first, second = _counts(workspace, one), _counts(workspace, other)
-    n, m = first.sum(), second.sum()
-    evidence, ratio = (measure(first, n, first + second, n + m) for measure in (log_likelihood, log_ratio))
-    words = workspace.corpus.vocabulary.words
-
-    def best(sign: int, mine: NDArray[np.int64]) -> list[Answer]:
-        score = np.where(mine >= min_count, sign * evidence, 0)
-        chosen = [at for at in np.argsort(-score, kind="stable")[:top] if score[at] > 0]
-        return [
-            {
-                "word": words[at],
-                "count": int(first[at]),
-                "against": int(second[at]),
-                "log_likelihood": short(abs(evidence[at])),
-                "log_ratio": short(ratio[at]),
-            }
-            for at in chosen
-        ]
-
-    return {
-        "field": field,
-        "value": value,
-        "against": against,
-        "tokens": [int(n), int(m)],
-        "documents": [int(part.sum()) for part in (one, other)],
-        "words": [best(1, first), best(-1, second)],
-    }
-
-
 def ratios(workspace: Workspace, field: str, value: str, *, against: str | None = None) -> Answer:
     """Return the log ratio of the word frequencies in two parts of the text, for each word on the map.
 
     It is 0 for a word that is in neither part.
     """
-    one, other = (_counts(workspace, part) for part in _parts(workspace, field, value, against))
+    parts = parts_of(workspace, field, value, against)
+    (one, other), sizes = (_counts(workspace, part) for part in parts), np.diff(workspace.corpus.text.edges)
+    n, m = (sizes[part].sum() for part in parts)
     index = workspace.corpus.vocabulary.index
     at = [index[word] for word in workspace.vectors.words[: len(workspace.places)]]
-    ratio = log_ratio(one, one.sum(), one + other, one.sum() + other.sum())
+    ratio = log_ratio(one, n, one + other, n + m)
     return {"ratios": np.nan_to_num(ratio[at]).round(3).tolist()}
 
 
@@ -90,10 +54,10 @@ def contrast(
 ) -> Answer:
     """Compare the nearest neighbours, senses and concordance lines of a word in two parts of the text."""
     number, word = known_word(workspace, word)
-    parts = _parts(workspace, field, value, against)
+    parts = parts_of(workspace, field, value, against)
     where = workspace.occurrences
     positions = where.positions(number)
-    of = where.documents(positions)
+    of, sizes = where.documents(positions), np.diff(workspace.corpus.text.edges)
     here = [positions[part[of]] for part in parts]
     space = workspace.senses
     found = senses_of(workspace, word, 10) if space is not None and len(positions) >= MIN_OCCURRENCES else None
@@ -111,7 +75,7 @@ def contrast(
         "parts": [
             {
                 "count": len(some),
-                "per_million": 1e6 * len(some) / max(where.lengths()[part].sum(), 1),
+                "per_million": 1e6 * len(some) / max(sizes[part].sum(), 1),
                 "neighbours": []
                 if vector is None
                 else lists(workspace.vectors.neighbours(vector, top=top, exclude=[word])),
@@ -134,7 +98,7 @@ def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], ND
     ]
 
 
-def _parts(
+def parts_of(
     workspace: Workspace, field: str, value: str, against: str | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return Boolean masks of the documents in two parts of the text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from polyadic.core.settings import Natural, Within
-from polyadic.explore.answers.common import Top, frequency, line_of
+from polyadic.explore.answers.common import Top, frequencies, line_of
 from polyadic.explore.answers.parts import values_of
 from polyadic.text.readers import name_of_document
 
@@ -28,16 +28,13 @@ def overview(workspace: Workspace) -> Answer:
         "language": corpus.settings.get("language"),
         "documents": len(corpus.documents) - 1,
         "sentences": len(corpus.lines),
-        "tokens": len(corpus.ids),
+        "tokens": len(corpus.text),
         "words": len(corpus.vocabulary),
         "rank": vectors.rank,
         "method": trained.get("method"),
         "fields": {name: list(values) if len(values) <= LISTED else None for name, values in fields.items()},
         "topics": workspace.topics is not None,
-        "frequent": [
-            {"word": word, **frequency(workspace, number)}
-            for number, word in enumerate(corpus.vocabulary.words[:FREQUENT])
-        ],
+        "frequent": frequencies(workspace, corpus.vocabulary.words[:FREQUENT]),
         "polyadic": trained.get("polyadic"),
         "digest": corpus.digest,
     }

@@ -12,9 +12,19 @@ from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Natural, Within
 from polyadic.embedding import components, unit_rows
 from polyadic.embedding.components import components_of
-from polyadic.explore.answers.common import OCCURRENCES, Top, Width, frequency, known_word, line_of, lists, short
-from polyadic.metrics.association import log_dice, log_likelihood, pmi
+from polyadic.explore.answers.common import (
+    OCCURRENCES,
+    Top,
+    Width,
+    frequencies,
+    known_word,
+    line_of,
+    lists,
+    rows,
+    short,
+)
 from polyadic.text.occurrences import sample
+from polyadic.text.usage import literal
 from polyadic.words.occurrences import MIN_OCCURRENCES
 from polyadic.words.phrases import BLEND
 
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from polyadic.words.occurrences import SensesOfWord
 
 WINDOWS = 5_000  # maximum number of occurrences around which triples are counted, as each has hundreds
+SHOWN = ("log_likelihood", "pmi", "log_dice")  # measures by which collocates are chosen
 PARTS = 60  # number of parts of the text in the dispersion plot of a word
 SECONDS, SUBSTITUTES = 8.0, 6
 """Time to look up senses for the home page, and number of substitutes shown of each sense."""
@@ -45,39 +56,26 @@ def words(workspace: Workspace, start: str, top: Top = 12) -> Answer:
 def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, min_count: Count = 3) -> Answer:
     """Return the profile of a word: frequency, dispersion, nearest words, collocates, and non-negative components.
 
-    Collocates occur at least ``min_count`` times within ``width`` words of it in the sentence; each occurrence counts
-    once, even if it is near several occurrences of the word.
+    Collocates occur at least ``min_count`` times within ``width`` running words of it in the sentence; each token
+    counts once, even if it is near several occurrences of the word.
     """
-    number, word = known_word(workspace, word)
-    where, vocabulary = workspace.occurrences, workspace.corpus.vocabulary
-    positions = where.positions(number)
-    n, N = len(positions), len(workspace.corpus.ids)
-    spread = np.bincount(positions * PARTS // N, minlength=PARTS)
-    looked = sample(positions, OCCURRENCES)
-    others, together = where.pairs(looked, width, once=True)
-    around = together.sum()
-    kept = (together >= min_count) & (others != number)
-    others, together = others[kept], together[kept]
-    frequent = vocabulary.counts[others]
-    measures = {
-        "log_likelihood": log_likelihood(together, around, frequent, N),
-        "pmi": pmi(together, around, frequent, N),
-        "log_dice": log_dice(together * (n / len(looked)), n, frequent),
-    }
-    best = {name: np.argsort(-values, kind="stable")[:top] for name, values in measures.items()}
+    _, word = known_word(workspace, word)
+    corpus, query = workspace.corpus, literal(word)
+    (frequency,) = frequencies(workspace, [word])
+    positions, n = corpus.lines.matches(query).starts, frequency["count"]
+    near = corpus.collocates(query, left=width, right=width, min_count=min_count)
+    best = {k for name in SHOWN for k in sorted(range(len(near)), key=lambda k: -getattr(near[k], name))[:top]}
     return {
-        "word": word,
-        **frequency(workspace, number),
-        "rank": int((vocabulary.counts > n).sum()) + 1,
-        "of_documents": len(where.lengths()),
-        "spread": spread.tolist(),
+        **frequency,
+        "rank": int((corpus.text.word_counts > n).sum()) + 1,
+        "of_documents": corpus.n_documents,
+        "spread": np.bincount(positions * PARTS // len(corpus.text), minlength=PARTS).tolist(),
         "neighbours": lists(workspace.vectors.neighbours(word, top=top)),
         "collocates": [
-            {"word": vocabulary.words[others[at]], "together": int(together[at]), "count": int(frequent[at])}
-            | {name: short(values[at]) for name, values in measures.items()}
-            for at in np.unique(np.concatenate([*best.values()]))
+            {"word": row.pop("item"), "together": row.pop("together"), "count": row.pop("frequency"), **row}
+            for row in rows(near[k] for k in sorted(best))
         ],
-        "looked_at": len(looked),
+        "looked_at": n,
         "components": [
             {"column": each.column, "words": [other for other, _ in each.words]}
             for each in components_of(workspace.vectors, word, n_components=5, top=8)

@@ -1,0 +1,179 @@
+"""Word lists, n-grams, collocations, keywords, diversity and trends: hand counts, and agreement with plain Python."""
+
+import json
+import logging
+from collections import Counter
+from itertools import chain, pairwise
+
+import numpy as np
+import pytest
+
+from polyadic import frame
+from polyadic.core.errors import InputError
+from polyadic.metrics.association import log_likelihood, log_ratio
+from polyadic.metrics.diversity import lexical_diversity
+from polyadic.text import usage
+from polyadic.text.corpus import Corpus
+from polyadic.text.tokens import whitespace
+from polyadic.text.usage import in_order
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Make a corpus of random letters in which rare ones are no words of models; return its documents as lists, too."""
+    rng = np.random.default_rng(5)
+    texts = [[[*map(str, rng.choice([*"abcdefg"], rng.integers(1, 9)))] for _ in range(n)] for n in (7, 1, 4, 9, 3)]
+    texts[1] = [["x", "x"]]
+    file = tmp_path_factory.mktemp("drawn") / "letters.jsonl"
+    rows = [{"text": "\n".join(map(" ".join, text)), "year": str(k % 2)} for k, text in enumerate(texts)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return Corpus.build(file, field="text", min_count=5, stop_words=["a"], tokenizer=whitespace), texts
+
+
+@pytest.mark.parametrize(("n", "part", "chunk"), [(1, 99, 99), (2, 8, 5), (3, 99, 99), (3, 8, 5), (5, 8, 5)])
+def test_ngrams_equal_a_count_in_plain_python(drawn, n, part, chunk, monkeypatch):
+    monkeypatch.setattr(usage, "PART", part)
+    monkeypatch.setattr(usage, "CHUNK", chunk)
+    corpus, texts = drawn
+    found = [[" ".join(s[k : k + n]) for s in text for k in range(len(s) - n + 1)] for text in texts]
+    counts, ranges = Counter(chain(*found)), Counter(chain(*map(set, found)))
+    for least in (1, 2):
+        rows = corpus.ngrams(n, min_count=least)
+        kept = [(gram, count, ranges[gram]) for gram, count in counts.items() if count >= least]
+        assert [(*each[:2], each.range) for each in rows] == sorted(kept, key=lambda row: (-row[1], row[0]))
+    with_b = {gram: count for gram, count in counts.items() if "b" in gram.split()}
+    assert {each.item: each.frequency for each in corpus.ngrams(n, query="b", min_count=1)} == with_b
+    assert corpus.ngrams(n, min_range=2, top=3) == [each for each in corpus.ngrams(n) if each.range >= 2][:3]
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_collocates_equal_a_count_in_plain_python(drawn, across):
+    corpus, texts = drawn
+    near, sides, nodes = Counter(), Counter(), 0
+    for text in texts:
+        for part in [[*chain(*text)]] if across else text:
+            at = [k for k, word in enumerate(part) if word == "c"]
+            nodes += len(at)
+            near.update(part[k] for k in range(len(part)) if any(k != node and -2 <= k - node <= 3 for node in at))
+            for node in at:
+                for offset in (-2, -1, 1, 2, 3):
+                    if 0 <= node + offset < len(part):
+                        sides[part[node + offset], offset] += 1
+    counts = Counter(word for text in texts for word in chain(*text))
+    N, R = sum(counts.values()), sum(near.values())
+    rows = corpus.collocates("c", left=2, right=3, across=across, min_count=1)
+    assert {each.item: each.together for each in rows} == near
+    for each in rows:
+        assert each.positions == tuple(sides[each.item, offset] for offset in (-2, -1, 1, 2, 3))
+        assert (each.left + each.right, each.frequency) == (sum(each.positions), counts[each.item])
+        assert each.log_likelihood == pytest.approx(float(log_likelihood(each.together, R, each.frequency, N)))
+        assert each.log_dice == pytest.approx(14 + np.log2(2 * each.together / (nodes + each.frequency)))
+    assert all(a.log_likelihood >= b.log_likelihood for a, b in pairwise(rows))
+    assert list(frame(rows[:1]).columns) == list(rows[0]._fields)
+
+
+def test_collocates_by_hand():
+    corpus = Corpus.build(["The old bank. An old river bank! Old river. The bank of the river bank."], min_count=1)
+    rows = {
+        each.item: (each.together, each.positions)
+        for each in corpus.collocates('[lc="bank"]', left=1, right=1, min_count=1)
+    }
+    assert rows == {"old": (1, (1, 0)), "river": (2, (2, 0)), "the": (1, (1, 0)), "of": (1, (0, 1))}
+    assert corpus.collocates("the bank", left=0, right=4, min_count=1)[0].positions in [
+        (1, 0, 0, 0),
+        (0, 1, 0, 0),
+        (0, 0, 1, 0),
+        (0, 0, 0, 1),
+    ]
+    assert corpus.collocates("ship") == []
+    with pytest.raises(InputError, match="left and right must not both be 0"):
+        corpus.collocates("bank", left=0, right=0)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_keywords_of_a_field_and_of_another_corpus_equal_a_count_in_plain_python(drawn, n, tmp_path):
+    corpus, texts = drawn
+    counts, ranges = [Counter(), Counter()], [Counter(), Counter()]
+    for k, text in enumerate(texts):
+        grams = [" ".join(s[i : i + n]) for s in text for i in range(len(s) - n + 1)]
+        counts[k % 2].update(grams)
+        ranges[k % 2].update({*grams})
+    words = [sum(len([*chain(*text)]) for text in texts[k::2]) for k in (0, 1)]
+    rows = corpus.keywords(where={"year": "0"}, min_count=2, keys="both", n=n)
+    assert rows == corpus.keywords({"year": "1"}, where={"year": "0"}, min_count=2, keys="both", n=n)
+    for each in rows:
+        one, other = (count[each.item] for count in counts)
+        assert (each.frequency, each.reference_frequency) == (one, other)
+        assert (each.range, each.reference_range) == tuple(some[each.item] for some in ranges)
+        table = one, words[0], one + other, sum(words)
+        assert each.log_likelihood == pytest.approx(float(log_likelihood(*table)))
+        assert each.log_ratio == pytest.approx(float(log_ratio(*table)))
+        assert each.p_value >= 0
+    assert {each.item for each in rows if each.log_likelihood > 0} == {
+        gram for gram, count in counts[0].items() if count >= 2 and count / words[0] > counts[1][gram] / words[1]
+    }
+    parts = [
+        Corpus.build(["\n".join(map(" ".join, t)) for t in texts[k::2]], min_count=1, tokenizer=whitespace)
+        for k in (0, 1)
+    ]
+    assert parts[0].keywords(parts[1], min_count=2, keys="both", n=n) == rows
+
+
+def test_word_list_by_hand(caplog):
+    corpus = Corpus.build(["The cats sat. The old hat!", "Cats sit; THE END."], min_count=2, stop_words=["the"])
+    rows = corpus.word_list(top=2)
+    assert [(each.item, each.frequency, each.range) for each in rows] == [("the", 3, 2), ("cats", 2, 2)]
+    assert rows[0].per_million == pytest.approx(3e6 / len(corpus.text))
+    assert [each.item for each in corpus.word_list(query="*at", sort="reversed")] == ["hat", "sat"]
+    assert {each.item: each.frequency for each in corpus.word_list(attribute="word", query="the")} == {
+        "The": 2,
+        "THE": 1,
+    }
+    assert rows[0].dp == pytest.approx((abs(2 / 3 - 6 / 10) + abs(1 / 3 - 4 / 10)) / 2)
+    assert np.isnan(Corpus.build(["One text."], min_count=1).word_list()[0].dp)
+    caplog.set_level(logging.INFO, "polyadic")
+    listed = corpus.word_list(words=["CATS", "the cats", "c*", "dog"])
+    assert {each.item: each.frequency for each in listed} == {"CATS": 2, "the cats": 1, "c*": 2}
+    assert "1 of 4 entries of the list do not occur: 'dog'" in caplog.text
+    with pytest.raises(InputError, match="no attribute 'pos'"):
+        corpus.word_list(attribute="pos")
+    with pytest.raises(InputError, match="use n-grams"):
+        corpus.word_list(query="the cats")
+
+
+def test_fields_restrict_and_order(drawn):
+    corpus, texts = drawn
+    ones = [word for text in texts[1::2] for word in chain(*text)]
+    rows = corpus.word_list(where={"year": "1"})
+    assert {each.item: each.frequency for each in rows} == Counter(ones)
+    assert sum(each.per_million for each in rows) == pytest.approx(1e6)
+    found = corpus.trends(["c", "b c"], by="year")
+    assert [(each.query, each.value, each.words, each.documents) for each in found[:2]] == [
+        ("c", "0", sum(map(len, chain(*texts[0::2]))), 3),
+        ("c", "1", len(ones), 2),
+    ]
+    assert found[1].frequency == ones.count("c")
+    places = next(each for each in corpus.occurrences("c", by="year") if each.part == "1").positions
+    assert list(places) == [k for k, word in enumerate(ones) if word == "c"]
+    assert corpus.diversity("year", window=5)[1]._asdict() == {"part": "1"} | lexical_diversity(ones, window=5)
+    assert [each.part for each in corpus.diversity("document")] == [*"12345"]
+    for wrong in (lambda: corpus.trends("c", by="yaer"), lambda: corpus.word_list(where={"yaer": "1"})):
+        with pytest.raises(InputError, match="did you mean 'year'"):
+            wrong()
+
+
+def test_order_of_values():
+    assert in_order(["1900", "-5", "30.5"]) == ["-5", "30.5", "1900"]
+    assert in_order(["2021-01-05", "1999-12-31T10:00:00+02:00"]) == ["1999-12-31T10:00:00+02:00", "2021-01-05"]
+    mails = ["Mon, 24 Nov 1997 09:55:06 -0600", "Fri, 21 Nov 1997 09:55:06 -0600"]
+    assert in_order(mails) == mails[::-1]
+    assert in_order(["chapter 10", "preface", "chapter 9"]) == ["chapter 9", "chapter 10", "preface"]
+
+
+def test_what_cannot_be_compared_is_refused(drawn):
+    corpus, _ = drawn
+    for how, said in (({}, "needs where"), ({"where": {"year": "9"}}, "no document has year=9")):
+        with pytest.raises(InputError, match=said):
+            corpus.keywords(**how)
+    with pytest.raises(InputError, match="different documents"):
+        corpus.keywords({"year": "0"}, where={"year": "0"})
