@@ -83,7 +83,7 @@ def spelled_as_counted(words: Iterable[str], tokenizer: object, counts: Containe
         shown = ", ".join(map(repr, absent[:MAX_SHOWN])) + f" and {len(absent) - MAX_SHOWN:,} more" * (
             len(absent) > MAX_SHOWN
         )
-        note(f"{len(absent):,} of {len(spelled):,} stop words are no words of the text: {shown}")
+        note(f"stop words that do not occur in the text ({len(absent):,} of {len(spelled):,}): {shown}")
     return sorted(found)
 
 

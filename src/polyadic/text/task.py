@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyadic.core.errors import InputError, meant
+from polyadic.core.errors import InputError, counted, meant
 from polyadic.core.files import check_replaceable, check_whole, read_meta
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Seed, Threads
 from polyadic.core.streams import text_lines
@@ -89,7 +89,7 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
             return corpus
     found = survey(place, reading or Reading())
     built = Corpus.build(place, kept, overwrite=True, **settings)
-    sizes = f"{len(built.text):,} words, {built.sizes['documents']:,} documents"
+    sizes = f"{counted(len(built.text), 'word')}, {counted(built.sizes['documents'], 'document')}"
     log.info("%s: %s; made %s, which later commands use", ", ".join(map(str, found.get("formats", ()))), sizes, kept)
     return built
 
@@ -108,7 +108,7 @@ def values_of(where: Sequence[str] | None) -> dict[str, str]:
 @TASK.verb(
     example="polyadic lines holmes goose --sort right",
     settings={"reading": READING},
-    options=("width", "either", "sort", "where", "context", "sample", "top", "csv", "queries"),
+    options=("width", "either", "sort", "where", "context", "sample", "top", "csv", "queries", "field"),
 )
 def lines(
     corpus: CorpusOrText,
