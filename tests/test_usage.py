@@ -7,9 +7,13 @@ from itertools import chain, pairwise
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from polyadic import frame
+from polyadic.cli import app
 from polyadic.core.errors import InputError
+from polyadic.core.files import plain
+from polyadic.datasets.examples import write_examples
 from polyadic.metrics.association import log_likelihood, log_ratio
 from polyadic.metrics.diversity import lexical_diversity
 from polyadic.text import usage
@@ -177,3 +181,73 @@ def test_what_cannot_be_compared_is_refused(drawn):
             corpus.keywords(**how)
     with pytest.raises(InputError, match="different documents"):
         corpus.keywords({"year": "0"}, where={"year": "0"})
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """Build the corpus of the example book."""
+    folder = tmp_path_factory.mktemp("book") / "example"
+    write_examples(folder)
+    return Corpus.build(
+        folder / "holmes", folder / "corpus", min_count=10, stop_words="language", language="en", jobs=1
+    )
+
+
+def test_numbers_of_nltk(book):
+    """Counts and measures of NLTK 3.10 on the same words: ``FreqDist``, ``ngrams``, ``BigramCollocationFinder``."""
+    assert len(book.word_list()) == 7895
+    for n, types, best in ((2, 47415, ("of the", 702)), (4, 87220, ("i have no doubt", 17))):
+        rows = book.ngrams(n, min_count=1)
+        assert (len(rows), rows[0][:2]) == (types, best)
+    for node, best, figures in (
+        ("goose", ("club", 2), (24.230729809407272, 9.928682859928104, 1.4127625081564437)),
+        ("holmes", ("laughing", 8), (62.38703202058253, 6.6650224202199215, 2.8005547916680107)),
+        ("the", ("matter", 83), (333.24187259917744, 3.6429030929126576, 8.38111723900588)),
+    ):
+        first = book.collocates(node, left=0, right=1, across=True)[0]
+        assert first[:2] == best
+        assert (first.log_likelihood, first.pmi, first.t_score) == pytest.approx(figures)
+
+
+def test_frequent_and_rare_words_count_in_windows_and_frequencies(book):
+    (goose,) = book.word_list(words=["goose"])
+    assert (goose.frequency, goose.range, round(goose.per_million), len(book.text)) == (27, 2, 257, 105258)
+    near = {each.item: each.together for each in book.collocates("goose")}
+    assert (near["stone"], near["christmas"], near["a"]) == (2, 2, 17)
+
+
+def test_commands_print_the_rows_of_the_methods(book, tmp_path):
+    def run(*words, code=0):
+        found = CliRunner().invoke(app, [*words[:1], str(book.path), *words[1:]])
+        assert found.exit_code == code, found.output
+        return found
+
+    calls = {
+        ("words", "*ing", "--top", "3"): book.word_list(query="*ing", top=3),
+        ("ngrams", "goose", "--size", "3"): book.ngrams(3, query="goose", top=50),
+        ("diversity", "--by", "all"): book.diversity(),
+        ("trends", "goose", "--by", "file"): book.trends("goose", "file"),
+        ("keywords", "--where", f"file={book.names[6]}", "--top", "5"): book.keywords(
+            where={"file": book.names[6]}, top=5
+        ),
+    }
+    for words, rows in calls.items():
+        printed = json.loads(run(*words, "--json").stdout)["rows"]
+        assert printed == json.loads(json.dumps([plain(each._asdict()) for each in rows]))
+    csv = run("collocates", "goose", "--csv", "-").stdout.splitlines()
+    first = book.collocates("goose")[0]
+    assert csv[0].split(",")[-10:] == ["L5", "L4", "L3", "L2", "L1", "R1", "R2", "R3", "R4", "R5"]
+    assert csv[1].startswith("goose,6,3,3,27,")
+    assert csv[1].split(",")[-10:] == [*map(str, first.positions)]
+    (tmp_path / "list.txt").write_text("Goose\n\nzebra\nred-headed league\n", encoding="utf-8")
+    listed = json.loads(run("words", "--list", str(tmp_path / "list.txt"), "--json").stdout)["rows"]
+    assert {row["item"]: row["frequency"] for row in listed} == {"Goose": 27, "red-headed league": 5}
+    drawn = json.loads(run("barcode", "goose", "--picture", str(tmp_path / "goose.png"), "--json").stdout)["rows"]
+    assert [len(row["positions"]) for row in drawn] == [sum(row["bins"]) for row in drawn] == [1, 26]
+    assert (tmp_path / "goose.png").stat().st_size > 1000
+    for words in (("words", "gooose"), ("collocates", "gooose"), ("barcode", "gooose")):
+        assert "'gooose' does not occur in the text; did you mean 'goose'?" in run(*words).output
+    assert "lower --min-count" in run("collocates", "goose", "--min-count", "99").output
+    assert "no keyword occurs 5 times" in run("keywords", "--against", str(book.path), "--keys", "both").output
+    assert "the documents have the fields file" in run("keywords", code=1).output
+    assert "no attribute 'pos'" in run("words", '[pos="NOUN"]', code=1).output

@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.text.store import TextStore
-
     Integers = NDArray[np.integer]
     Where = Mapping[str, str] | None
 
+TextStore = Any  # the class of that name, which inherits from Usage: its module imports this one
 log = logging.getLogger("polyadic")
 CHUNK = 1 << 22  # words counted at a time
 PART = 1 << 24  # n-grams sorted at a time
@@ -225,6 +224,8 @@ class Usage:
         >>> [(each.item, each.frequency, each.range) for each in corpus.word_list(top=2)]
         [('a', 2, 1), ('is', 2, 2)]
         """
+        if parts is not None and where:
+            raise InputError("parts of the whole text cannot be combined with where; omit one of the two", "parts")
         documents, edges = _searched(self, where), _edges(self, parts)
         if words is not None:
             if query is not None:

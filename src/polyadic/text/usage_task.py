@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Picture, Positive, Repeated, Share, Within
 from polyadic.core.streams import text_lines
 from polyadic.interface import errors, output
@@ -56,6 +56,8 @@ def _shown(name: str, value: Any) -> Any:
     """Return a value as it is printed: large relative frequencies without decimals, and p-values with two digits."""
     if name.endswith("per_million") and value >= 100:
         return round(value)
+    if value != value:  # noqa: PLR0124 # not a number
+        return None
     return f"{value:.2g}" if name == "p_value" else value
 
 
@@ -64,7 +66,7 @@ def _answer(rows: Sequence[Any], csv: Path | None, **more: Any) -> dict[str, Any
     records = [row if isinstance(row, dict) else row._asdict() for row in rows]
     if csv is None or errors.in_json():
         return {"rows": records, **more}
-    lines = ([*records[:1]], *([*record.values()] for record in records))
+    lines = [[*(records or [{}])[0]], *([*record.values()] for record in records)]
     output.write_lines((output.csv_line(*line) for line in lines), None if str(csv) == "-" else csv)
     return None
 
@@ -76,7 +78,7 @@ def _limit(top: int | None, csv: Path | None, *, force: bool) -> int | None:
 
 
 def _note(text: TextStore, rows: Sequence[Any], queries: Sequence[str], fields: dict[str, str], else_: str) -> None:
-    """Say why there are no rows: queries without a match, or a limit."""
+    """Print why there are no rows: queries without a match, or a limit."""
     absent = [query for query in queries if not text.lines.count(query, where=fields)]
     for query in absent:
         errors.say(nothing_found(text.lines, [query], fields, 0, either=True), "note")
@@ -128,7 +130,13 @@ def words(
         top=most,
     )  # fmt: skip
     if not rows:
-        _note(text, rows, [query] if query else [], fields, f"no word occurs {min_count:,} times; lower --min-count")
+        _note(
+            text,
+            rows,
+            [query] if query else [],
+            fields,
+            f"no word occurs {counted(min_count, 'time')}; lower --min-count",
+        )
     return _answer(rows, csv)
 
 
@@ -175,7 +183,7 @@ def ngrams(
         top=most,
     )  # fmt: skip
     if not rows:
-        limits = f"occurs {min_count:,} times" + f" and in {min_range:,} documents" * (min_range > 1)
+        limits = f"occurs {counted(min_count, 'time')}" + f" and in {counted(min_range, 'document')}" * (min_range > 1)
         _note(text, rows, [query] if query else [], fields, f"no sequence of {size} words {limits}; lower --min-count")
     return _answer(rows, csv)
 
@@ -232,7 +240,13 @@ def collocates(
         top=most,
     )  # fmt: skip
     if not rows:
-        _note(text, rows, [query], fields, f"no word occurs {min_count:,} times near {query!r}; lower --min-count")
+        _note(
+            text,
+            rows,
+            [query],
+            fields,
+            f"no word occurs {counted(min_count, 'time')} near {query!r}; lower --min-count",
+        )
     names = [*(f"L{k}" for k in range(left, 0, -1)), *(f"R{k}" for k in range(1, right + 1))]
     records = [each._asdict() for each in rows]
     for each in records:
@@ -307,7 +321,7 @@ def keywords(
         correction=correction, max_p=max_p, smoothing=smoothing, top=most,
     )  # fmt: skip
     if not rows:
-        limits = f"{min_count:,} times" + f" with a p-value of at most {max_p:g}" * (max_p is not None)
+        limits = f"{counted(min_count, 'time')}" + ("" if max_p is None else f" with a p-value of at most {max_p:g}")
         errors.say(f"no {'' if keys == 'both' else keys + ' '}keyword occurs {limits}", "note")
     return _answer(rows, csv)
 
@@ -421,6 +435,8 @@ def barcode(
     by
         Parts of the text with a row each: document, or a metadata field.
     """
+    import numpy as np
+
     from polyadic.core.frames import records
 
     fields, most = values_of(where), _limit(top, csv, force=force)
@@ -432,12 +448,13 @@ def barcode(
         errors.say(f"the {most:,} of {len(found):,} parts with the most matches are shown", "note")
         least = sorted((each.frequency for each in found), reverse=True)[most - 1]
         found = [each for each in found if each.frequency >= least][:most]
-    if picture is not None:
+    if picture is not None and found:
         from polyadic.plots import barcode as plotted
         from polyadic.plots.axes import save_figure
 
         save_figure(plotted(found), picture)
     if csv is not None and not errors.in_json():
         return _answer([*records(found)], csv)
-    bins = [[sum(k * CELLS // each.words == cell for k in each.positions) for cell in range(CELLS)] for each in found]
+    places = [np.array(each.positions) * CELLS // each.words for each in found]
+    bins = [np.bincount(cells, minlength=CELLS).tolist() for cells in places]
     return {"rows": [{**each._asdict(), "bins": some} for each, some in zip(found, bins, strict=True)]}

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from polyadic.core.settings import Count, Natural, Within
+from polyadic.core.settings import Count, Within
 from polyadic.explore.answers.common import Top, rows
 from polyadic.explore.answers.parts import parts_of
+from polyadic.text.occurrences import MAX_WIDTH
 
 if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
 
 BINS = 200  # number of parts of a document in a dispersion plot
+Near = Annotated[int, Within(0, MAX_WIDTH)]
 Order = Annotated[int, Within(1, 20)]
 Sort = Literal["frequency", "range", "dp", "alphabetical", "reversed"]
 
@@ -63,8 +65,8 @@ def collocates(
     workspace: Workspace,
     query: str,
     *,
-    left: Natural = 5,
-    right: Natural = 5,
+    left: Near = 5,
+    right: Near = 5,
     across: bool = False,
     attribute: str = "lc",
     field: str | None = None,
