@@ -41,8 +41,8 @@ def blocks(page):
     return [block for block in found if RUN[block[1]].search(block[2])]
 
 
-MISREAD = ROOT / "docs" / "results" / "misread-inputs.md"
-PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), MISREAD] if blocks(page)]
+MISREAD = sorted((ROOT / "docs" / "results").glob("misread-*.md"))
+PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *MISREAD] if blocks(page)]
 
 
 def commands(text):

@@ -94,7 +94,8 @@ def test_languages_are_guessed(language):
 
 def test_too_little_text_is_english():
     """A few words tell nothing, and are taken to be English."""
-    assert languages.guess("die Bank") == "en"
+    assert languages.guess("die Bank") == languages.guess("A goose λόγος ran") == "en"
+    assert [*map(languages.guess, ("Михаи́л чита́ет кни́гу.", "كِتَابٌ جَدِيدٌ عن اللغة"))] == ["ru", "ar"]  # other scripts tell
     assert Corpus.build(["die Bank"], min_count=1).settings["language"] == "en"
 
 

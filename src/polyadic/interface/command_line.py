@@ -233,7 +233,7 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
 
 def _described(parameter: Parameter) -> dict[str, Any]:
     """Return the typer settings of a parameter: help text, bounds, placeholder and shown default."""
-    how: dict[str, Any] = {"help": parameter.help.replace("[", "\\[")}
+    how: dict[str, Any] = {"help": parameter.help.replace("[", "\\[")}  # not markup of rich
     bounds, metavar = (tasks.first(parameter.hint, kind) for kind in (Within, Metavar))
     if bounds is not None and _is_number(parameter):
         how |= {"min": bounds.low, "max": bounds.high}

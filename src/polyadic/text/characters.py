@@ -124,12 +124,12 @@ class Decoding:
         self._warn(
             {name: n for name, n in self.controls.items() if name not in self.mojibake},
             "control characters (U+0080 to U+009F)",
-            "the text was probably written in cp1252 or cp1250; set encoding to it if the file still is",
+            "the text was probably written in cp1252 or cp1250; try encoding='cp1252' or encoding='cp1250'",
         )
         self._warn(
             self.mojibake,
             "UTF-8 that was decoded wrongly",
-            "repair the text, for example with ftfy, or set encoding to 'utf-8' if another one was set",
+            "repair the text, for example with ftfy, or try encoding='utf-8' if another encoding was set",
         )
 
     def _warn(self, places: Mapping[str, int], what: str, advice: str) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MIN_CHARACTERS = 100
-"""Minimum number of characters of different words for language detection; shorter text is taken to be English."""
+"""Minimum number of characters of different words for language detection; shorter Latin text is taken to be English."""
 MAX_SAMPLED = 1 << 16  # maximum number of characters examined
 PARTING = {"az", "ca", "co", "fr", "it", "oc", "tr", "wa"}
 """Languages in which an apostrophe separates two words: l'eau, dell'acqua, İstanbul'da."""
@@ -37,14 +37,14 @@ UNSPACED_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\
 def guess(text: str) -> str:
     """Return the two-letter code of the most probable language of a text; all Chinese languages are "zh"."""
     sample = " ".join(dict.fromkeys(text[:MAX_SAMPLED].split()))  # a word again and again tells no more than once
-    if len(sample.strip()) < MIN_CHARACTERS and not _UNSPACED_SCRIPT.search(sample):
+    if len(sample) < MIN_CHARACTERS and len(_OTHER_SCRIPTS.sub("", sample)) * 2 >= len(sample):  # mostly Latin
         return "en"
     import py3langid
 
     return next(code for code, _ in py3langid.rank(sample) if len(code) == 2)
 
 
-_UNSPACED_SCRIPT = re.compile(f"[{UNSPACED_LETTERS}]{{8}}")
+_OTHER_SCRIPTS = re.compile("[\u0370-\u1cff\u2e80-\uabff]+")
 
 
 def check(language: str) -> str:

@@ -83,7 +83,7 @@ def spelled_as_counted(words: Iterable[str], tokenizer: object, counts: Containe
     absent = sorted(word for word, tokens in spelled.items() if not found.issuperset(tokens) or not tokens)
     if absent:
         shown = named(absent, MAX_SHOWN)
-        note(f"{len(absent):,} of {len(spelled):,} stop words are no words of the text: {shown}")
+        note(f"stop words that do not occur in the text ({len(absent):,} of {len(spelled):,}): {shown}")
     return sorted(found)
 
 

@@ -117,7 +117,20 @@ def values_of(where: Sequence[str] | None) -> dict[str, str]:
 @TASK.verb(
     example="polyadic lines holmes goose --sort right",
     settings={"reading": READING},
-    options=("width", "either", "sort", "where", "context", "sample", "top", "csv", "queries", "documents", "include"),
+    options=(
+        "width",
+        "either",
+        "sort",
+        "where",
+        "context",
+        "sample",
+        "top",
+        "csv",
+        "queries",
+        "field",
+        "documents",
+        "include",
+    ),
 )
 def lines(
     corpus: CorpusOrText,
