@@ -54,9 +54,11 @@ def word_tree(words: list[Any]) -> Tree:
     names = ["_" if not word.ent_type_ else f"Entity={_name(word)}" for word in words]
     blank = ("_",) * len(words)
     tags = ((word.text, word.lemma_, word.pos_, word.tag_, str(word.morph)) for word in words)
-    columns: Any = (tuple(cell or "_" for cell in column) for column in zip(*tags, strict=True))
+    columns = (tuple(cell or "_" for cell in column) for column in zip(*tags, strict=True))
+    forms, lemmas, upos, xpos, morphology = columns
     relations = tuple("root" if head == 0 else word.dep_ or "_" for word, head in zip(words, heads, strict=True))
-    return Tree(*columns, np.array(heads, np.int32), relations, blank, tuple(names))
+    tops = np.array(heads, np.int32)
+    return Tree(forms, lemmas, upos, xpos, morphology, tops, relations, blank, tuple(names))
 
 
 def _name(word: Any) -> str:
