@@ -56,10 +56,17 @@ class PPMISVD(WordModel):
     power: Amount = 0.5
 
     def fit(self, entries: Any) -> Self:
-        """Factorize associations of order 2, Entries or an array or sparse array.
+        """Factorize a matrix of word associations.
 
-        They are such as those of :func:`~polyadic.text.weighting.ppmi`. InputError is raised if they are not a matrix,
-        or the rank is too large.
+        Parameters
+        ----------
+        entries : Entries, array or sparse array
+            Associations of order 2, such as those of :func:`~polyadic.text.weighting.ppmi`.
+
+        Raises
+        ------
+        InputError
+            If the entries are not a matrix, or the rank is too large.
         """
         self.check()
         entries = listed(entries)
