@@ -9,7 +9,7 @@ import logging
 import re
 from collections import Counter
 from email.headerregistry import HeaderRegistry
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text, needing
@@ -18,7 +18,7 @@ from polyadic.text.formats.markup import html_text
 from polyadic.text.formats.plain import text_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from polyadic.text.pieces import File, Piece
 
@@ -60,18 +60,20 @@ def _with_paragraphs(text: str) -> str:
 
 def _without_edges(file: File, pages: list[list[str]]) -> Iterator[str]:
     """Yield the text of each page without page numbers and lines that recur at the edges of many pages."""
-    pages, n = [[line for line in page if line.strip()] for page in pages], 1
-    while n:  # headers may have many lines
-        counts = Counter(edge for page in pages for edge in {*map(_edge, page[:EDGE] + page[-EDGE:])})
-        often = {edge for edge, found in counts.items() if found >= max(MIN_RECURRING, RECURRING * len(pages))}
+    pages = [[line for line in page if line.strip()] for page in pages]
+    keys: Iterator[Callable[[str], str]] = chain([_edge], repeat(str.strip))
+    for key in keys:  # headers may have many lines, of which the others are the same
+        counts = Counter(edge for page in pages for edge in {*map(key, page[:EDGE] + page[-EDGE:])})
+        often = {edge for edge, n in counts.items() if n >= max(MIN_RECURRING, RECURRING * len(pages))}
         kept = []
         for page in pages:
-            recurring = [_edge(line) in often for line in page]
+            recurring = [key(line) in often for line in page]
             first, last = (([*recurring[::step][:EDGE], False]).index(False) for step in (1, -1))
             kept.append(page[first : max(first, len(page) - last)])
         n = sum(map(len, pages)) - sum(map(len, kept))
-        n = n if n and file.leaves_out("headers", n) else 0
-        pages = kept if n else pages
+        if not n or not file.leaves_out("headers", n):
+            break
+        pages = kept
     for page in pages:
         yield re.sub(rf"(?<=[^\W\d_])- (?!(?:{_AND})\b)(?=[^\W\d_A-Z])", "-\n", "\n".join(page))  # a line end was lost
 

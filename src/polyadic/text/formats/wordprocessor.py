@@ -105,7 +105,7 @@ def _is_linked_note(file: File, places: set[str], element: ET.Element) -> bool:
     """Return whether an element is a link that is the mark of a note, or the paragraph at the place of such a link."""
     name = name_of(element)
     if name in ("a", "hyperlink"):
-        place = _attribute(element, "anchor") or _attribute(element, "href").removeprefix("#")
+        place = _attribute(element, "anchor") or "".join(re.findall("^#(.*)", _attribute(element, "href")))
         mark = NOTE.search(place) is not None and MARK.fullmatch("".join(element.itertext()).strip()) is not None
         if mark and file.leaves_out("notes"):
             places.add(place)
