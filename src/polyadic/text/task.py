@@ -118,18 +118,8 @@ def values_of(where: Sequence[str] | None) -> dict[str, str]:
     example="polyadic lines holmes goose --sort right",
     settings={"reading": READING},
     options=(
-        "width",
-        "either",
-        "sort",
-        "where",
-        "context",
-        "sample",
-        "top",
-        "csv",
-        "queries",
-        "field",
-        "documents",
-        "include",
+        *("width", "either", "sort", "where", "context", "sample", "match_case", "ignore_diacritics", "top", "csv"),
+        *("queries", "field", "documents", "include"),
     ),
 )
 def lines(
