@@ -23,7 +23,7 @@ def main(corpus: str, *, queries: int = 200, seed: int = 0) -> None:
     at = rng.integers(1, len(text) - 1, 20 * queries)
     words = [text.form_names[form].lower() for form in text.forms[at].tolist()]
     words = [word for word in words if word.isalpha() and len(word) > 2][:queries]
-    pairs = [text.passage(int(k), int(k) + 2)[0] for k in at[:queries]]
+    pairs = [" ".join(text.form_names[form] for form in text.forms[k : k + 2]) for k in at[:queries].tolist()]
     frequent = [text.words[k] for k in rng.choice(200, queries // 4)]
 
     def page(query: str, **how: object) -> None:
