@@ -201,3 +201,29 @@ def test_positions_are_those_of_numpy(values, truth, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "SCANNED", at_once)
         assert kernels.positions_where(values, truth).tolist() == np.flatnonzero(truth[values]).tolist()
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.data())
+def test_words_near_are_those_of_a_scan(codes, data):
+    """Each token counts once however many matches it is near; sentences and gaps in the numbering bound what counts."""
+    n = len(codes)
+    cuts = sorted(data.draw(st.sets(st.integers(1, n), max_size=4)) | {0, n})
+    starts = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1)))
+    left, right = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
+    number = np.array([2, -1, 0, 1], np.int32)
+    positions, together = np.zeros((3, left + right), int), np.zeros(4, int)
+    tokens = set()
+    for at in starts:
+        low, high = max(cut for cut in cuts if cut <= at), min(cut for cut in cuts if cut > at)
+        for place, offset in enumerate([*range(-left, 0), *range(1, right + 1)]):
+            if low <= at + offset < high:
+                tokens.add(at + offset)
+                if (word := number[codes[at + offset]]) >= 0:
+                    positions[word, place] += 1
+    for token in tokens:
+        together[[*[number[codes[token]]] * (number[codes[token]] >= 0), 3]] += 1
+    ends = np.array(starts) + 1
+    found = kernels.words_near(
+        np.array(starts), ends, np.array(cuts), np.array(codes, np.uint8), number, left, right, 3
+    )
+    assert (found[0].tolist(), found[1].tolist()) == (positions.tolist(), together.tolist())

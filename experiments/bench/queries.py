@@ -39,8 +39,8 @@ def main(corpus: str, *, queries: int = 200, seed: int = 0) -> None:
             lambda q=word: page(f'[lc=".*{q[:2]}.+{q[-2:]}"]') for word in words
         ],
         'gap: "a" []{0,3} "b"': [lambda a=a, b=b: page(f'[lc="{a}"] []{{0,3}} [lc="{b}"]') for a, b in pairwise(words)],
-        "collocations": [lambda q=word: store.collocates(q) for word in words],
-        "collocations of a frequent word": [lambda q=word: store.collocates(q) for word in frequent],
+        "collocations": [lambda q=word: store.collocates(q, top=PAGE) for word in words],
+        "collocations of a frequent word": [lambda q=word: store.collocates(q, top=PAGE) for word in frequent],
     }
     heading("query", "number", "median, ms", "95 %", "largest", "processor: median", "95 %")
     for name, asked in kinds.items():

@@ -74,6 +74,26 @@ def positions_where(values: NDArray[Any], truth: NDArray[np.bool_]) -> NDArray[n
         return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
+def words_near(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    codes: NDArray[Any],
+    number: NDArray[np.int32],
+    left: int,
+    right: int,
+    size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the words near matches in the text of their sentences, which begin at ``bounds``.
+
+    Returns how often each word is at each position, shape (size, left + right), and how many tokens of each word are
+    near a match, where each token counts once; the last number is that of all tokens, also of those without a word.
+    """
+    positions, together = np.zeros((size, left + right), np.int64), np.zeros(size + 1, np.int64)
+    _count_near(starts, ends, bounds, codes, number, left, positions, together, np.zeros(len(codes), np.bool_))
+    return positions, together
+
+
 def indexed_length(ids: int, bounds: int, reach: int) -> int:
     """Return the length of the id array of a word index, including the separators between sentences."""
     return ids + bounds - 1 + 2 * reach
@@ -179,6 +199,28 @@ def _word_starts(ids, end, starts):
     for c in range(starts.shape[0] - 1):
         starts[c + 1] += starts[c]
     return starts[-1]
+
+
+@njit(cache=True, nogil=True)
+def _count_near(starts, ends, bounds, codes, number, left, positions, together, near):
+    first = 0
+    for i in range(len(starts)):
+        while bounds[first + 1] <= starts[i]:
+            first += 1
+        last = first
+        while bounds[last + 1] < ends[i]:
+            last += 1
+        for j in range(positions.shape[1]):
+            at = starts[i] - left + j if j < left else ends[i] + j - left
+            if bounds[first] <= at < bounds[last + 1]:
+                word = number[codes[at]]
+                if word >= 0:
+                    positions[word, j] += 1
+                if not near[at]:
+                    near[at] = True
+                    together[-1] += 1
+                    if word >= 0:
+                        together[word] += 1
 
 
 @njit(cache=True, nogil=True)

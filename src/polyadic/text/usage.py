@@ -341,30 +341,21 @@ class Usage:
         V = len(column.names)
         starts, ends = self.lines.matches(query, where=where)
         bounds = np.asarray(text.edges if across else text.sentences)
-        low = bounds[np.searchsorted(bounds, starts, side="right") - 1]
-        high = bounds[np.searchsorted(bounds, ends - 1, side="right")] if len(ends) else ends
-        near, by_position = np.zeros(len(text), bool), []
-        for offset in (*range(-left, 0), *range(1, right + 1)):
-            at = starts + offset if offset < 0 else ends - 1 + offset
-            at = at[(at >= low) & (at < high)]
-            near[at] = True
-            by_position.append(np.bincount(column.at(at) + 1, minlength=V + 1)[1:])
-        positions = np.stack(by_position, axis=1)
-        together = np.bincount(column.at(np.flatnonzero(near)) + 1, minlength=V + 1)[1:]
+        positions, together = kernels.words_near(starts, ends, bounds, column.codes, column.number, left, right, V)
         documents = _searched(self, where)
         N = int(np.diff(text.edges)[documents].sum())
-        kept = np.flatnonzero(together >= check_int("min_count", min_count, low=1))
-        K, C, R = together[kept], _totals(column, self, documents)[kept], np.count_nonzero(near)
+        kept = np.flatnonzero(together[:-1] >= check_int("min_count", min_count, low=1))
+        K, C, R = together[kept], _totals(column, self, documents)[kept], together[-1]
         found = {
             name: MEASURES[name].function(K, len(starts) if name == "log_dice" else R, C, N) for name in COLLOCATIONS
         }
         order = _best({"together": K, "frequency": C, **found}[sort], K, top, lambda k: column.names[kept[k]])
-        sides = positions[kept, :left].sum(axis=1), positions[kept, left:].sum(axis=1)
-        counts = np.stack([K, *sides, C], axis=1).tolist()
-        values = np.stack([found[name] for name in COLLOCATIONS], axis=1).tolist()
-        places = positions[kept].tolist()
-        rows = ([column.names[kept[k]], *counts[k], *values[k], tuple(places[k])] for k in order)
-        return [*map(Collocate._make, rows)]
+        places = positions[kept[order]]
+        counts = np.stack([K[order], places[:, :left].sum(axis=1), places[:, left:].sum(axis=1), C[order]], axis=1)
+        values = np.stack([found[name][order] for name in COLLOCATIONS], axis=1)
+        items = [column.names[k] for k in kept[order].tolist()]
+        rows = zip(items, counts.tolist(), values.tolist(), places.tolist(), strict=True)
+        return [Collocate._make([item, *some, *measures, tuple(at)]) for item, some, measures, at in rows]
 
     def keywords(
         self: Any,
