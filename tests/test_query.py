@@ -220,8 +220,9 @@ def test_words_near_are_those_of_a_scan(codes, data):
                 tokens.add(at + offset)
                 if (word := number[codes[at + offset]]) >= 0:
                     positions[word, place] += 1
-    for token in tokens:
-        together[[*[number[codes[token]]] * (number[codes[token]] >= 0), 3]] += 1
+    for word in [number[codes[token]] for token in tokens]:
+        together[3] += 1
+        together[word] += word >= 0
     ends = np.array(starts) + 1
     found = kernels.words_near(
         np.array(starts), ends, np.array(cuts), np.array(codes, np.uint8), number, left, right, 3
