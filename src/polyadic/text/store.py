@@ -113,6 +113,7 @@ class TextStore(Usage):
 
         Examples
         --------
+        >>> from polyadic import Corpus
         >>> Corpus.build(["Ein Haus"], min_count=1, language="de").tokenize("Das Haus! Z. B. dieses.")
         [['das', 'haus'], ['z', 'b', 'dieses']]
         """
