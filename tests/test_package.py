@@ -38,7 +38,7 @@ def names(wheel):
 def test_wheel_is_pure_python(wheel):
     """The wheel fits every platform and holds no compiled file, but what a browser reads, a book and facts."""
     assert wheel.name == f"polyadic-{polyadic.__version__}-py3-none-any.whl"
-    kinds = {".py", ".typed", ".txt", ".html", ".css", ".js", ".xz", ".tsv", ".csv", ".toml"}
+    kinds = {".py", ".typed", ".txt", ".html", ".css", ".js", ".xz", ".tsv", ".csv", ".toml", ".md"}
     assert {Path(name).suffix for name in names(wheel) if name.startswith("polyadic/")} <= kinds
 
 
