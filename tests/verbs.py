@@ -112,7 +112,10 @@ CALLED = {
     "classify top": "classify top m-classify",
     "topics show": "topics show m-topics",
     "topics assign": "topics assign m-topics t.txt --documents line",
-    "topics choose": "topics choose t.txt --documents line --n-components 1,2 --folds 2 --min-count 1 --set threads=1 --set language=en",
+    "topics choose": (
+        "topics choose t.txt --documents line --n-components 1,2 --folds 2 --min-count 1 --set threads=1"
+        " --set language=en"
+    ),
     "complete predict": "complete predict m-complete cells.csv --columns user,film",
     "complete recommend": "complete recommend m-complete ann",
     "complete similar": "complete similar m-complete ann --rows",
