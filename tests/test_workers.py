@@ -525,3 +525,39 @@ def test_where_work_goes_is_said(tmp_path):
     told = invoke(*asked, "--workers", "1")
     assert told.exit_code == 0
     assert "no step ran on the cluster" in told.output
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes are looked up in the POSIX way")
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    """A process that is killed without a chance to clean up leaves no worker process behind."""
+    code = (
+        "import sys\n"
+        "from polyadic.core.executor import ProcessExecutor\n"
+        "list(ProcessExecutor(2).imap(lambda number, folder=sys.argv[1]: (\n"
+        "    __import__('pathlib').Path(folder, str(number)).write_text(str(__import__('os').getpid())),\n"
+        "    __import__('time').sleep(600)), range(2)))\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stderr=subprocess.DEVNULL)
+    try:
+        while not all((tmp_path / name).exists() and (tmp_path / name).read_text() for name in "01"):
+            assert process.poll() is None
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.wait()
+    workers = {int((tmp_path / name).read_text()) for name in "01"}
+    for _ in range(600):
+        workers = {pid for pid in workers if is_running(pid)}
+        if not workers:
+            break
+        time.sleep(0.1)
+    assert not workers
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")

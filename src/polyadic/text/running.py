@@ -165,7 +165,8 @@ class RunningText:
             for name, sums, known in zip(FILES, found, self._sums, strict=True):
                 wrong = np.flatnonzero(sums != known) if len(sums) == len(known) else [0]
                 if len(wrong):
-                    place = f"the words from {wrong[0] * BLOCK:,} on do not match their checksum"
+                    place = f"the words from {wrong[0] * BLOCK:,} on do not match their checksum; delete"
+                    f" {self.path.parent} and make the corpus again"
                     raise InputError(f"{self.path / name} is damaged: {place}")
             self._verified = True
 

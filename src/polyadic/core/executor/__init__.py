@@ -11,6 +11,9 @@ depend on the executor either. ``RowBlocks`` are the rows of a sparse table, who
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 import uuid
 from contextvars import ContextVar
 from functools import cached_property, partial
@@ -176,7 +179,7 @@ class ProcessExecutor(Executor):
         from loky.process_executor import PicklingError
 
         given = () if shared is None else (shared.value,)
-        pool = ProcessPoolExecutor(max_workers=self.threads)
+        pool = ProcessPoolExecutor(max_workers=self.threads, initializer=_end_with_parent)
         finished = False
 
         def submit(item: Any) -> Any:
@@ -193,6 +196,18 @@ class ProcessExecutor(Executor):
             ) from error
         finally:
             pool.shutdown(wait=True, kill_workers=not finished)
+
+
+def _end_with_parent() -> None:
+    """End a worker process soon after the process that started it, which may be killed without a chance to say so."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 class RowBlock(NamedTuple):
