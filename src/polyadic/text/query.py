@@ -188,7 +188,9 @@ class Automaton:
         self.follow: list[int] = []
         self.first, self.last, self.empty = self._add(node)
         if self.empty:
-            raise InputError("the query matches no word at all; every part of it may be absent")
+            raise InputError(
+                "the query can match zero words, because all its parts are optional; add a part that is required"
+            )
 
     def _add(self, node: Node) -> tuple[int, int, bool]:
         """Add the states of an expression; return its first and last states as bits, and whether it may be empty."""
@@ -310,7 +312,7 @@ class Query:
         most = np.minimum(inside, min(high, 1 << 40)).astype(np.int64)
         found, most = found[most >= low], most[most >= low]
         if (sizes := most - low + 1).sum() > MAX_STARTS:
-            raise InputError("the query is too general: too many places may begin a match; name a rarer word in it")
+            raise InputError("the query is too general: too many positions may start a match; add a rarer word")
         offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return np.unique(np.repeat(found - most, sizes) + offsets)
 
@@ -518,7 +520,10 @@ class _Parser:
             raise self._error(at, f"%{min(odd)} is not a flag; the flags are {known}")
         value = re.sub(r"\\([\"'])", r"\1", written[1:-1])
         if " " in value.strip() and attribute in ("word", "lc"):
-            raise self._error(at, "a word contains no blank; write each word of a phrase in its own quotation marks")
+            raise self._error(
+                at,
+                "a value in quotation marks must be one word; write each word of a phrase in its own quotation marks",
+            )
         flags += "l" if sign.endswith("==") or re.fullmatch(r"\w+", value) else ""
         test = self._spelling.test(attribute, _chooser(value, flags))
         return negated(test) if sign.startswith("!") else test

@@ -239,7 +239,7 @@ class Usage:
             starts, ends = self.lines.matches(query)
             if np.any(ends - starts > 1):
                 raise InputError(
-                    f"a word list is of single words, but the query {query!r} matches several; use n-grams"
+                    f"a word list contains single words, but the query {query!r} matches several; use n-grams"
                 )
             items = _at_only(items, starts)
         names = column.names

@@ -173,7 +173,7 @@ def read_subtitles(file: File) -> Iterator[Piece]:
     rolling = re.search(r"<\d\d:\d\d:\d\d[.,]\d+>", source) is not None  # each line is repeated in the next cue
     cues = _cues(source)
     if not cues and source.strip():
-        raise InputError(f"{file.name} contains no times of subtitles; if it is text, set format to text", "format")
+        raise InputError(f"{file.name} contains no subtitle times; if it is plain text, use format='text'", "format")
     named = sum(1 for _, cue in cues if _TURN.match(_TAG.sub("", cue))) * 2 > len(cues)
     begins = _TURN if named else _BEGINS
 
