@@ -345,7 +345,7 @@ def test_transcripts_and_chats(name, tmp_path, caplog):
     path.write_text(content, encoding="utf-8")
     assert speech.kind_of(content) == kind
     assert next(read(path)).splitlines() == lines.split("/")
-    assert f"read as {kind}, because" in noted(caplog, path)
+    assert f"read as a {kind}, because" in noted(caplog, path)
     assert next(read(path, format="text")).split() == content.split()
     speakers = [fields["speaker"] for _, fields in told(path, documents="speaker") if "speaker" in fields]
     assert len({*speakers}) > 1

@@ -6,8 +6,10 @@ import zipfile
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from polyadic import Corpus
+from polyadic.cli import app
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.text import readers
 from polyadic.text.pieces import LEFT_OUT, Reading
@@ -237,6 +239,14 @@ def test_one_note_says_what_was_left_out(jobs, tmp_path, monkeypatch, caplog):
     Corpus.build(tmp_path, min_count=1, jobs=jobs, **reading)
     told = "left out: 10 notes, 10 stage directions; to read this as text, use include=['notes', 'stage']"
     assert caplog.messages == [told]
+
+
+@pytest.mark.parametrize(("verb", "option"), [("lines", "--include "), ("words", "--set include=")])
+def test_notes_name_options(verb, option, tmp_path):
+    """The command line replaces the settings in a note by its options, with lists separated by commas."""
+    (tmp_path / "a.xml").write_text(tei(PLAY))
+    said = CliRunner().invoke(app, [verb, str(tmp_path / "a.xml"), "friend"]).stderr
+    assert f"use {option}notes,speakers,stage," in said
 
 
 def test_own_folders_are_no_text(tmp_path):

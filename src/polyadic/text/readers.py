@@ -118,7 +118,7 @@ Source = str | os.PathLike[str] | Iterable[Any]
 
 @dataclass
 class Account:
-    """Summary of the files read: files by format, the error message of each skipped file, and parts left out by kind.
+    """Summary of the files read: files by format, error messages of skipped files, and parts left out by kind.
 
     ``left_out`` counts structure that is not running text, such as notes and speaker labels; ``decoding`` has the
     encodings.

@@ -100,7 +100,7 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _clean(file: File, content: Content) -> Content:
-    """Return a text with characters for entities ("&amp;") and without links; tokens stay as they are."""
+    """Return a text with characters instead of entities ("&amp;") and without links; tokens stay as they are."""
     return without_links(file, unescaped(content)) if isinstance(content, str) else content
 
 
