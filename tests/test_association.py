@@ -112,7 +112,7 @@ def test_nothing_together():
 
 
 def test_a_word_in_neither_text():
-    """Empty tables have G² 0 and undefined effect sizes."""
+    """A word in neither text has G² 0 and undefined effect sizes."""
     assert log_likelihood(0, 50, 0, 100) == chi_squared(0, 50, 0, 100) == 0
     assert np.isnan([log_ratio(0, 50, 0, 100), percent_difference(0, 50, 0, 100)]).all()
 

@@ -76,7 +76,7 @@ def test_a_type_that_no_sample_misses():
 
 
 def test_long_texts_keep_their_digits():
-    """A million tokens, all different or each twice; then two tokens are equal with probability 1 / (N - 1)."""
+    """Results are exact for 5,000 different tokens, and for a million tokens in which each word occurs twice."""
     found = lexical_diversity(np.arange(5000))
     assert (found["mattr"], found["mtld"], found["hdd"], found["yule_k"]) == (1, math.inf, pytest.approx(1), 0)
     N = 1_000_000
@@ -94,7 +94,7 @@ def test_ids_and_words_are_alike():
 
 @pytest.mark.parametrize("tokens", [[], "a text", [["a"], ["b"]], None])
 def test_a_text_is_a_list_of_words(tokens):
-    """A single string raises InputError."""
+    """Tokens must be a list of words or ids, not a string."""
     with pytest.raises(InputError, match="tokens must be a list of at least one word or id"):
         lexical_diversity(tokens)
 
