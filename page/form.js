@@ -55,19 +55,19 @@ export async function nothing(queries, { field, value }, limit) {
 export const sentence = (note) => note[0].toUpperCase() + note.slice(1) + (/[.?!]$/.test(note) ? "" : ".");
 
 const EXAMPLES = [
-  ["bank", "the word, in any case"],
+  ["bank", "the word, ignoring case"],
   ["river bank", "the phrase"],
-  ["*ing, b?nk", "any letters; one letter"],
+  ["*ing, b?nk", "* for any letters, ? for one letter"],
   ['"Bank"', "the word as it is written"],
   ['[lemma="go"]', "a value of an attribute"],
   ['[word="ban.*" & lc!="bank"]', "regular expressions, & | ! ( )"],
   ['"river" []{0,3} "bank"', "up to three words between"],
   ['("river" | "money") "bank"', "alternatives; also * + ?"],
-  ['"a" []{0,9} "b" within d', "in the document, not only in the sentence"],
+  ['"a" []{0,9} "b" within d', "also across sentences of a document"],
   ['[word="éte"%cd]', "%c ignores case, %d diacritics"],
 ];
 
 /** A short description of the query language. */
 export const help = (attributes) => h("details", { class: "help" }, h("summary", {}, "Query language"),
   h("dl", {}, EXAMPLES.map(([query, about]) => h("div", {}, h("dt", {}, h("code", {}, query)), h("dd", {}, about)))),
-  h("p", { class: "small" }, `Queries with quotation marks or brackets are CQL. Attributes of the words of this text: ${(attributes ?? []).join(", ")}. Several queries are separated by semicolons.`));
+  h("p", { class: "small" }, `Queries with quotation marks or square brackets are in CQL. Attributes of words in this text: ${(attributes ?? []).join(", ")}. Several queries are separated by semicolons.`));

@@ -33,7 +33,7 @@ def margins(a, b, c, d):
 
 @given(TABLES)
 def test_tests_of_independence_are_those_of_scipy(cells):
-    """G² and chi-squared are those of SciPy, with a minus below what chance puts there."""
+    """G² and chi-squared agree with SciPy, with a negative sign if the count is below expectation."""
     a, b, c, d = cells
     n = a + b + c + d
     for found, settings in (
@@ -62,7 +62,7 @@ def test_correction_for_continuity_is_that_of_quanteda(cells, corrected):
 
 @given(TABLES, st.integers(2, 50))
 def test_measures_under_more_text(cells, times):
-    """With all counts larger the tests grow with them; effect sizes do not, but where a count is 0."""
+    """If all counts are multiplied, test statistics grow and effect sizes do not change, unless a count is 0."""
     one, more = (np.array(margins(*cells)) * k for k in (1, times))
     for name, power in {"log_likelihood": 1, "log_likelihood_2": 1, "t_score": 0.5, "z_score": 0.5}.items():
         function = MEASURES[name].function
@@ -74,7 +74,7 @@ def test_measures_under_more_text(cells, times):
 
 
 def test_measures_are_those_of_nltk():
-    """Values that ``nltk.BigramAssocMeasures`` 3.10 gives for a pair that is in the text 96 times."""
+    """Agreement with ``nltk.BigramAssocMeasures`` 3.10 for a pair that occurs 96 times."""
     table = 96, 96, 461, 105_722
     nltk = {"log_likelihood": 1065.01, "t_score": 9.7552, "pmi": 7.8413}
     assert {name: MEASURES[name].function(*table).round(4) for name in nltk} == pytest.approx(nltk, abs=6e-5)
@@ -84,7 +84,7 @@ def test_measures_are_those_of_nltk():
 
 
 def test_keyness_by_hand():
-    """A word is 8 times in 100 words of one text and 2 times in 100 words of the other."""
+    """Hand-worked values for a word with frequency 8 in 100 words of one text and 2 in 100 words of the other."""
     table = 8, 100, 10, 200
     assert log_likelihood(*table, cells=2) == pytest.approx(2 * (8 * np.log(8 / 5) + 2 * np.log(2 / 5)))
     other_words = 92 * np.log(92 / 95) + 98 * np.log(98 / 95)
@@ -97,13 +97,13 @@ def test_keyness_by_hand():
 
 
 def test_example_of_simple_maths():
-    """The lemma *shard* in BNC and ukWaC, from the documentation of Sketch Engine: 0.31 and 0.17 in a million."""
+    """The lemma *shard* in BNC and ukWaC, from the documentation of Sketch Engine: 0.31 and 0.17 per million."""
     found = simple_maths(35, 112_289_776, 35 + 263, 112_289_776 + 1_559_716_979)
     assert found == pytest.approx((0.3117 + 1) / (0.1686 + 1), abs=1e-4)
 
 
 def test_nothing_together():
-    """What is never seen together has no PMI, and evidence against it; log ratio has half an occurrence."""
+    """With joint count 0, PMI is minus infinity and G² negative; the log ratio uses a count of 0.5."""
     assert pmi(0, 5, 5, 100) == -np.inf
     assert log_dice(0, 5, 5) == -np.inf
     assert log_likelihood(0, 5, 5, 100) < 0
@@ -112,7 +112,7 @@ def test_nothing_together():
 
 
 def test_a_word_in_neither_text():
-    """There is no evidence, and no effect size."""
+    """A word in neither text has G² 0 and undefined effect sizes."""
     assert log_likelihood(0, 50, 0, 100) == chi_squared(0, 50, 0, 100) == 0
     assert np.isnan([log_ratio(0, 50, 0, 100), percent_difference(0, 50, 0, 100)]).all()
 
@@ -126,14 +126,14 @@ def test_impossible_tables_are_refused(table):
 
 
 def test_p_values_are_those_of_scipy():
-    """They are exact far from 0, where one minus the distribution function is 0 from G² = 70."""
+    """P-values are accurate also from G² = 70, where one minus the distribution function is 0."""
     G = np.array([0, 0.1, 3.84, 70, 1400])
     assert p_value(-G) == pytest.approx(chi2.sf(G, 1), rel=1e-12)
     assert p_value([1400, 1e5]).tolist() == [pytest.approx(2.1e-306, rel=0.05), 0]
 
 
 def test_adjusted_p_values():
-    """Holm's by hand, Benjamini and Hochberg's as SciPy has it; zeros and ties stay what they are."""
+    """Holm's correction by hand, and that of Benjamini and Hochberg as in SciPy, with zeros and ties."""
     p = [0.04, 0.001, 0.03, 0.005]
     assert adjusted_p_values(p).tolist() == pytest.approx([0.06, 0.004, 0.06, 0.015])
     many = np.random.default_rng(0).random(100) ** 3

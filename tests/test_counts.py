@@ -104,7 +104,7 @@ def test_counting_a_corpus(window):
 @tries(30)
 @given(sentences(), st.integers(2, 5), st.sampled_from(WINDOWS), st.integers(1, 4), st.booleans())
 def test_running_words_equal_their_twin(lists, order, window, width, repeats):
-    """A removed word takes up a place and is in no tuple, in every window."""
+    """A removed word takes up a position and is not in any tuple, in all windows."""
     kept = [[None if word > 3 else word for word in sentence] for sentence in lists]
     text, running = Text.of([[w for w in sentence if w is not None] for sentence in kept], 4), Text.of(lists, 6)
     with pytest.MonkeyPatch.context() as patch:
@@ -126,7 +126,7 @@ def test_positions_of_running_words():
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_running_words_are_kept_words_if_none_is_removed(order, window):
-    """Both ways to measure distance agree where every word is in use."""
+    """Both values of distance give the same counts if no word is removed."""
     drawn = np.random.default_rng(order).integers(0, 9, (5, 20)).tolist()
     corpus = Corpus.build([[f"w{k}" for k in line] for line in drawn], min_count=1, jobs=1)
     kept, running = (count(corpus, order=order, window=window, width=4, distance=d) for d in ("kept", "running"))
@@ -135,7 +135,7 @@ def test_running_words_are_kept_words_if_none_is_removed(order, window):
 
 
 def test_joined_words_are_at_the_place_of_their_first():
-    """A joined pair takes up two places, the second of which is empty, also if a number is between its words."""
+    """A joined pair takes up two positions, the second of which is empty, also if a number is between its words."""
     text = ["we saw new york with bees", "new york new york is new", "new 7 york bees"] + ["new york"] * 20
     how = {"stop_words": ["is", "with"], "tokenizer": Tokenizer(language="en", digits="drop"), "jobs": 1}
     corpus = Corpus.build(text, min_count=1, multiwords=True, **how)

@@ -33,7 +33,7 @@ def test_example_of_lyne():
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=4, max_size=4), min_size=1, max_size=5), st.integers(0, 3))
 def test_slow_twin(rows, empty):
-    """Whatever the format and the order of the parts, the formulas hold; empty parts change nothing."""
+    """The formulas hold for all formats and orders of the parts; empty parts change nothing."""
     counts = np.array(rows)
     counts[:, empty] = 0
     sizes = counts.sum(axis=0) + 7
@@ -52,7 +52,7 @@ def test_slow_twin(rows, empty):
 
 
 def test_even_and_uneven_words():
-    """The ends of the scales, for parts of any lengths; one part has no dispersion."""
+    """Minimum and maximum of each measure, for parts of different lengths; one part has no dispersion."""
     found = dispersion([[2, 4, 6], [5, 0, 0]], [20, 40, 60])
     assert found["dp"] == pytest.approx([0, 5 / 6])
     assert found["dp_norm"] == pytest.approx([0, 1])
@@ -61,7 +61,7 @@ def test_even_and_uneven_words():
 
 
 def test_counts_are_not_changed_and_repeated_cells_are_added():
-    """A sparse array may have a cell twice."""
+    """Duplicate cells of a sparse array are added."""
     counts = csr_array(([1, 2, 1], [0, 0, 1], [0, 3]), shape=(1, 2))
     assert dispersion(counts, [10, 10])["dp"] == pytest.approx([0.25])
     assert counts.nnz == 3
@@ -76,7 +76,7 @@ def test_sizes_must_fit(sizes):
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30))
 def test_average_reduced_frequency_by_its_definition(ids):
-    """It is the mean, over all cuts of the circular text into f equal parts, of the parts that contain the word."""
+    """It is the mean number of parts that contain the word, over all cuts of the circular text into f equal parts."""
     order, total = np.argsort(ids, kind="stable"), len(ids)
     starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=5))])
     found = average_reduced_frequency(order, total, starts)
@@ -90,7 +90,7 @@ def test_average_reduced_frequency_by_its_definition(ids):
 
 
 def test_average_reduced_frequency_of_even_and_bunched_words():
-    """From f, where the word is spread evenly, to about 1, wherever the bunch is."""
+    """It is f for a word that is evenly distributed, and about 1 for a word in one place, wherever that is."""
     assert average_reduced_frequency(np.arange(0, 1000, 10), 1000) == pytest.approx([100])
     assert average_reduced_frequency(np.arange(100), 10_000) == pytest.approx([1.99])
     assert average_reduced_frequency([0, 1, 9999], 10_000) == pytest.approx([1 + 2 * 3 / 10_000])
@@ -100,7 +100,7 @@ def test_average_reduced_frequency_of_even_and_bunched_words():
 
 
 def test_keyness_by_texts():
-    """A word in 3 of 4 texts and in 1 of 6 is the table 3, 4, 4, 10, however often it is in each."""
+    """A word in 3 of 4 texts and in 1 of 6 texts has the table 3, 4, 4, 10, for any frequency in each text."""
     counts = np.array([[9, 1, 1, 0, 0, 700, 0, 0, 0, 0], [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]])
     target = np.arange(10) < 4
     a, b, c, d = 3, 1, 1, 5

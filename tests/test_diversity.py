@@ -76,7 +76,7 @@ def test_a_type_that_no_sample_misses():
 
 
 def test_long_texts_keep_their_digits():
-    """No word twice, and each word twice, in a million tokens: a pair of two tokens is equal once in N - 1."""
+    """Results are exact for 5,000 different tokens, and for a million tokens in which each word occurs twice."""
     found = lexical_diversity(np.arange(5000))
     assert (found["mattr"], found["mtld"], found["hdd"], found["yule_k"]) == (1, math.inf, pytest.approx(1), 0)
     N = 1_000_000
@@ -86,7 +86,7 @@ def test_long_texts_keep_their_digits():
 
 
 def test_ids_and_words_are_alike():
-    """Names of the words do not matter."""
+    """The measures do not depend on the words themselves."""
     text = ["the", "cat", "the", "dog", "a", "cat", "the"]
     ids = [9, 4, 9, 1, -3, 4, 9]
     assert lexical_diversity(text, window=3, sample=3) == lexical_diversity(np.array(ids), window=3, sample=3)
@@ -94,13 +94,13 @@ def test_ids_and_words_are_alike():
 
 @pytest.mark.parametrize("tokens", [[], "a text", [["a"], ["b"]], None])
 def test_a_text_is_a_list_of_words(tokens):
-    """One string would be one word."""
+    """Tokens must be a list of words or ids, not a string."""
     with pytest.raises(InputError, match="tokens must be a list of at least one word or id"):
         lexical_diversity(tokens)
 
 
 @pytest.mark.parametrize("setting", [{"window": 0}, {"sample": 0}, {"threshold": 1}, {"threshold": 0}])
 def test_settings_are_checked(setting):
-    """Each has its bounds."""
+    """Window, threshold and sample have bounds."""
     with pytest.raises(InputError, match="at least 1, and threshold between 0 and 1"):
         lexical_diversity(["a"], **setting)

@@ -69,7 +69,7 @@ def difference(where, source, want, got):
 READ = re.compile(
     r"polyadic: (.*: (encoded as|separated by|one column|JSON|RDF)|[\d,]+ files? \(.*\); a document is |left out: )"
 )
-"""Note on how a table or a text was read, which pages leave out; it is on the standard error."""
+"""Notes on how a table or a text was read, which are printed on standard error and omitted in the pages."""
 
 
 class Shell:

@@ -125,7 +125,7 @@ def test_what_takes_too_long_is_given_up(workspace, monkeypatch):
 
 
 def test_numbers_of_the_commands(workspace):
-    """What the page shows of a query, a list or a part is what the command prints, to four decimals."""
+    """Concordances, lists and comparisons have the same numbers, to four decimals, on the page and in the commands."""
     from typer.testing import CliRunner
 
     from polyadic.cli import app

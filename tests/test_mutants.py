@@ -217,7 +217,7 @@ def told(name, number, folder):
 
 @pytest.mark.parametrize("name", ON_DISK)
 def test_damage_on_disk_is_told(name, tmp_path):
-    """Of folders that stay on the disk ``check`` tells all damage, and opening and reading them too."""
+    """``check``, and opening and reading a folder, report all damage of folders on disk."""
     told(name, 6, tmp_path)
 
 

@@ -232,7 +232,7 @@ def test_cross_validation_over_rows_predicts_new_rows():
 
 
 def test_explained_deviance_agrees_with_scikit_learn():
-    """It is R² of numbers, and D² of probabilities and of counts."""
+    """The explained deviance is R² of numbers, and D² of probabilities and of counts."""
     rng = np.random.default_rng(0)
     p = rng.random(50)
     x, counts = (rng.random(50) < p).astype(float), rng.poisson(5 * p)
@@ -252,7 +252,7 @@ def test_explained_deviance_agrees_with_scikit_learn():
     ],
 )
 def test_models_of_rows_are_selected_by_their_scores(model, setting):
-    """The setting that suits a planted matrix of rank 3 is found, and means explain nothing."""
+    """A grid search selects the rank of a planted matrix of rank 3, and means have the score 0."""
     x = np.random.default_rng(0).standard_normal((60, 3)) @ np.random.default_rng(1).standard_normal((3, 14))
     given, y = (pd.DataFrame(x).add_prefix("c"), None) if isinstance(model, GeneralizedPCA) else (x[:, :8], x[:, 8:])
     if isinstance(model, TransductiveCompletion):

@@ -1,4 +1,4 @@
-"""Laws of office documents, speech, records and characters: the text is read, and nothing that is not text."""
+"""Readers of office documents, speech, records and characters read the text, and leave out everything else."""
 
 import io
 import json
@@ -102,7 +102,7 @@ def test_parts_of_a_file_are_counted_together(tmp_path, monkeypatch):
 
 
 def test_folded_by_hand():
-    """Compatibility forms are folded, and marks by language; what has a meaning of its own stays."""
+    """Compatibility forms are folded, and marks by language; distinctive characters are preserved."""
     assert folded("ﬁeld oﬃcer uſefulneſs ＡＢＣ１２ ３．１４", "en") == "field officer usefulness ABC12 3.14"
     assert folded("ｶﾞ ĳs ǆep ⼀ 𝓪", "en") == "ガ ijs džep 一 a"
     assert folded("x² ½ № ℃ ™ Ⅳ ：！", "en") == "x² ½ № ℃ ™ Ⅳ ：！"
@@ -117,7 +117,7 @@ def test_folded_by_hand():
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from(["en", "ar", "ru", "he"]))
 def test_folding_keeps_what_unicode_says_is_compatible(text, language):
-    """Folding twice is folding once, and only marks are lost beyond compatibility."""
+    """Folding is idempotent, and apart from compatibility forms only marks are removed."""
     once = folded(text, language)
     assert folded(once, language) == once
     kept = folded(text, language, "keep")
@@ -189,7 +189,7 @@ def rtf(path):
 
 @pytest.mark.parametrize("make", [docx, odt, rtf])
 def test_word_processors(make, tmp_path, caplog):
-    """The accepted state of a document is its text; notes and the like are left out, counted and read by option."""
+    """The text is that after accepting tracked changes; notes and the like are left out, counted and read by option."""
     if make is rtf:
         pytest.importorskip("striprtf")
     path = tmp_path / f"a.{make.__name__}"
@@ -214,7 +214,7 @@ def test_word_processors(make, tmp_path, caplog):
 
 @pytest.mark.parametrize("suffix", ["docx", "odt"])
 def test_notes_that_are_links(suffix, tmp_path, caplog):
-    """A link to a note is its mark, and the paragraph that it leads to is the note; other links are text."""
+    """A link to a note is its mark, and the target paragraph is the note; other links are text."""
     path = tmp_path / f"a.{suffix}"
     with zipfile.ZipFile(path, "w") as parts:
         if suffix == "docx":
@@ -264,7 +264,7 @@ HEADS = {
 
 @pytest.mark.parametrize("suffix", SUBTITLES)
 def test_subtitles(suffix, tmp_path):
-    """Cues are the same turns in each format, without numbers, times and tags."""
+    """The same cues are read from each format, without numbers, times and tags."""
     tags = {"srt": ("<i>", "</i>"), "vtt": ("<c.x>", "</c>"), "ass": ("{\\b1}", "{\\b0}")}[suffix]
     content = HEADS[suffix]
     for number, (who, text) in enumerate(CUES, 1):
@@ -345,7 +345,7 @@ def test_transcripts_and_chats(name, tmp_path, caplog):
     path.write_text(content, encoding="utf-8")
     assert speech.kind_of(content) == kind
     assert next(read(path)).splitlines() == lines.split("/")
-    assert f"read as {kind}, because" in noted(caplog, path)
+    assert f"read as a {kind}, because" in noted(caplog, path)
     assert next(read(path, format="text")).split() == content.split()
     speakers = [fields["speaker"] for _, fields in told(path, documents="speaker") if "speaker" in fields]
     assert len({*speakers}) > 1
@@ -378,7 +378,7 @@ def test_speakers_and_times_are_fields(tmp_path):
     ],
 )
 def test_what_is_no_transcript(text):
-    """Plays, verse, bibliographies, recipes, lists, records, quizzes, logs, programmes and novels are texts."""
+    """Plays, verse, bibliographies, recipes, lists, quizzes, logs and novels are not recognised as transcripts."""
     assert speech.kind_of(text) is None
 
 
@@ -401,7 +401,7 @@ def test_mail_without_quotes(tmp_path, caplog):
 
 
 def test_mail_in_an_unknown_encoding(tmp_path):
-    """The encoding of a message is detected if the one that it names does not exist."""
+    """The encoding of a message is detected if the declared encoding does not exist."""
     text = f"{SENTENCES['ru']}\n"
     (tmp_path / "a.eml").write_bytes(b"Content-Type: text/plain; charset=X-UNKNOWN\n\n" + text.encode("koi8-r"))
     assert next(read(tmp_path / "a.eml")) == text
@@ -436,7 +436,7 @@ def test_project_gutenberg(tmp_path, caplog):
 
 
 def test_json(tmp_path, caplog):
-    """Lines, an array, one object and a list in it give the same documents, also for nested fields."""
+    """JSON lines, an array, and a list in one object give the same documents, also for nested fields."""
     records = [{"id": n, "user": {"text": f"Text {n} &amp; so https://t.co/a1 #b @c 👍🏽"}} for n in range(3)]
     texts = [(f"Text {n} & so #b @c 👍🏽", {"id": str(n)}) for n in range(3)]
     for content in (
@@ -478,7 +478,7 @@ def test_sheets_and_labels(tmp_path, caplog):
     book.remove(book.worksheets[0])
     book.save(tmp_path / "a.xlsx")
     assert told(tmp_path / "a.xlsx", field="text") == [("a", {"sheet": "One", "id": "1"}), ("b", {"sheet": "Two"})]
-    assert "not read: 'Notes', without a column 'text'" in noted(caplog, tmp_path / "a.xlsx", field="text")
+    assert "sheets without a column 'text' were not read: 'Notes'" in noted(caplog, tmp_path / "a.xlsx", field="text")
     assert told(tmp_path / "a.xlsx", field="text", sheet="Two") == [("b", {})]
     (tmp_path / "a.txt").write_text("__label__pos __label__en A nice film.\n__label__neg No.\n")
     assert told(tmp_path / "a.txt") == [("A nice film.", {"label": "pos en"}), ("No.", {"label": "neg"})]

@@ -243,7 +243,7 @@ def test_concordance(planted, reader):
 
 
 def test_query_to_trend(planted, reader):
-    """A query in CQL is searched and sorted; its collocates and its trend have the numbers of the command."""
+    """A query in CQL is searched and sorted; its collocates and its trend show the same numbers as the commands."""
 
     def command(*given):
         done = CliRunner().invoke(app, [*given, "--json"])
@@ -281,7 +281,7 @@ def test_query_to_trend(planted, reader):
 
 
 def test_what_cannot_be_asked(planted, reader):
-    """A word that does not occur and a query that cannot be read are told apart, and the form stays."""
+    """A word without matches and a syntax error have different messages, and the form remains."""
     reader.go(planted + "#/lines?words=banc")
     assert "'banc' does not occur in the text" in reader.text()
     reader.go(planted + "#/list?query=banc")

@@ -1,4 +1,4 @@
-"""Laws of queries: a query finds what a regular expression over the words finds, and what cannot be asked is told."""
+"""Queries: the matches agree with a regular expression over the words, and invalid queries raise InputError."""
 
 import re
 
@@ -45,11 +45,11 @@ def expected(sentences, pattern):
 
 @given(st.lists(st.text(LETTERS, min_size=1, max_size=9), min_size=1, max_size=5), QUERIES)
 def test_queries_are_regular_expressions_over_words(sentences, query):
-    """Every match is found, whatever word is looked up first; matches do not cross sentences."""
+    """All matches are found, whichever condition is looked up first; matches do not cross sentences."""
     corpus = Corpus.build([[list(sentence) for sentence in sentences]], min_count=1)
     asked, pattern = query
     if re.fullmatch(pattern.replace(" ", "").replace("{,", "{0,"), ""):
-        with pytest.raises(InputError, match="matches no word at all"):
+        with pytest.raises(InputError, match="can match zero words"):
             corpus.lines.matches(asked)
         return
     starts, ends = corpus.lines.matches(asked)
@@ -99,7 +99,7 @@ def corpus():
     ],
 )
 def test_words_are_found_as_they_are_spelled(corpus, query, how, words):
-    """Words outside the vocabulary, in any case, with any apostrophe, are found; one line for each."""
+    """Words outside the vocabulary are found, in any case and with any apostrophe, with a line for each."""
     assert [line.word for line in corpus.lines.find(query, **how)] == words
 
 
@@ -117,19 +117,19 @@ def test_words_are_found_as_they_are_spelled(corpus, query, how, words):
         ('"("', "not a regular expression"),
         ('"a"%x', "%x is not a flag"),
         ('"a" & "b"', "'&' is not expected here"),
-        ("[]*", "matches no word at all"),
+        ("[]*", "can match zero words"),
         ('"a"{70}', "more than 64 words"),
         ("!!", "at least one word"),
     ],
 )
 def test_what_cannot_be_asked_is_told(corpus, query, fault):
-    """A query that cannot be read is refused with the place, and is not a query without matches."""
+    """A syntax error raises InputError with its position, and is distinguished from a query without matches."""
     with pytest.raises(InputError, match=fault):
         corpus.lines.matches(query)
 
 
 def test_the_text_is_restored(corpus):
-    """Words and gaps give the text again, and each sentence its own marks."""
+    """Words and gaps restore the text, and each sentence its own punctuation."""
     texts = ["“Well,” he said.\n\n* * *\n(No.) Dr. Who’s co\u00adop", "", "...", " x ", "1.5 és é\u0301.\n"]
     text = Corpus.build(texts, min_count=1, language="en").text
     assert [text.document(k) for k in range(5)] == texts
@@ -139,7 +139,7 @@ def test_the_text_is_restored(corpus):
 
 
 def test_lines_in_the_order_of_the_words_beside():
-    """Sorting only as far as is shown gives the beginning of the whole order."""
+    """Sorting only the lines that are shown gives the beginning of the full order."""
     rng = np.random.default_rng(0)
     corpus = Corpus.build(
         [" ".join(rng.choice(list("abcx"), 400)) for _ in range(3)], min_count=1, tokenizer=whitespace
@@ -155,7 +155,7 @@ def test_lines_in_the_order_of_the_words_beside():
 
 
 def test_layers_of_annotated_text(tmp_path):
-    """Lemmas and parts of speech of CoNLL-U can be asked; punctuation and contractions stand between and in words."""
+    """Lemmas and parts of speech of CoNLL-U can be searched; punctuation and contractions are restored."""
     rows = [
         ("1", "Dogs", "dog", "NOUN", "_"), ("2", "bark", "bark", "VERB", "SpaceAfter=No"),
         ("3", "!", "!", "PUNCT", "_"), None,
@@ -176,7 +176,7 @@ def test_layers_of_annotated_text(tmp_path):
 
 
 def test_a_tagger_gives_layers():
-    """Words are tagged in their sentences, with marks; a word that treebanks split has the tag of its first part."""
+    """Words are tagged in their sentences with punctuation; a contraction has the tag of its first part."""
 
     class Letters:
         def layers(self, sentences, language):
@@ -196,7 +196,7 @@ def test_a_tagger_gives_layers():
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.lists(st.booleans(), min_size=6, max_size=6), st.integers(1, 9))
 def test_positions_are_those_of_numpy(values, truth, at_once):
-    """Scanning in parts, by threads, gives the positions in order."""
+    """A scan in blocks, by several threads, returns the positions in order."""
     values, truth = np.array(values, np.uint16), np.array(truth)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "SCANNED", at_once)
@@ -205,7 +205,7 @@ def test_positions_are_those_of_numpy(values, truth, at_once):
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.data())
 def test_words_near_are_those_of_a_scan(codes, data):
-    """Each token counts once however many matches it is near; sentences and gaps in the numbering bound what counts."""
+    """Each token counts once, even near several matches; windows end with sentences and at gaps in the numbering."""
     n = len(codes)
     cuts = sorted(data.draw(st.sets(st.integers(1, n), max_size=4)) | {0, n})
     starts = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1)))

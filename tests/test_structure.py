@@ -1,4 +1,4 @@
-"""Laws of structure in text: what is left out is counted and can be included, and texts are split without loss."""
+"""Structure of texts: parts that are left out are counted and can be included, and texts are split without loss."""
 
 import logging
 import zipfile
@@ -6,8 +6,10 @@ import zipfile
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from polyadic import Corpus
+from polyadic.cli import app
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.text import readers
 from polyadic.text.pieces import LEFT_OUT, Reading
@@ -67,12 +69,12 @@ def test_speeches_have_speakers(tmp_path):
     ann = above | {"part": "1", "speaker": "Ann Lee", "sex": "F", "party": "Greens"}
     assert told == [ann, above | {"part": "2", "speaker": "BOB"}]
     (tmp_path / "b.xml").write_text(tei("<body><p>Nobody speaks.</p></body>"))
-    with pytest.raises(InputError, match="does not say who speaks, so documents cannot be 'speaker'"):
+    with pytest.raises(InputError, match="has no speakers, so documents cannot be 'speaker'"):
         list(read(tmp_path / "b.xml", documents="speaker"))
 
 
 def test_parliaments(tmp_path):
-    """Applause, gestures, gaps and notes are no text; each text of a corpus is a document."""
+    """Applause, gestures, gaps and notes are left out; each text of a corpus is a document."""
     debate = (
         '<body><div><note type="speaker">The Chair:</note><u who="#ann" ana="#chair"><seg>We <kinesic><desc>laughter'
         "</desc></kinesic>begin.</seg><vocal><desc>applause</desc></vocal><seg>Now.</seg></u><gap><desc>INAUDIBLE</desc>"
@@ -110,7 +112,7 @@ def test_parliaments(tmp_path):
     ],
 )
 def test_words_are_neither_glued_nor_broken(text, right, tmp_path):
-    """Breaks inside words join them, other breaks separate words; of several forms one is read."""
+    """Breaks inside words join the parts, other breaks separate words; one of several alternative forms is read."""
     (tmp_path / "a.xml").write_text(tei(f"<body><p>{text}</p></body>"))
     assert list(read(tmp_path / "a.xml")) == [f"{right}\n"]
 
@@ -162,7 +164,7 @@ def test_books_without_their_apparatus(tmp_path):
 
 
 def test_lines_of_wikis_are_not_glued(tmp_path):
-    """Tags that end a line do so."""
+    """Tags of line breaks end a line."""
     gensim = pytest.importorskip("gensim")  # noqa: F841 # it is imported by the reader
     from polyadic.text.formats.markup import clean_markup
 
@@ -178,7 +180,7 @@ WORDS = st.lists(st.sampled_from(["a", "bc", "d.", "— e", "# f", "Chapter I", 
     st.lists(WORDS, min_size=1, max_size=3), st.sampled_from(["line", "paragraph", "heading", "1", "3", "1,000 words"])
 )
 def test_no_word_is_lost_by_splitting(texts, unit):
-    """The documents of a text are its words in order, are numbered from 1, and have the number of words asked for."""
+    """The documents of a text are its words in order, are numbered from 1, and have the requested number of words."""
     texts = [" ".join(words) for words in texts]
     for text in texts:
         parts = list(documents([text], documents=unit))
@@ -204,7 +206,7 @@ def test_headings_of_plain_text(tmp_path):
 
 
 def test_tokens_are_split_by_sentences_and_words():
-    """Sentences are lines; other units need text."""
+    """Tokenized sentences can be split into lines; other units require text."""
     tokens = [["a", "b", "c"], ["d"], ["e", "f"]]
     assert [d.text for d in documents([tokens], documents="line")] == ["a b c", "d", "e f"]
     assert [d.text.split() for d in documents([tokens], documents="2")] == [["a", "b"], ["c", "d"], ["e", "f"]]
@@ -228,19 +230,27 @@ def test_unknown_names_are_refused(reading, fault):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_one_note_says_what_was_left_out(jobs, tmp_path, monkeypatch, caplog):
-    """However many files and processes there are."""
+    """Structure that is left out is reported once, for any number of files and processes."""
     monkeypatch.setattr(readers, "TASK", 1)
     for number in range(5):
         (tmp_path / f"{number}.xml").write_text(tei(PLAY))
     caplog.set_level(logging.INFO, "polyadic")
     reading = {"include": [kind for kind in LEFT_OUT if kind not in ("notes", "stage")]}
     Corpus.build(tmp_path, min_count=1, jobs=jobs, **reading)
-    told = "left out: 10 notes, 10 stage directions; to read them as text, set include to notes, stage"
+    told = "left out: 10 notes, 10 stage directions; to read this as text, use include=['notes', 'stage']"
     assert caplog.messages == [told]
 
 
+@pytest.mark.parametrize(("verb", "option"), [("lines", "--include "), ("words", "--set include=")])
+def test_notes_name_options(verb, option, tmp_path):
+    """The command line replaces the settings in a note by its options, with lists separated by commas."""
+    (tmp_path / "a.xml").write_text(tei(PLAY))
+    said = CliRunner().invoke(app, [verb, str(tmp_path / "a.xml"), "friend"]).stderr
+    assert f"use {option}notes,speakers,stage," in said
+
+
 def test_own_folders_are_no_text(tmp_path):
-    """They are refused by name with what takes them, and left out among texts."""
+    """Folders written by polyadic raise InputError that names the commands to use, and are left out among texts."""
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text("a rose")
     corpus = tmp_path / "texts" / "corpus"

@@ -38,7 +38,7 @@ def shown(lines):
 
 @given(st.lists(SENTENCES, min_size=1, max_size=4), st.sets(st.sampled_from("abcd"), min_size=1, max_size=3))
 def test_lines_are_those_in_which_all_words_stand(documents, asked):
-    """A scan of the text finds the same lines, one for each occurrence of the first word, in the same documents."""
+    """A naive scan finds the same lines, one for each occurrence of the first word, in the same documents."""
     documents = [*documents, [["a"]]]
     corpus = Corpus.build(documents, min_count=1)
     expected = [
@@ -109,7 +109,7 @@ def test_jobs_and_tokenizers_change_no_line(monkeypatch):
 
 
 def test_a_corpus_without_text_has_no_lines(tmp_path):
-    """What was not kept cannot be shown; a flipped bit in any file is told before anything is shown."""
+    """Lines require the text of a corpus; a flipped bit in any file raises InputError before anything is shown."""
     texts = ["a bank of b", "a river"]
     whole = Corpus.build(texts, tmp_path / "corpus", min_count=1)
     with pytest.raises(InputError, match="does not contain the running text; make the corpus again"):

@@ -24,7 +24,7 @@ from polyadic.text.usage import in_order
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """Make a corpus of random letters in which rare ones are no words of models; return its documents as lists, too."""
+    """Return a corpus of random letters, the rare ones outside the vocabulary, and its documents as lists."""
     rng = np.random.default_rng(5)
     texts = [[[*map(str, rng.choice([*"abcdefg"], rng.integers(1, 9)))] for _ in range(n)] for n in (7, 1, 4, 9, 3)]
     texts[1] = [["x", "x"]]

@@ -50,7 +50,7 @@ async function tell(place, query, asked, positions) {
       ` of ${query} · ${answer.rows.length === SHOWN ? "first " : ""}${number(answer.rows.length)} ${answer.rows.length === 1 ? "collocate" : "collocates"} `,
       csv(`collocates of ${query}`, async () => [[...names, ...places], ...(await ask("collocates", { query, ...asked, top: MOST })).rows.map((row) => [...names.map((name) => row[name]), ...row.positions])])),
     table(`Collocates of ${query}`, [
-      ["word", (row) => row.item, item], count("together", "near"), count("left", "left"), count("right", "right"), count("frequency", "frequency"),
+      ["word", (row) => row.item, item], count("together", "co-occurrences"), count("left", "left"), count("right", "right"), count("frequency", "frequency"),
       ...measures.map((name) => [MEASURES[name], (row) => row[name], (row) => number(row[name], name.startsWith("delta") ? 4 : 2), true]),
       ...(positions ? places.map((name, k) => [name, (row) => row.positions[k], (row) => number(row.positions[k]), true]) : []),
     ], answer.rows, { sorted: null }));

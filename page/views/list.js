@@ -6,8 +6,8 @@ import { csv } from "../take.js";
 import { DP } from "./word.js";
 
 const [SHOWN, MOST] = [200, 1000]; // rows on the page, and of an answer
-const SORTS = [["frequency", "frequency"], ["range", "range"], ["dp", "dispersion DP"], ["alphabetical", "alphabet"], ["reversed", "end of the word"]];
-const RANGE = "Number of documents that contain it";
+const SORTS = [["frequency", "frequency"], ["range", "range"], ["dp", "dispersion DP"], ["alphabetical", "alphabetical"], ["reversed", "word ending"]];
+const RANGE = "Number of documents that contain the item";
 
 export const title = () => "Words and phrases";
 

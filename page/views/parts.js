@@ -36,7 +36,7 @@ function search(usable, fields, asked, what, settings) {
     choice("value", "Part", values, asked.value),
     choice("against", "Reference", [["", "all other documents"], ...values], asked.against),
     written("word", "Word", what, { placeholder: "all words" }),
-    what ? "" : [whole("n", "Words of an item", limit("n"), { max: "20" }), whole("min_count", "Minimum frequency", limit("min_count")),
+    what ? "" : [whole("n", "Words per item", limit("n"), { max: "20" }), whole("min_count", "Minimum frequency", limit("min_count")),
       choice("sort", "Sort by", Object.entries(MEASURES), limit("sort"))]);
 }
 
@@ -71,7 +71,7 @@ async function tell(place, asked, parts) {
         [names[1], (row) => row.against, (row) => lines(row, parts.against, row.against), true],
         ...measures.map((name) => [MEASURES[name], (row) => row[name], (row) => number(row[name], name === "log_likelihood" ? 0 : 1), true]),
         ["p", (row) => row.p_value, (row) => (row.p_value < 0.001 ? "< .001" : number(row.p_value, 3)), true],
-        [h("abbr", { title: "Numbers of documents of either part that contain the word" }, "range"), (row) => row.range, (row) => `${number(row.range)} : ${number(row.reference_range)}`, true],
+        [h("abbr", { title: "Number of documents of each part that contain the word" }, "range"), (row) => row.range, (row) => `${number(row.range)} : ${number(row.reference_range)}`, true],
       ], rows, { sorted: null }) : h("p", {}, "No word occurs often enough; lower the minimum frequency.")))),
     h("p", { class: "small" }, "G² is the log-likelihood ratio (evidence), with its p-value corrected for the number of words; the log ratio is the size of the difference: 1 means twice as frequent, 2 four times."));
 }

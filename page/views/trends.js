@@ -1,4 +1,4 @@
-// Where queries occur: their relative frequency by value of a field, and their places in each document.
+// Where queries occur: their relative frequency by value of a field, and their positions in each document.
 import { scaleLinear } from "d3-scale";
 import { ask } from "../ask.js";
 import { address, h, number, section, table } from "../dom.js";
@@ -20,7 +20,7 @@ export async function show(page, what, settings) {
   const place = h("div", {});
   page.append(h("h1", {}, "Trends"),
     form("Show", {}, ({ queries = "", ...given }) => (location.hash = address("trends", "", { queries: split(queries), ...given })),
-      written("queries", "Queries", joined(queries), { required: true, placeholder: "one or more, between semicolons" }),
+      written("queries", "Queries", joined(queries), { required: true, placeholder: "one or more, separated by semicolons" }),
       choice("by", "By", [...Object.keys(fields).map((name) => [name, name]), ["document", "document"]], by),
       restricted(fields, asked)),
     help(attributes), place);
@@ -43,7 +43,7 @@ async function tell(place, asked) {
   place.append(
     section(`Frequency by ${by}`, [csv(`trends of ${name}`, () => [Object.keys(rows[0]), ...rows.map((row) => Object.values(row))]), drawing && svg(`trends of ${name}`, () => drawing)],
       queries.length > 1 && h("p", { class: "legend" }, queries.map((query, k) => h("span", {}, h("span", { class: `key series${k % SERIES}` }), " ", h("span", { dir: "auto" }, query)))),
-      drawing ?? bars(queries, rows, values), h("p", { class: "small" }, "Per million running words of the documents with the value."),
+      drawing ?? bars(queries, rows, values), h("p", { class: "small" }, "Frequency per million running words of the documents with this value."),
       h("details", {}, h("summary", {}, "Table"), table(`Frequency of ${name} by ${by}`, [
         ["query", (row) => row.query, (row) => h("span", { dir: "auto" }, row.query)],
         [by, (row) => row.value, (row) => h("a", { href: address("lines", "", { words: row.query, ...(by === "document" ? {} : { field: by, value: row.value }) }), dir: "auto" }, row.value)],
@@ -52,7 +52,7 @@ async function tell(place, asked) {
         ["per million", (row) => row.per_million, (row) => number(row.per_million, row.per_million < 100 ? 2 : 0), true],
         ["documents", (row) => row.documents, (row) => number(row.documents), true],
       ], rows, { sorted: null }))),
-    section("Places in each document", [csv(`places of ${name}`, () => [["part", "query", "frequency", "words", "per_million"], ...barcode.rows.map((row) => [row.part, row.query, row.frequency, row.words, row.per_million])])],
+    section("Positions in each document", [csv(`positions of ${name}`, () => [["part", "query", "frequency", "words", "per_million"], ...barcode.rows.map((row) => [row.part, row.query, row.frequency, row.words, row.per_million])])],
       h("p", { class: "small" }, barcode.parts > barcode.rows.length ? `The ${number(barcode.rows.length)} of ${number(barcode.parts)} rows with the most matches. ` : "", "Each row is a document from beginning to end; a mark is a match."),
       stripes(barcode, queries)));
 }
@@ -94,8 +94,8 @@ function curve(queries, rows, values, by) {
 }
 
 function stripes({ rows, bins }, queries) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Places of ${joined(queries)}` }, h("table", { class: "barcode" },
-    h("caption", { class: "hidden" }, `Places of ${joined(queries)}`),
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Positions of ${joined(queries)}` }, h("table", { class: "barcode" },
+    h("caption", { class: "hidden" }, `Positions of ${joined(queries)}`),
     h("thead", {}, h("tr", {}, ["document", ...(queries.length > 1 ? ["query"] : []), "from beginning to end", "matches", "per million"].map((name) => h("th", { scope: "col", class: { query: "query", matches: "number", "per million": "number" }[name] }, name)))),
     h("tbody", {}, rows.map((row) => {
       const most = Math.max(...row.positions);

@@ -16,9 +16,9 @@ Item = TypeVar("Item")
 LOG = logging.getLogger("polyadic")  # logger of notes; the command line prints its messages of level INFO
 
 
-def note(message: str) -> None:
-    """Log how input is understood, for example which columns of a table are read."""
-    LOG.info("%s", message)
+def note(message: str, *settings: str) -> None:
+    """Log how input is understood, and the names of the settings in the message, as :class:`InputWarning` has them."""
+    LOG.info("%s", message, extra={"settings": settings})
 
 
 class Advance(Protocol):

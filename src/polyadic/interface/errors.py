@@ -93,18 +93,28 @@ class Command(TyperCommand):
         options = {str(each.name).rstrip("_"): each for each in self.params if each.param_type_name == "option"}
         known = {"overwrite": options["force"], **options} if "force" in options else options
         show = warnings.showwarning
+
+        def named(note: logging.LogRecord) -> bool:
+            note.msg, note.args = self._with_options(note.getMessage(), known, getattr(note, "settings", ())), ()
+            return True
+
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *where: show(self._with_options(message, known), *where)
+            LOG.addFilter(named)
             try:
                 with locked(out) if isinstance(out := ctx.params.get("out"), Path) else contextlib.nullcontext():
                     return super().invoke(ctx)
             except InputError as error:
                 raise InputError(self._with_options(error, known)) from error
+            finally:
+                LOG.removeFilter(named)
 
-    def _with_options(self, message: Warning | str | InputError, options: Mapping[str, Any]) -> str:
+    def _with_options(
+        self, message: Warning | str | InputError, options: Mapping[str, Any], settings: Sequence[str] = ()
+    ) -> str:
         """Return a message in which the names of settings are replaced by command-line options."""
         text = str(message)
-        for name in getattr(message, "settings", ()):
+        for name in getattr(message, "settings", settings):
             if name in options or name in self.settings:
                 option = options.get(name)
                 flag, off = (max(option.opts, key=len), option.secondary_opts) if option else ("", ())
@@ -119,19 +129,21 @@ def with_option(message: str, name: str, flag: str = "", *, off: str = "") -> st
     '--min-count must be at most 9; got 10'
     >>> with_option("a/errors.txt: invalid bytes; give errors='replace'", "errors")
     'a/errors.txt: invalid bytes; give --set errors=replace'
+    >>> with_option("use include=['notes', 'stage']", "include", "--include")
+    'use --include notes,stage'
     >>> with_option("number must be a whole number of at least 1; got 0", "number", "--number")
     '--number must be a whole number of at least 1; got 0'
     """
 
     def written(found: re.Match[str]) -> str:
-        value = found[2]
+        value = ",".join(re.findall(r"[\w-]+", found[3])) if found[3] else found[2]
         if not flag:
             return f"--set {name}" + (f"={value.lower() if value in ('True', 'False') else value}" if value else "")
         if value == "False" and off:
             return off
         return flag if value in (None, "True") else f"{flag} {value}"
 
-    pattern = rf"(?<![\w./'\"-])(?<!whole )(?<!finite ){name}(?![\w/'\"-]|\.\w)(='?([\w.-]*\w)'?)?"
+    pattern = rf"(?<![\w./'\"-])(?<!whole )(?<!finite ){name}(?![\w/'\"-]|\.\w)(='?([\w.-]*\w)'?|=(\[[^]]+\]))?"
     return re.sub(pattern, written, message).replace("set --set", "use --set")
 
 

@@ -32,22 +32,16 @@ if TYPE_CHECKING:
     Words = Sequence[object]
 
 
+_CAPITALS = ("MRR", "MAP", "RMSE", "NDCG", "NPMI", "C_V", "F1", "MiB", "DP", "PMI", "MI3", "TTR", "MATTR", "MTLD")
 METRICS = {
-    "MRR",
-    "MAP",
-    "RMSE",
-    "NDCG",
-    "NPMI",
-    "C_V",
-    "F1",
-    "MiB",
-    "DP",
-    "PMI",
-    "MI3",
-    "TTR",
-    "MATTR",
-    "MTLD",
-}  # names that keep their capitals in headings
+    **{name.lower().replace("_", " "): name for name in _CAPITALS},
+    "hdd": "HD-D",
+    "yule k": "Yule's K",
+    "juilland d": "Juilland's D",
+    "log dice": "logDice",
+    "delta p": "Delta P",
+}
+"""Usual spelling of metrics in headings, by the words of their keys."""
 GROUP = 1 << 16  # rows of a Parquet file that are held before they are written
 
 
@@ -85,13 +79,13 @@ def _printed(values: Mapping[str, Any]) -> None:
 def heading(name: str) -> str:
     """Format the key of a result as a column heading or a row name.
 
-    >>> [heading(name) for name in ("new_cells", "validation_mrr", "hits_at_10", "c_v")]
-    ['new cells', 'validation MRR', 'Hits@10', 'C_V']
+    >>> [heading(name) for name in ("new_cells", "validation_mrr", "hits_at_10", "yule_k")]
+    ['new cells', 'validation MRR', 'Hits@10', "Yule's K"]
     """
     spaced = re.sub(r"\b(recall|ndcg|map) at (?=\d)", r"\1@", name.replace("_", " "))
     spaced = re.sub(r"\bhits at (?=\d)", "Hits@", spaced)
-    for metric in METRICS:
-        spaced = re.sub(rf"\b{metric.replace('_', ' ')}\b", metric, spaced, flags=re.IGNORECASE)
+    for key, metric in METRICS.items():
+        spaced = re.sub(rf"\b{key}\b", metric, spaced, flags=re.IGNORECASE)
     return spaced
 
 

@@ -1,4 +1,4 @@
-r"""Characters of texts: one form for those that can be written in several ways, and signs of a wrong encoding.
+r"""Normalization of equivalent characters, and detection of wrongly decoded text.
 
 UTF-8 that was decoded as another encoding ("mojibake") has pairs such as "Ã©" for "é": a character for the first byte
 of a letter or punctuation mark in UTF-8, and characters for the bytes that continue it. In scripts other than Latin
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_NAMED = 3  # files named in a message
 MIN_PLACES, MAX_APART = 2, 100_000
-"""Number of places from which a file is reported, as a single one may be meant, and mean number of characters apart."""
+"""Minimum number of such places in a reported file (one may be intended), and maximum mean distance in characters."""
 MAX_SHOWN = 40  # characters of an example
 
 _CONTROLS = re.compile("[\x80-\x84\x86-\x9f]")  # U+0085 is a line end
@@ -52,7 +52,7 @@ _TATWEEL = "\u0640"
 
 
 def folded(text: str, language: str, marks: Literal["auto", "keep", "drop"] = "auto") -> str:
-    """Return a text in which a letter has one form, however it is printed.
+    """Normalize a text: replace ligatures and other variant forms of letters by the usual letters.
 
     Replaced by the usual letters are ligatures ("ﬁ"), the long s, the digraphs of Croatian and Dutch, the presentation
     forms of Armenian, Hebrew and Arabic, letters and digits of full width, katakana of half width, Kangxi radicals and
@@ -99,7 +99,7 @@ class Decoding:
     sizes: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Decoding) -> None:
-        """Add what was found in other files, or in other parts of the same files."""
+        """Add the results of other files, or of other parts of the same files."""
         self.encodings |= other.encodings
         self.controls.update(other.controls)
         self.mojibake.update(other.mojibake)

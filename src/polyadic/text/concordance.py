@@ -79,7 +79,7 @@ class Concordance:
 
     @functools.cached_property
     def spelling(self) -> Spelling:
-        """Values by which words can be searched."""
+        """Attributes of words that queries can use."""
         by_word: dict[str, Callable[[], Sequence[str]]] = {}
         tokenizer = self.corpus.settings["tokenizer"]
         if "lemmas=True" in tokenizer:
@@ -96,7 +96,7 @@ class Concordance:
         return self.text.computed("lemmas", of_words)
 
     def _split(self, query: str) -> list[tuple[str, str]]:
-        """Return the words of a plain query as written and as counted; joined words are phrases."""
+        """Return the words of a plain query as written and normalized; joined words become phrases."""
         pairs = {*(self.corpus.settings.get("multiwords") or ())}
         query = " ".join(part.replace("_", " ") if part.lower() in pairs else part for part in query.split())
         tokenizer = self.corpus.tokenizer
@@ -107,7 +107,7 @@ class Concordance:
     def matches(
         self, query: str, *, where: Mapping[str, str] | None = None, case: bool = False, diacritics: bool = True
     ) -> Matches:
-        """Return the positions of all matches of a query in documents whose fields have the values ``where``."""
+        """Return the positions of all matches of a query in documents whose fields have the values in ``where``."""
         starts, ends = parse(query, self.spelling, case=case, diacritics=diacritics).find(self.text)
         if where:
             kept = self.documents_where(where)[self.text.document_of(starts)]
@@ -115,7 +115,7 @@ class Concordance:
         return Matches(starts, ends)
 
     def documents_where(self, where: Mapping[str, str]) -> NDArray[np.bool_]:
-        """Return whether the fields of each document have the given values."""
+        """Return a mask of the documents whose fields have the given values."""
         for name in where:
             if name not in self.fields:
                 known = f"have the fields {', '.join(self.fields)}" if self.fields else "have no fields"
@@ -128,7 +128,7 @@ class Concordance:
         return self.corpus.fields or ({},) * (len(self.text.documents) - 1)
 
     def count(self, *queries: str, **how: Any) -> int:
-        """Return the number of lines of :meth:`find`."""
+        """Return the number of lines that :meth:`find` returns."""
         return self.find(*queries, **how).count
 
     def find(
@@ -146,7 +146,7 @@ class Concordance:
         diacritics: bool = True,
         seed: int = 0,
     ) -> Lines:
-        """Return a line for each match of the first query in whose sentence the other queries match, too.
+        """Return a line for each match of the first query in sentences that match all other queries.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class Concordance:
     def _found(
         self, queries: Sequence[str], *, width: int | None = None, either: bool = False, **how: Any
     ) -> tuple[Matches, list[Matches]]:
-        """Return the matches that have a line, and those of each query."""
+        """Return the matches to show, and the matches of each query."""
         if not queries:
             raise InputError("the query must contain at least one word")
         if either and width is not None:
@@ -255,7 +255,7 @@ class Concordance:
         return Matches(first.starts[kept], first.ends[kept]), every
 
     def _beside(self, first: Matches, other: Matches, width: int) -> NDArray[np.bool_]:
-        """Return whether another match, apart from each one, lies in its sentence, at most ``width`` words away."""
+        """Return whether each match has another, separate match in its sentence at most ``width`` words away."""
         if not len(other.starts):
             return np.zeros(len(first.starts), bool)
         sentences = self.text.sentence_of(first.starts)
@@ -276,7 +276,7 @@ class Concordance:
         *,
         whole: bool,
     ) -> NDArray[np.int64]:
-        """Return the chosen matches in the wanted order, of which the first ``stop`` are shown."""
+        """Return the selected matches in the requested order, sorted as far as the first ``stop``."""
         if sort == "document" or not len(chosen):
             return chosen
         if sort == "relevance":

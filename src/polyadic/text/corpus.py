@@ -326,7 +326,7 @@ class Corpus(TextStore):
 
 
 class _Keeper:
-    """Object that deletes a temporary folder when nothing refers to it any more."""
+    """Object that deletes a temporary folder when it is garbage-collected."""
 
     def __init__(self, release: Callable[[], None]) -> None:
         weakref.finalize(self, release)

@@ -1,4 +1,4 @@
-"""Encode text as numbers of its words: workers encode chunks of documents, and a second pass assigns final numbers.
+"""Encode text as word ids: workers encode chunks of documents, and a second pass assigns the final ids.
 
 The text is read once. Every running word is kept as it is written, with what is written between it and the next word,
 so that the text can be restored. A worker numbers the different words and the different strings between words of its
@@ -48,13 +48,13 @@ SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 
 
 class Tagger(Protocol):
-    """Object that gives values, such as parts of speech, to the words of sentences.
+    """Interface of taggers, which assign values such as parts of speech to the words of sentences.
 
     A sentence is given as its words between what is written before, between and after them.
     """
 
     def layers(self, sentences: list[list[str]], language: str | None) -> dict[str, list[list[str]]]:
-        """Return for each layer a value of each word of each sentence."""
+        """Return a value for each word of each sentence, by layer."""
 
 
 class Chunk(NamedTuple):
@@ -137,7 +137,7 @@ class _Encoder:
             self._gap_ids.append(self._gaps[text])
 
     def chunk(self, spool: SpillFile, account: Account) -> Chunk:
-        """Return the encoded chunk, and leave its numbers in the spill file."""
+        """Return the encoded chunk; its ids remain in the spill file."""
         if self._starts:
             self._close(self._before.removesuffix(BREAK))
         odd = [word for word in self._words if not isinstance(word, str)]
@@ -297,7 +297,7 @@ class Draft:
         self.tokens += int(chunk.counts.sum())
 
     def _normalize(self, tokenize: Tokenize) -> None:
-        """Assign to each written word the word as it is counted; tokens given as such are counted as they are."""
+        """Assign the normalized word to each written word; given tokens are not normalized."""
         if isinstance(tokenize, Tokenizer) and self._written:
             normal = [tokenize.normal(word) for word in self._index]
             index: dict[str, int] = {}

@@ -24,8 +24,8 @@ FORMATS = (
     *("subtitles", "transcript", "chat", "gutenberg", "fasttext"),
 )
 RECOGNISED = {
-    "transcript": "transcript, because paragraphs begin with labels of speakers",
-    "chat": "chat, because lines begin with times and names",
+    "transcript": "a transcript, because paragraphs begin with labels of speakers",
+    "chat": "a chat, because lines begin with times and names",
 }
 """Formats of plain text that are recognised by its content."""
 ERRORS = ("skip", "strict", "replace", "ignore")
@@ -202,7 +202,7 @@ class File(NamedTuple):
         first = self.stream.peek(size)[:size]
         try:
             return first.decode(self.reading.known_encoding or encoding_of(first), "ignore").lstrip("\ufeff")
-        except UnicodeError:  # such as UTF-16 without a byte order mark; told, with the place, where the text is read
+        except UnicodeError:  # such as UTF-16 without a byte order mark; an error is raised when the text is read
             return ""
 
     def archive(self) -> io.BytesIO:
@@ -221,11 +221,11 @@ def note_left_out(left_out: Mapping[str, int]) -> None:
     """Note which files were recognised as transcripts or the like, and how much structure was left out, by kind."""
     for kind, why in RECOGNISED.items():
         if files := left_out.get(kind):
-            note(f"{counted(files, 'file')} read as {why}; to read the whole text, set format to text")
+            note(f"{counted(files, 'file')} read as {why}; to read the whole text, use format='text'", "format")
     kinds = [kind for kind in LEFT_OUT if left_out.get(kind)]
     if kinds:
         parts = ", ".join(counted(left_out[kind], LEFT_OUT[kind]) for kind in kinds)
-        note(f"left out: {parts}; to read them as text, set include to {', '.join(kinds)}")
+        note(f"left out: {parts}; to read this as text, use include={kinds}", "include")
     if files := left_out.get(UNDIVIDED):
         note(f"{counted(files, 'text')} without headings: each is one document")
 

@@ -53,7 +53,7 @@ class Matches(NamedTuple):
 
 @dataclass(frozen=True)
 class Spelling:
-    """Values by which words of a text can be searched.
+    """Attributes of the words of a text, and the tokenization of plain queries.
 
     ``split`` returns the words of a plain query as written and as counted, and ``by_word`` gives the attributes of a
     counted word besides its form, such as lemmas.
@@ -69,7 +69,7 @@ class Spelling:
         return ["word", "lc", *self.by_word, *(name for name in self.text.layers if name not in self.by_word)]
 
     def test(self, attribute: str, chosen: Callable[[Sequence[str]], Bools]) -> Test:
-        """Return the test of words whose value of an attribute is chosen."""
+        """Return the test for words whose value of an attribute is selected."""
         text = self.text
         if attribute == "word":
             return Test(text, "", chosen(text.form_names))
@@ -85,7 +85,7 @@ class Spelling:
 
 @dataclass(frozen=True, eq=False)
 class Test:
-    """Truth of a condition for each form (``layer`` is empty) or for each value of a layer."""
+    """Condition on words: its truth for each form (if ``layer`` is empty) or for each value of a layer."""
 
     text: RunningText
     layer: str
@@ -111,7 +111,7 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """All tests (or any of them), or none of them if ``negated``."""
+    """Conjunction or disjunction of tests, which may be negated."""
 
     tests: Sequence[Test | Joined]
     every: bool
@@ -188,7 +188,9 @@ class Automaton:
         self.follow: list[int] = []
         self.first, self.last, self.empty = self._add(node)
         if self.empty:
-            raise InputError("the query matches no word at all; every part of it may be absent")
+            raise InputError(
+                "the query can match zero words, because all its parts are optional; add a part that is required"
+            )
 
     def _add(self, node: Node) -> tuple[int, int, bool]:
         """Add the states of an expression; return its first and last states as bits, and whether it may be empty."""
@@ -211,7 +213,7 @@ class Automaton:
         return (*result[:2], result[2] or node.low == 0)
 
     def _chain(self, parts: Sequence[tuple[Node, bool]]) -> tuple[int, int, bool]:
-        """Add expressions one after another, each with whether it may be left out."""
+        """Add a sequence of expressions, each with a flag that it is optional."""
         first = last = 0
         empty = True
         for part, optional in parts:
@@ -261,7 +263,7 @@ class Query:
     crossing: bool = False
 
     def find(self, text: RunningText) -> Matches:
-        """Return all matches in a text that do not lie within another match."""
+        """Return all matches in a text that are not inside another match."""
         text.verify()
         automaton = Automaton(self.node)
         edges = np.asarray(text.edges if self.crossing else text.sentences)
@@ -310,13 +312,13 @@ class Query:
         most = np.minimum(inside, min(high, 1 << 40)).astype(np.int64)
         found, most = found[most >= low], most[most >= low]
         if (sizes := most - low + 1).sum() > MAX_STARTS:
-            raise InputError("the query is too general: too many places may begin a match; name a rarer word in it")
+            raise InputError("the query is too general: too many positions may start a match; add a rarer word")
         offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return np.unique(np.repeat(found - most, sizes) + offsets)
 
 
 def parse(query: str, spelling: Spelling, *, case: bool = False, diacritics: bool = True) -> Query:
-    """Parse a query; with ``case``, plain words match only as they are written, and without ``diacritics`` with any."""
+    """Parse a query; plain words respect case if ``case``, and ignore diacritics if not ``diacritics``."""
     if any("\ud800" <= sign <= "\udfff" for sign in query):
         raise InputError(f"the search text must be valid Unicode; got {query!r}")
     if re.search(r'[\[\]"]', query):
@@ -343,7 +345,7 @@ def _plain(query: str, spelling: Spelling, *, case: bool, diacritics: bool) -> N
 
 
 def _wild(word: str, flags: str) -> Callable[[Sequence[str]], Bools]:
-    """Return a function that chooses the values that equal a word with wildcards; ’ also stands for '."""
+    """Return a function that selects the values that match a word with wildcards; ’ also matches '."""
     if not re.search(f"[{STAR}{MARK}’]", word):
         return _chooser(word, flags + "l")
     signs = {STAR: ".*", MARK: ".", "’": "['’]"}
@@ -351,7 +353,7 @@ def _wild(word: str, flags: str) -> Callable[[Sequence[str]], Bools]:
 
 
 def _chooser(pattern: str, flags: str) -> Callable[[Sequence[str]], Bools]:
-    """Return a function that says which values a pattern matches as a whole."""
+    """Return a function that returns the values that a pattern fully matches."""
     literal, case, marks = "l" in flags, "c" in flags, "d" in flags
     pattern = _bare(pattern) if marks else pattern
     if literal and not case and not marks:
@@ -442,7 +444,7 @@ class _Parser:
             raise self._error(self._tokens[self._at][2], f"{sign!r} is missing after {after}")
 
     def _list(self, part: Callable[[], T], sign: str) -> list[T]:
-        """Parse parts with a sign between them."""
+        """Parse parts separated by a sign."""
         parts = [part()]
         while self._take("sign", sign):
             parts.append(part())
@@ -518,7 +520,10 @@ class _Parser:
             raise self._error(at, f"%{min(odd)} is not a flag; the flags are {known}")
         value = re.sub(r"\\([\"'])", r"\1", written[1:-1])
         if " " in value.strip() and attribute in ("word", "lc"):
-            raise self._error(at, "a word contains no blank; write each word of a phrase in its own quotation marks")
+            raise self._error(
+                at,
+                "a value in quotation marks must be one word; write each word of a phrase in its own quotation marks",
+            )
         flags += "l" if sign.endswith("==") or re.fullmatch(r"\w+", value) else ""
         test = self._spelling.test(attribute, _chooser(value, flags))
         return negated(test) if sign.startswith("!") else test

@@ -91,7 +91,7 @@ MAX_HELD = 1 << 26
 """Characters of a file that are held back until it is completely read; a longer file cannot be skipped."""
 MAX_NAMED = 5  # maximum number of skipped files named in a warning
 COMMANDS = {
-    "corpus": "count, lines or train",
+    "corpus": "lines, words, ngrams, collocates, keywords, diversity, trends, barcode, count or train",
     "counts": "train",
     "embedding": "neighbours, senses or evaluate",
     "workspace": "explore",
@@ -109,7 +109,7 @@ DOCUMENTS = {
     "heading": "the text below a heading",
     "speaker": "a speech",
 }
-"""What is a document by default in each format (otherwise a file), and with settings of ``documents``."""
+"""Unit that becomes one document, by format or value of ``documents``; a file for other formats."""
 
 _CONLLU = re.compile(r"(#[^\n]*\n)*1(-\d+)?(\t[^\t\n]*){9}(\n|$)")
 
@@ -118,7 +118,7 @@ Source = str | os.PathLike[str] | Iterable[Any]
 
 @dataclass
 class Account:
-    """Summary of the files read: files by format, the error message of each skipped file, and parts left out by kind.
+    """Summary of the files read: files by format, error messages of skipped files, and parts left out by kind.
 
     ``left_out`` counts structure that is not running text, such as notes and speaker labels; ``decoding`` has the
     encodings.
@@ -294,7 +294,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
                 formats[kind] += 1
                 how = reading.wrapped
                 wrapped += kind == "text" and (plain.is_wrapped(file.head()) if how is None else how)
-        except InputError:  # told, with what becomes of it, when the file is read
+        except InputError:  # reported when the file is read
             formats["unknown"] += 1
     kinds = [f"{kind} ({n})" if len(formats) > 1 else kind for kind, n in formats.most_common()]
     unit = reading.documents

@@ -1,4 +1,4 @@
-r"""Running text of a corpus: every word as it is written, and what is written between words.
+r"""Running text of a corpus: every word as it is written, and the characters between words.
 
 The word at position :math:`i` has the number ``forms[i]`` of its written form, and ``gaps[i]`` is the number of the
 string between it and the next word, so that the text of any passage is restored by joining both. A document begins with
@@ -43,7 +43,7 @@ FIELDS = "documents.jsonl"  # metadata of the documents
 LAYERS = "layers"  # folder of further values of each position
 NOT_TEXT = ["ids.npy", "sentences.npy", "documents.npy", "rows.npy", "vocabulary.txt"]
 NOT_TEXT += [f"{FOLDER}/{name}" for name in FILES]
-"""Files of a corpus that are not compared with their digests when the text is used."""
+"""Files of a corpus whose digests are not verified when the text is used."""
 _UNSIGNED = (np.uint8, np.uint16, np.uint32)
 
 
@@ -177,17 +177,17 @@ class RunningText:
 
     @functools.cached_property
     def words(self) -> list[str]:
-        """Counted words in descending order of frequency."""
+        """Normalized words in descending order of frequency."""
         return _lines(self.path / "words.txt", int(self.word_of.max(initial=-1)) + 1)
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
-        """Number of each counted word."""
+        """Index of each normalized word."""
         return {word: number for number, word in enumerate(self.words)}
 
     @functools.cached_property
     def word_counts(self) -> NDArray[np.int64]:
-        """Number of occurrences of each counted word."""
+        """Number of occurrences of each normalized word."""
         kept = self.word_of >= 0
         counts = np.bincount(self.word_of[kept], self.form_counts[kept], minlength=len(self.words))
         return counts.astype(np.int64)
@@ -211,7 +211,7 @@ class RunningText:
         return np.asarray(self.sentences[self.documents])
 
     def computed(self, name: str, compute: Callable[[], list[str]]) -> list[str]:
-        """Return a value of each counted word, which is computed once and then kept in the folder if it is writable."""
+        """Return a value for each normalized word; it is computed once and cached in the folder if that is writable."""
         file = self.path / f"{name}.txt"
         with self._lock:
             if name not in self._computed and file.is_file():
@@ -270,7 +270,7 @@ class RunningText:
         return self.passage(*map(int, self.sentences[number : number + 2]), whole=True)[0]
 
     def _before(self, position: int) -> str:
-        """Return what is written before a word and belongs to its sentence."""
+        """Return the characters of the sentence before a word."""
         document = int(self.document_of(np.array([position]))[0])
         gap = self.leads[document] if position == self.edges[document] else self.gaps[position - 1]
         return self.gap_texts[gap].rpartition(BREAK)[2].replace("\n", " ").lstrip()

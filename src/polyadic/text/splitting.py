@@ -65,7 +65,7 @@ def split(pieces: Iterable[Piece], reading: Reading, name: str, left_out: Counte
             yield Piece(content, mark is not None, fields=new)
     if unit == "speaker" and not known:
         raise InputError(
-            f"{name} does not say who speaks, so documents cannot be 'speaker'; use paragraph, line, heading or a"
+            f"{name} has no speakers, so documents cannot be 'speaker'; use paragraph, line, heading or a"
             " number of words",
             "documents",
         )

@@ -75,7 +75,7 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
 
 
 def spelled_as_counted(words: Iterable[str], tokenizer: object, counts: Container[str]) -> list[str]:
-    """Return stop words as a tokenizer counts them, and note those that do not occur among the counted words."""
+    """Return normalized stop words, and log those that do not occur in the text."""
     spelled: dict[str, list[str]] = {word: [word] for word in words}
     if isinstance(tokenizer, Tokenizer):
         spelled = {word: [token for sentence in tokenizer(word) for token in sentence] for word in spelled}

@@ -127,7 +127,7 @@ class TextStore(Usage):
 
     @functools.cached_property
     def tokenizer(self) -> Tokenize:
-        """Tokenizer of the corpus; raises InputError if it is a function of the caller."""
+        """Tokenizer of the corpus; raises InputError if the corpus was built with a custom tokenizer."""
         name = self.settings["tokenizer"]
         if name == name_of(whitespace):
             return whitespace

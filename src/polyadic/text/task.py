@@ -48,7 +48,7 @@ CorpusFolder = Annotated[Path, Metavar("CORPUS"), Help("Folder created by polyad
 CorpusOrText = Annotated[
     str,
     Metavar("CORPUS"),
-    Help("Folder created by polyadic corpus, or texts, from which a corpus is made once and kept beside them."),
+    Help("Folder created by polyadic corpus, or a text, from which a corpus is built once and saved beside it."),
 ]
 Where = Annotated[list[str], Metavar("FIELD=VALUE"), Repeated()]
 OWN = ("document", "left", "word", "right")  # columns of a table of lines besides the fields of documents
@@ -67,7 +67,7 @@ def nothing_more(_: dict[str, Any]) -> None:
 
 
 def text_of(place: str, reading: Reading | None = None) -> TextStore:
-    """Open the text of a corpus folder, or make a corpus from texts and keep it beside them until they change."""
+    """Open a corpus folder, or build a corpus from a text and save it beside the text until the text changes."""
     from polyadic.core.urls import is_url
     from polyadic.text.corpus import Corpus
     from polyadic.text.pieces import Reading
@@ -92,14 +92,16 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
             with contextlib.suppress(InputError):  # of an earlier version
                 return TextStore.open(kept)
         if made.get("min_count") != 1 or made.get("stop_words"):
-            raise InputError(f"{kept} was not made from {place} as it is now; name the corpus folder, or remove it")
+            raise InputError(
+                f"{kept} was not built from {place} as it is now; give the corpus folder instead, or delete it"
+            )
     note_documents(place, reading)
     if not os.access(kept.parent, os.W_OK):
-        note(f"the folder {kept.parent} is read-only, so the corpus is not kept")
+        note(f"the folder {kept.parent} is read-only, so the corpus is not saved")
         return Corpus.build(place, **settings)
     built = Corpus.build(place, kept, overwrite=True, **settings)
     sizes = f"{counted(len(built.text), 'word')}, {counted(built.sizes['documents'], 'document')}"
-    note(f"{sizes}; made {kept}, which later commands use")
+    note(f"{sizes}; wrote {kept}, which later commands use")
     return built
 
 
@@ -147,35 +149,35 @@ def lines(
     Parameters
     ----------
     words
-        Word or phrase, in which * stands for any letters and ? for one letter, such as '*ing', or query in CQL, such as
-        '[lemma="go"] []{0,2} "home"'; of several queries, lines of the first one in whose sentence the others match.
+        Word or phrase, in which * matches any letters and ? one letter, such as '*ing', or query in CQL, such as
+        '[lemma="go"] []{0,2} "home"'. With several queries: matches of the first in sentences that match all.
     width
         Maximum number of other words between the matches of several queries (default: anywhere in the sentence).
     either
-        Find the matches of every query instead.
+        Print the matches of every query (default: those of the first query in sentences that match all).
     sort
         Order of the lines: as in the text (document), by the context to the left or right (left, right), or by BM25
         score of the sentence (relevance).
     where
         Search only documents in which a metadata field has the given value; can be repeated.
     context
-        Number of words to show on either side (default: the sentence).
+        Number of words of context on either side (default: the whole sentence).
     sample
         Number of lines to draw at random.
     match_case
-        Distinguish capital and small letters in plain words.
+        Match case in plain queries.
     ignore_diacritics
-        Find plain words with any diacritics.
+        Ignore diacritics in plain queries, so that cafe finds café.
     start
         Number of concordance lines to skip.
     top
         Maximum number of concordance lines to print (default: all).
     queries
-        File with a query on each line; the matches of every query are found.
+        File with a query on each line; the matches of every query are printed.
     csv
-        CSV file to write, with all metadata fields of the documents; - writes to standard output.
+        CSV file for the lines with all metadata fields of the documents; - writes to standard output.
     seed
-        Random seed of the sample.
+        Random seed for the sample.
     """
     from polyadic.core.frames import field_name, records
     from polyadic.text.formats.records import named
@@ -213,7 +215,7 @@ def lines(
 
 
 def nothing_found(text: Concordance, words: Sequence[str], fields: dict[str, str], start: int, *, either: bool) -> str:
-    """Return why a query has no line: a word that the text does not have, or words that do not stand together."""
+    """Return why a query has no concordance line, such as a word that does not occur in the text."""
     said = f"no line contains {(' or ' if either else ' and ').join(map(repr, words))}"
     said += f" in documents with {' and '.join(f'{name}={value}' for name, value in fields.items())}" * bool(fields)
     if start:
@@ -290,7 +292,7 @@ def corpus(
     multiwords
         Join two-word collocations, such as new_york.
     tagger
-        Model of polyadic tag train, whose parts of speech and lemmas can be searched.
+        Tagger written by polyadic tag train; its parts of speech and lemmas can be searched.
     jobs
         Number of processes (default: all cores).
     """

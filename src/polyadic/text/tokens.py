@@ -113,7 +113,7 @@ class Tokenizer:
             yield parts
 
     def normal(self, word: str) -> str:
-        """Return a word as it is counted, such as "bank" for "Bank"; an empty string if it is left out."""
+        """Return the normalized word, such as "bank" for "Bank", or an empty string if it is left out."""
         language = self.language or "en"
         word = word.replace("’", "'").replace("\u00ad", "")
         word = word if word.isascii() else folded(word, language)

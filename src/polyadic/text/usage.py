@@ -49,7 +49,7 @@ KEYNESS = ("log_likelihood", "log_ratio", "simple_maths", "percent_difference", 
 
 
 class ItemFrequency(NamedTuple):
-    """Frequency of a word, another item or an n-gram, and its dispersion over documents (NaN for a single one)."""
+    """Frequency of a word or n-gram, and its dispersion over documents (NaN if there is only one document)."""
 
     item: str
     frequency: int
@@ -60,7 +60,7 @@ class ItemFrequency(NamedTuple):
 
 
 class Collocate(NamedTuple):
-    """Collocate of a query: how often it is near the matches, with association measures.
+    """Collocate of a query: its number of occurrences near the matches, with association measures.
 
     Each token near a match counts once in ``together``. ``positions`` are the numbers of matches that have the
     collocate at each position, from the leftmost to the rightmost; ``left`` and ``right`` are their sums.
@@ -85,7 +85,7 @@ class Collocate(NamedTuple):
 
 
 class Keyword(NamedTuple):
-    """Item that is more frequent in the target than in the reference texts, or less (negative measures).
+    """Keyword: item that is more frequent in the target than in the reference texts, or less (negative measures).
 
     The p-value of the log-likelihood is corrected for the number of items tested.
     """
@@ -132,7 +132,7 @@ class Trend(NamedTuple):
 
 
 class Occurrences(NamedTuple):
-    """Positions of the matches of a query in a part of the text, as numbers of words before each."""
+    """Positions of the matches of a query in a part of the text; the first word has the position 0."""
 
     query: str
     part: str
@@ -239,7 +239,7 @@ class Usage:
             starts, ends = self.lines.matches(query)
             if np.any(ends - starts > 1):
                 raise InputError(
-                    f"a word list is of single words, but the query {query!r} matches several; use n-grams"
+                    f"a word list contains single words, but the query {query!r} matches several; use n-grams"
                 )
             items = _at_only(items, starts)
         names = column.names
@@ -551,7 +551,7 @@ def groups(corpus: TextStore, by: str | None, where: Where = None) -> Iterator[t
 
 
 def in_order(values: Sequence[str]) -> list[str]:
-    """Sort values of a field: numbers by size, dates by time, and other texts with the numbers in them by size.
+    """Sort the values of a field: numbers by size, dates by time, and other strings in natural order.
 
     >>> in_order(["10", "9", "1e1"]), in_order(["3.10.2020", "12.1.2019"]), in_order(["act 10", "act 9"])
     (['9', '10', '1e1'], ['12.1.2019', '3.10.2020'], ['act 9', 'act 10'])
@@ -581,7 +581,7 @@ def _time(text: str) -> float:
 
 
 def _searched(corpus: TextStore, where: Where) -> NDArray[np.bool_]:
-    """Return whether each document is searched."""
+    """Return a mask of the documents to search."""
     return corpus.lines.documents_where(where) if where else np.ones(corpus.n_documents, bool)
 
 
@@ -674,7 +674,7 @@ def _frequencies(
     sort: str,
     top: int | None,
 ) -> list[ItemFrequency]:
-    """Return the items of a table in the wanted order, with their dispersion over documents or parts."""
+    """Return the items of a table in the requested order, with their dispersion over documents or parts."""
     check_choice("sort", sort, SORTS)
     check_int("min_count", min_count, low=1)
     kept = np.flatnonzero(table.totals >= min_count)
@@ -718,14 +718,14 @@ def _sorted(score: NDArray[Any], name: Callable[[int], str], sort: str, top: int
 
 
 def literal(word: str) -> str:
-    """Return the query for a counted word, whatever its letters are."""
+    """Return a query that matches exactly this normalized word."""
     return word if not re.search(SPECIAL, word) else '[lc=="{}"]'.format(word.replace('"', r"\""))
 
 
 def _of_list(
     corpus: TextStore, entries: Sequence[str], edges: Integers, documents: NDArray[np.bool_]
 ) -> tuple[_Table, Callable[[int], str]]:
-    """Return the table of the entries of a list, each of which is a query; single words are looked up together."""
+    """Return the table of a list of queries; single words are looked up together."""
     text, split = corpus.text, corpus.lines.spelling.split
     of_word = np.full(len(text.words) + 1, -1, np.int32)
     starts, items, names = [], [], dict[str, str]()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TASK = Task("usage", "Count how words are used in a text.")
 TOP = 50  # rows by default
 BARS, CELLS = "·▁▂▃▄▅▆▇█", 50
-"""Signs for the number of matches in a part of a document, and number of parts."""
+"""Characters for the number of matches in a part of a document, and the number of parts."""
 Query = Annotated[str, Metavar("QUERY"), Help("Word, phrase, pattern such as '*ing', or query in CQL.")]
 Queries = Annotated[list[str], Metavar("QUERY"), Help("Words, phrases, patterns such as '*ing', or queries in CQL.")]
 Where = Annotated[
@@ -41,7 +41,7 @@ SETTINGS = {"reading": READING}
 
 
 def _columns(*names: str) -> Callable[[dict[str, Any]], None]:
-    """Return a function that prints some columns of rows, or all, and the counts by position if there are any."""
+    """Return a function that prints the named columns of rows (default: all), and any counts by position."""
 
     def show(result: dict[str, Any]) -> None:
         if rows := result["rows"]:
@@ -72,7 +72,7 @@ def _answer(rows: Sequence[Any], csv: Path | None, **more: Any) -> dict[str, Any
 
 
 def _limit(top: int | None, csv: Path | None, *, force: bool) -> int | None:
-    """Return the number of rows, after the check that the CSV file can be written."""
+    """Check that the CSV file can be written, and return the maximum number of rows."""
     output.check_file(None if csv is None or str(csv) == "-" else csv, force=force)
     return TOP if top is None and csv is None else top
 
@@ -112,15 +112,15 @@ def words(
     Parameters
     ----------
     query
-        List only words that match a pattern, such as '*ing', or a query in CQL, such as '[pos="NOUN"]'.
+        Pattern, such as '*ing', or query in CQL, such as '[pos="NOUN"]', to list only matching words.
     list_
-        File with a word, phrase or query on each line, to count these; entries that do not occur are named.
+        File of words, phrases or queries to count, one on each line; a note lists entries that do not occur.
     parts
-        Number of equal parts of the text to compute dispersion over (default: documents).
+        Number of equal parts of the text over which dispersion is computed (default: over documents).
     min_count
         Minimum frequency.
     sort
-        Order: by frequency, range (number of documents), DP, the alphabet, or the letters from the end of the word.
+        Sort order: frequency, range (number of documents), dispersion DP, alphabetical, or by word endings (reversed).
     """
     fields, most = values_of(where), _limit(top, csv, force=force)
     text = text_of(corpus, reading)
@@ -166,15 +166,15 @@ def ngrams(
     Parameters
     ----------
     query
-        Word, phrase or query that the n-grams contain.
+        Word, phrase or query that the listed n-grams must contain.
     size
-        Number of words of an n-gram; n-grams do not cross the ends of sentences.
+        Number of words of an n-gram; an n-gram does not cross the end of a sentence.
     min_count
         Minimum frequency.
     min_range
         Minimum number of documents that contain the n-gram.
     sort
-        Order: by frequency, range (number of documents), DP, the alphabet, or the letters from the end.
+        Sort order: frequency, range (number of documents), dispersion DP, alphabetical, or by word endings (reversed).
     """
     fields, most = values_of(where), _limit(top, csv, force=force)
     text = text_of(corpus, reading)
@@ -225,7 +225,7 @@ def collocates(
     right
         Number of words to the right of a match.
     across
-        Count words of other sentences of the document, too.
+        Count collocates across sentence ends, within the document.
     min_count
         Minimum number of occurrences near the matches.
     sort
@@ -293,19 +293,19 @@ def keywords(
     where
         Compare only documents in which a metadata field has the given value; can be repeated.
     size
-        Number of words of an item; 2 compares bigrams.
+        Number of words per item; 2 compares bigrams.
     keys
-        Items that are more frequent than in the reference (positive), less frequent, or both.
+        Items to list: more frequent than in the reference (positive), less frequent (negative), or both.
     min_count
-        Minimum frequency, in the reference for negative keywords.
+        Minimum frequency in the text (for negative keywords, in the reference).
     sort
-        Measure to sort by; text_dispersion is the log-likelihood of the numbers of documents.
+        Measure to sort by; text_dispersion is the log-likelihood ratio of the numbers of documents.
     correction
-        Correction of the p-values for the number of items.
+        Correction of the p-values for multiple tests.
     max_p
         Maximum corrected p-value.
     smoothing
-        Constant of simple maths.
+        Constant that simple maths adds to both frequencies per million.
     """
     fields, most = values_of(where), _limit(top, csv, force=force)
     text = text_of(corpus, reading)
@@ -351,13 +351,13 @@ def diversity(
     Parameters
     ----------
     by
-        Parts of the text: each document, the documents with each value of a metadata field, or all for one part.
+        Unit of the results: document, a metadata field (one row per value), or all (the whole text).
     window
-        Number of words of a window of MATTR.
+        Window size of MATTR, in words.
     threshold
-        Type-token ratio at which a factor of MTLD ends.
+        Type-token ratio below which MTLD ends a segment (factor).
     sample
-        Number of words of a sample of HD-D.
+        Sample size of HD-D, in words.
     """
     fields, most = values_of(where), _limit(top, csv, force=force)
     how: dict[str, Any] = {"attribute": attribute, "where": fields, "window": window, "threshold": threshold}
@@ -388,19 +388,19 @@ def trends(
     Parameters
     ----------
     by
-        Metadata field; numbers are sorted by size and dates by time.
+        Metadata field whose values are compared; numbers are sorted by size and dates by time.
     """
     fields, _ = values_of(where), _limit(None, csv, force=force)
     text = text_of(corpus, reading)
     rows = text.trends(queries, by, where=fields)
-    _note(text, rows, queries, fields, f"no document has the field {by!r} there")
+    _note(text, rows, queries, fields, f"no document that is searched has the field {by!r}")
     if by in text.lines.fields and (left := sum(by not in each for each in text.fields or ())):
-        errors.say(f"{left:,} documents have no {by!r} and are left out", "note")
+        errors.say(f"{left:,} documents have no field {by!r} and are left out", "note")
     return _answer(rows, csv)
 
 
 def _print_barcode(result: dict[str, Any]) -> None:
-    """Print a bar for each document, in which higher signs stand for more matches."""
+    """Print a bar for each document, in which higher characters mean more matches."""
     most = max((max(row["bins"]) for row in result["rows"]), default=1)
     table = [
         (row["part"], row["query"], row["frequency"], _shown("per_million", row["per_million"]),
@@ -428,12 +428,12 @@ def barcode(
     csv: Csv | None = None,
     force: bool = False,
 ) -> dict[str, Any] | None:
-    """Show where queries occur in each document (dispersion plot); --csv has all positions.
+    """Draw a dispersion plot: the positions of the matches of queries in each document; --csv has all positions.
 
     Parameters
     ----------
     by
-        Parts of the text with a row each: document, or a metadata field.
+        Unit of a row: document, or a metadata field (one row per value).
     """
     import numpy as np
 

@@ -1,6 +1,6 @@
 """Word lists, n-grams, collocations, keywords, lexical diversity, trends and dispersion plots of the running text.
 
-They are those of :class:`polyadic.text.usage.Usage`; a row has the fields of the named tuple.
+The functions call the methods of :class:`polyadic.text.usage.Usage`; a row has the fields of the named tuple.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def barcode(
     bins: Annotated[int, Within(1, 10_000)] = BINS,
     top: Top = 100,
 ) -> Answer:
-    """Return how often queries match in equal parts of each document, or of all documents with a value of a field."""
+    """Return the number of matches in equal parts of each document, or of all documents with a value of a field."""
     found = workspace.corpus.occurrences(queries, by, where=_where(field, value))
     best = sorted(range(len(found)), key=lambda k: -found[k].frequency)[:top]
     listed = [found[k]._replace(positions=_binned(found[k].positions, found[k].words, bins)) for k in sorted(best)]

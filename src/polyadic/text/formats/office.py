@@ -131,7 +131,7 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
 
 
 def _content(part: Any, file: File) -> str:
-    """Return the text of a part of a message; an encoding that does not exist is detected."""
+    """Return the text of a part of a message; the encoding is detected if the declared one does not exist."""
     with contextlib.suppress(LookupError):
         return str(part.get_content())
     payload = bytes(part.get_payload(decode=True))
@@ -153,7 +153,7 @@ _SENDER = re.compile(r"[*]?(?:From|Von|De|Da|Van|Fra|Från|Od|От|Kimden)[*]? ?
 
 
 def _without_quotes(file: File, text: str) -> str:
-    """Leave quoted messages, headers of forwarded ones and signatures out of a message."""
+    """Remove quoted messages, headers of forwarded messages, and signatures."""
     lines = text.split("\n")
     kept: list[str] = []
     parts: Counter[str] = Counter()

@@ -100,7 +100,7 @@ _LINK_MARKS = ("http", "www.", "t.co/", "pic.twitter.com/")
 
 
 def without_links(file: File, text: str) -> str:
-    """Leave the addresses of web pages out of a text, unless ``include`` names links."""
+    """Remove URLs from a text, unless ``include`` names links."""
     without, n = _LINK.subn("", text) if any(mark in text for mark in _LINK_MARKS) else (text, 0)
     return without.replace("  ", " ").rstrip(" ") if n and file.leaves_out("links", n) else text
 

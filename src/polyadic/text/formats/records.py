@@ -100,7 +100,7 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _clean(file: File, content: Content) -> Content:
-    """Return a text with characters for entities ("&amp;") and without links; tokens stay as they are."""
+    """Return a text with characters instead of entities ("&amp;") and without links; tokens stay as they are."""
     return without_links(file, unescaped(content)) if isinstance(content, str) else content
 
 
@@ -218,7 +218,9 @@ def read_xlsx(file: File) -> Iterator[Piece]:
         yield from read_table(part(file.reading.sheet), xlsx_rows)
         return
     if len(those) < len(names):
-        note(f"{file.name}: not read: {named(name for name in names if name not in those)}, without a column {field!r}")
+        note(
+            f"{file.name}: sheets without a column {field!r} were not read: {named(n for n in names if n not in those)}"
+        )
     for name in those:
         pieces = read_table(part(name), xlsx_rows)
         yield from (piece._replace(fields={"sheet": name, **piece.fields}) for piece in pieces)

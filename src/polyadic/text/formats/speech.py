@@ -1,4 +1,4 @@
-r"""Readers for speech in writing: subtitles, transcripts of interviews, and chats, with the speaker of each turn.
+r"""Readers for subtitles, transcripts of interviews, and chats, with the speaker of each turn.
 
 A file without a telling suffix is a *chat* if many lines begin with a time and a name that occurs again, and a
 *transcript* if at least half of its paragraphs begin with labels that occur again and again, some of them as only
@@ -88,7 +88,7 @@ def kind_of(text: str) -> str | None:
 
 
 def _are_turns(names: list[str]) -> bool:
-    """Return whether there are several names that occur again and again."""
+    """Return whether several names recur as labels."""
     known = Counter(names)
     several = len(known) > 1 and len(names) >= MIN_TURNS and not any(map(_LEVEL.fullmatch, known))
     return several and len(names) >= MIN_OFTEN * len(known)
@@ -139,7 +139,7 @@ def read_turns(file: File, *, events: bool) -> Iterator[Piece]:
 
 
 def _spoken(file: File, text: str, *, wrapped: bool, events: bool) -> tuple[str, str]:
-    """Return what is said in a turn, and the first time in it."""
+    """Return the spoken text of a turn, and its first time stamp."""
     time = ""
     text = without_links(file, unwrapped(text) if wrapped else text)
     if not events and re.match(r"\s*(?:\u200e|<[^<>\n]+>\s*$)", text) and file.leaves_out("events"):
@@ -173,7 +173,7 @@ def read_subtitles(file: File) -> Iterator[Piece]:
     rolling = re.search(r"<\d\d:\d\d:\d\d[.,]\d+>", source) is not None  # each line is repeated in the next cue
     cues = _cues(source)
     if not cues and source.strip():
-        raise InputError(f"{file.name} contains no times of subtitles; if it is text, set format to text", "format")
+        raise InputError(f"{file.name} contains no subtitle times; if it is plain text, use format='text'", "format")
     named = sum(1 for _, cue in cues if _TURN.match(_TAG.sub("", cue))) * 2 > len(cues)
     begins = _TURN if named else _BEGINS
 

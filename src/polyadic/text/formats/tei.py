@@ -63,8 +63,8 @@ DIVIDING = {
     "row",
     "tr",
 }
-"""Elements of other XML that begin and end a line wherever they stand."""
-APART = {"note", "stage", "fw"}  # elements that do not stand within words
+"""Elements of other XML that always begin and end a line."""
+APART = {"note", "stage", "fw"}  # elements that are never inside words
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -193,7 +193,7 @@ class _Text:
                 waiting += reversed([*self._around(each, notes)])
 
     def _around(self, element: ET.Element, notes: list[ET.Element]) -> Iterator[ET.Element | Part | None]:
-        """Yield the content of an element with what separates it from its surroundings."""
+        """Yield the content of an element with the separators around it."""
         name, parent = name_of(element), self._above.get(element)
         above = "" if parent is None else name_of(parent)
         if element is not self._text and self._left_out(element, name, above):
