@@ -161,6 +161,7 @@ def test_fields_restrict_and_order(drawn):
     assert list(places) == [k for k, word in enumerate(ones) if word == "c"]
     assert corpus.diversity("year", window=5)[1]._asdict() == {"part": "1"} | lexical_diversity(ones, window=5)
     assert [each.part for each in corpus.diversity("document")] == [*"12345"]
+    assert [corpus.diversity(by, where={"year": "9"}) for by in (None, "document", "year")] == [[], [], []]
     for wrong in (lambda: corpus.trends("c", by="yaer"), lambda: corpus.word_list(where={"yaer": "1"})):
         with pytest.raises(InputError, match="did you mean 'year'"):
             wrong()
@@ -172,6 +173,9 @@ def test_order_of_values():
     mails = ["Mon, 24 Nov 1997 09:55:06 -0600", "Fri, 21 Nov 1997 09:55:06 -0600"]
     assert in_order(mails) == mails[::-1]
     assert in_order(["chapter 10", "preface", "chapter 9"]) == ["chapter 9", "chapter 10", "preface"]
+    assert in_order(["3", "nan", "-inf", "1"]) == ["-inf", "1", "3", "nan"]
+    absurd = "1 Jan 99999999999999999999 00:00:00 +0000"
+    assert in_order(["May", absurd, "1 Feb 2020 00:00:00 +99999999999999"])[1:] == [absurd, "May"]
 
 
 def test_what_cannot_be_compared_is_refused(drawn):

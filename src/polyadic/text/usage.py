@@ -12,7 +12,9 @@ one, which is frequent if they are.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -536,7 +538,7 @@ def groups(corpus: TextStore, by: str | None, where: Where = None) -> Iterator[t
     """Yield the name and the numbers of the documents of each part: all, each document, or by value of a field."""
     documents = np.flatnonzero(_searched(corpus, where))
     if by is None:
-        yield "all", documents
+        yield from [("all", documents)] if len(documents) else []
     elif by == "document" and "document" not in corpus.lines.fields:
         names = corpus.names
         yield from ((names[k], documents[j : j + 1]) for j, k in enumerate(documents.tolist()))
@@ -556,13 +558,17 @@ def in_order(values: Sequence[str]) -> list[str]:
     >>> in_order(["10", "9", "1e1"]), in_order(["3.10.2020", "12.1.2019"]), in_order(["act 10", "act 9"])
     (['9', '10', '1e1'], ['12.1.2019', '3.10.2020'], ['act 9', 'act 10'])
     """
-    for key in (float, _time):
-        try:
+    for key in (_number, _time):
+        with contextlib.suppress(ValueError):
             return sorted(values, key=key)
-        except (ValueError, TypeError):
-            continue
     return sorted(values, key=lambda text: [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part)
                                             for part in re.split(r"(\d+)", text) if part])  # fmt: skip
+
+
+def _number(text: str) -> tuple[bool, float]:
+    """Return the key of a number; "nan" comes last."""
+    number = float(text)
+    return math.isnan(number), number
 
 
 def _day(text: str) -> datetime:
@@ -572,11 +578,9 @@ def _day(text: str) -> datetime:
 def _time(text: str) -> float:
     """Return the time of a date in ISO 8601, as day.month.year, or as in mail; raise ValueError for another text."""
     for read in (datetime.fromisoformat, _day, parsedate_to_datetime):
-        try:
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
             when = read(text)
-        except (ValueError, TypeError):
-            continue
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+            return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     raise ValueError(text)
 
 
