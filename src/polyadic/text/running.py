@@ -151,6 +151,7 @@ class RunningText:
         self._lock = threading.Lock()
         self._verified = False
         self._computed: dict[str, list[str]] = {}
+        self._opened: dict[str, tuple[NDArray[np.unsignedinteger], list[str]]] = {}
         lengths = {len(self.forms), len(self.gaps), int(self.sentences[-1])}
         if len(lengths) > 1 or len(self.leads) != len(self.documents) - 1 or self.form_counts.sum() != len(self.forms):
             raise InputError(f"{self.path} is damaged: its files do not have the same number of words or documents")
@@ -224,15 +225,17 @@ class RunningText:
                     draft.write_bytes(f"{zlib.crc32(kept):08x}\n".encode() + kept)
         return self._computed[name]
 
-    @property
+    @functools.cached_property
     def layers(self) -> list[str]:
         """Names of the layers in the folder, besides word, lc and lemma."""
         return sorted(path.stem for path in (self.path / LAYERS).glob("*.npy"))
 
     def layer(self, name: str) -> tuple[NDArray[np.unsignedinteger], list[str]]:
         """Return the number of the value of a layer at each position, and the values."""
-        values = (self.path / LAYERS / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        return open_array(self.path / LAYERS / f"{name}.npy", _UNSIGNED), values
+        if name not in self._opened:
+            values = (self.path / LAYERS / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1]
+            self._opened[name] = open_array(self.path / LAYERS / f"{name}.npy", _UNSIGNED), values
+        return self._opened[name]
 
     def __len__(self) -> int:
         return len(self.forms)
