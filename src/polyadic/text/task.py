@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyadic.core.errors import InputError, counted, meant
+from polyadic.core.errors import InputError, counted, meant, named
 from polyadic.core.files import check_replaceable, check_whole, read_meta
 from polyadic.core.progress import note
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Seed, Threads
@@ -178,7 +178,6 @@ def lines(
         Random seed of the sample.
     """
     from polyadic.core.frames import field_name, records
-    from polyadic.text.formats.records import named
 
     if not words and queries is None:
         raise InputError("give a word, a phrase or a query to search for")

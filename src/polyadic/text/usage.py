@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int, named
 from polyadic.metrics.association import MEASURES, adjusted_p_values, p_value, simple_maths
 from polyadic.metrics.dispersion import dispersion, text_dispersion_keyness
 from polyadic.metrics.diversity import lexical_diversity
@@ -753,8 +753,7 @@ def _of_list(
     table = csr_array((np.ones(len(part), np.int32), (item[kept], part)), shape=(len(names), len(edges) - 1))
     shown, totals = [*names.values()], np.asarray(table.sum(axis=1)).astype(np.int64)
     if absent := [shown[k] for k in np.flatnonzero(totals == 0).tolist()]:
-        some = ", ".join(map(repr, absent[:10])) + f" and {len(absent) - 10} more" * (len(absent) > 10)
-        log.info("%d of %d entries of the list do not occur: %s", len(absent), len(shown), some)
+        log.info("%d of %d entries of the list do not occur: %s", len(absent), len(shown), named(absent, 10))
     return _Table(totals, lambda kept: csr_array(table[kept])), shown.__getitem__
 
 
