@@ -184,8 +184,7 @@ def lines(
     words = list(words or ())
     text = text_of(corpus, reading).lines
     fields = values_of(where)
-    out = None if csv is None or str(csv) == "-" else csv
-    output.check_file(out, force=force)
+    output.check_file(csv, force=force)
     how: dict[str, Any] = {"where": fields, "case": match_case, "diacritics": not ignore_diacritics}
     if queries is not None:
         listed = [line for line in map(str.strip, text_lines(str(queries))) if line]
@@ -205,7 +204,7 @@ def lines(
     if csv is not None:
         names = [*OWN, *(field_name(name, OWN) for name in text.fields)]
         table = ([record.get(name, "") for name in names] for record in records(found))
-        output.write_lines((output.csv_line(*row) for row in chain([names], table)), out)
+        output.write_lines((output.csv_line(*row) for row in chain([names], table)), csv)
     else:
         _print_lines(found)
     return None
