@@ -19,7 +19,7 @@ from polyadic.metrics.diversity import lexical_diversity
 from polyadic.text import usage
 from polyadic.text.corpus import Corpus
 from polyadic.text.tokens import whitespace
-from polyadic.text.usage import in_order
+from polyadic.text.usage import Occurrences, fullest, in_order
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +176,13 @@ def test_order_of_values():
     assert in_order(["3", "nan", "-inf", "1"]) == ["-inf", "1", "3", "nan"]
     absurd = "1 Jan 99999999999999999999 00:00:00 +0000"
     assert in_order(["May", absurd, "1 Feb 2020 00:00:00 +99999999999999"])[1:] == [absurd, "May"]
+
+
+def test_parts_with_the_most_matches_stay_in_order():
+    parts = [Occurrences("c", name, len(at), 6, 0.0, at) for name, at in (("x", (5,)), ("y", (0,)), ("z", (0, 2, 3)))]
+    assert [each.part for each in fullest(parts, 2)] == ["x", "z"]
+    assert fullest(parts, None) == parts
+    assert parts[2].binned(3) == (1, 2, 0)
 
 
 def test_what_cannot_be_compared_is_refused(drawn):

@@ -143,6 +143,11 @@ class Occurrences(NamedTuple):
     per_million: float
     positions: tuple[int, ...]
 
+    def binned(self, number: int) -> tuple[int, ...]:
+        """Return the numbers of matches in equal parts of the text."""
+        cells = np.array(self.positions, np.int64) * number // self.words
+        return tuple(np.bincount(cells, minlength=number).tolist())
+
 
 class Column(NamedTuple):
     """Values of an attribute: the number of the value of each code, such as a form, and the code at each position."""
@@ -532,6 +537,12 @@ def _occurrences(
             if places or empty:
                 share = 1e6 * len(places) / words if words else float("nan")
                 yield Occurrences(query, part, len(places), words, share, tuple(places)), len(chosen)
+
+
+def fullest(found: Sequence[Occurrences], top: int | None) -> list[Occurrences]:
+    """Return the occurrences with the most matches, in their order."""
+    best = sorted(range(len(found)), key=lambda k: -found[k].frequency)[:top]
+    return [found[k] for k in sorted(best)]
 
 
 def groups(corpus: TextStore, by: str | None, where: Where = None) -> Iterator[tuple[str, Integers]]:

@@ -422,9 +422,8 @@ def barcode(
     by
         Parts of the text with a row each: document, or a metadata field.
     """
-    import numpy as np
-
     from polyadic.core.frames import records
+    from polyadic.text.usage import fullest
 
     output.check_picture(picture)
     text, fields, most = _asked(corpus, reading, where, top, csv, force=force)
@@ -432,8 +431,7 @@ def barcode(
     _note(text, found, queries, fields, "")
     if most is not None and len(found) > most:
         errors.say(f"the {most:,} of {len(found):,} parts with the most matches are shown", "note")
-        least = sorted((each.frequency for each in found), reverse=True)[most - 1]
-        found = [each for each in found if each.frequency >= least][:most]
+        found = fullest(found, most)
     if picture is not None and found:
         from polyadic.plots import barcode as plotted
         from polyadic.plots.axes import save_figure
@@ -441,6 +439,4 @@ def barcode(
         save_figure(plotted(found), picture)
     if csv is not None and not errors.in_json():
         return _answer([*records(found)], csv)
-    places = [np.array(each.positions) * CELLS // each.words for each in found]
-    bins = [np.bincount(cells, minlength=CELLS).tolist() for cells in places]
-    return {"rows": [{**each._asdict(), "bins": some} for each, some in zip(found, bins, strict=True)]}
+    return {"rows": [{**each._asdict(), "bins": each.binned(CELLS)} for each in found]}
