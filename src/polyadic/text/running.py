@@ -173,12 +173,12 @@ class RunningText:
     @functools.cached_property
     def form_names(self) -> list[str]:
         """Written form of each number."""
-        return _lines(self.path / "forms.txt", len(self.word_of))
+        return lines_of(self.path / "forms.txt", len(self.word_of))
 
     @functools.cached_property
     def words(self) -> list[str]:
         """Counted words in descending order of frequency."""
-        return _lines(self.path / "words.txt", int(self.word_of.max(initial=-1)) + 1)
+        return lines_of(self.path / "words.txt", int(self.word_of.max(initial=-1)) + 1)
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
@@ -233,7 +233,7 @@ class RunningText:
     def layer(self, name: str) -> tuple[NDArray[np.unsignedinteger], list[str]]:
         """Return the number of the value of a layer at each position, and the values."""
         if name not in self._opened:
-            values = (self.path / LAYERS / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1]
+            values = lines_of(self.path / LAYERS / f"{name}.txt")
             self._opened[name] = open_array(self.path / LAYERS / f"{name}.npy", _UNSIGNED), values
         return self._opened[name]
 
@@ -311,11 +311,12 @@ def _write_lines(path: Path, words: Iterable[str]) -> None:
     path.write_bytes("".join(f"{word}\n" for word in words).encode())
 
 
-def _lines(path: Path, number: int) -> list[str]:
+def lines_of(path: Path, number: int | None = None) -> list[str]:
+    """Return the lines of a file; raise InputError if it is damaged or does not have so many."""
     try:
         words = path.read_bytes().decode().split("\n")[:-1]
     except (OSError, ValueError) as error:
         raise InputError(f"{path} is damaged: {error}") from None
-    if len(words) != number:
+    if number not in (None, len(words)):
         raise InputError(f"{path} is damaged: it must have {number:,} lines; got {len(words):,}")
     return words
