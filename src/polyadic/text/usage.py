@@ -234,12 +234,11 @@ class Usage:
         if parts is not None and where:
             raise InputError("parts of the whole text cannot be combined with where; omit one of the two", "parts")
         documents, edges = _searched(self, where), _edges(self, parts)
+        counted = documents if parts is None else np.ones(parts, bool)
         if words is not None:
             if query is not None:
                 raise InputError("words cannot be combined with query; omit one of the two", "words", "query")
-            return _frequencies(
-                *_of_list(self, words, edges, documents), edges, documents, parts, min_count, 1, sort, top
-            )
+            return _frequencies(*_of_list(self, words, edges, documents), edges, counted, min_count, 1, sort, top)
         column = Column.of(self, attribute)
         items = _only(column.everywhere(), self.text.edges, documents)
         if query is not None:
@@ -251,7 +250,7 @@ class Usage:
             items = _at_only(items, starts)
         names = column.names
         table = _counter(items, edges, len(names))
-        return _frequencies(table, lambda k: names[k], edges, documents, parts, min_count, 1, sort, top)
+        return _frequencies(table, lambda k: names[k], edges, counted, min_count, 1, sort, top)
 
     def ngrams(
         self: Any,
@@ -297,7 +296,7 @@ class Usage:
         items, rows = _numbered_ngrams(values, np.asarray(self.text.sentences), n, min_count, begins)
         table = _counter(items, edges, len(rows))
         name = _joined(rows, column.names)
-        return _frequencies(table, name, edges, documents, None, min_count, min_range, sort, top)
+        return _frequencies(table, name, edges, documents, min_count, min_range, sort, top)
 
     def collocates(
         self: Any,
@@ -682,14 +681,13 @@ def _frequencies(
     table: _Table,
     name: Callable[[int], str],
     edges: Integers,
-    documents: NDArray[np.bool_],
-    parts: int | None,
+    chosen: NDArray[np.bool_],
     min_count: int,
     min_range: int,
     sort: str,
     top: int | None,
 ) -> list[ItemFrequency]:
-    """Return the items of a table in the wanted order, with their dispersion over documents or parts."""
+    """Return the items of a table in the wanted order, with their dispersion over the chosen documents or parts."""
     check_choice("sort", sort, SORTS)
     check_int("min_count", min_count, low=1)
     kept = np.flatnonzero(table.totals >= min_count)
@@ -697,11 +695,7 @@ def _frequencies(
     if early:
         kept = kept[_sorted(table.totals[kept], lambda k: name(int(kept[k])), sort, top)]
     names = [name(k) for k in kept.tolist()]
-    counts = table.of(kept)
-    if parts is None:
-        counts, sizes = counts[:, np.flatnonzero(documents)], np.diff(edges)[documents]
-    else:
-        sizes = np.diff(edges)
+    counts, sizes = table.of(kept)[:, np.flatnonzero(chosen)], np.diff(edges)[chosen]
     total = max(int(sizes.sum()), 1)
     rows: list[tuple[int, float, float]] = []
     step = max(CHUNK // max(len(sizes), 1), 1000)
