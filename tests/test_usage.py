@@ -140,6 +140,7 @@ def test_word_list_by_hand(caplog):
     listed = corpus.word_list(words=["CATS", "the cats", "c*", "dog"])
     assert {each.item: each.frequency for each in listed} == {"CATS": 2, "the cats": 1, "c*": 2}
     assert "1 of 4 entries of the list do not occur: 'dog'" in caplog.text
+    assert [each.frequency for each in corpus.word_list(words=["*", "c*", "the"])] == [10, 3, 2]  # they overlap
     with pytest.raises(InputError, match="no attribute 'pos'"):
         corpus.word_list(attribute="pos")
     with pytest.raises(InputError, match="use n-grams"):
