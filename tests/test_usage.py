@@ -275,6 +275,8 @@ def test_commands_print_the_rows_of_the_methods(book, tmp_path):
     assert (tmp_path / "goose.png").stat().st_size > 1000
     for words in (("words", "gooose"), ("collocates", "gooose"), ("barcode", "gooose")):
         assert "'gooose' does not occur in the text; did you mean 'goose'?" in run(*words).output
+    for words in ("words", "ngrams", "collocates goose", "diversity", "trends goose --by file", "barcode goose"):
+        assert run(*words.split(), "--where", "file=none").output == "polyadic: no document has file=none\n"
     assert "lower --min-count" in run("collocates", "goose", "--min-count", "99").output
     assert "no keyword occurs 5 times" in run("keywords", "--against", str(book.path), "--keys", "both").output
     assert "the documents have the fields file" in run("keywords", code=1).output

@@ -80,7 +80,10 @@ def _asked(
 
 
 def _note(text: TextStore, rows: Sequence[Any], queries: Sequence[str], fields: dict[str, str], else_: str) -> None:
-    """Print why there are no rows: queries without a match, or a limit."""
+    """Print why there are no rows: no documents, queries without a match, or a limit."""
+    if fields and not text.lines.documents_where(fields).any():
+        errors.say(f"no document has {' and '.join(f'{name}={value}' for name, value in fields.items())}", "note")
+        return
     absent = [query for query in queries if not text.lines.count(query, where=fields)]
     for query in absent:
         errors.say(nothing_found(text.lines, [query], fields, 0, either=True), "note")
@@ -350,6 +353,7 @@ def diversity(
     text, fields, most = _asked(corpus, reading, where, top, csv, force=force)
     how: dict[str, Any] = {"attribute": attribute, "where": fields, "window": window, "threshold": threshold}
     found = text.diversity(None if by == "all" else by, **how, sample=sample)
+    _note(text, found, [], fields, f"no document with a word has the field {by!r}")
     if most is not None and len(found) > most:
         errors.say(f"the first {most:,} of {len(found):,} parts are shown; --top {len(found)} shows all", "note")
     return _answer(found[:most], csv)
@@ -394,7 +398,8 @@ def _print_barcode(result: dict[str, Any]) -> None:
          "".join(BARS[-(-n * (len(BARS) - 1) // most)] for n in row["bins"]))
         for row in result["rows"]
     ]  # fmt: skip
-    output.table(["part", "query", "frequency", "per million", "from start to end"], table)
+    if table:
+        output.table(["part", "query", "frequency", "per million", "from start to end"], table)
 
 
 @TASK.verb(
