@@ -312,7 +312,7 @@ def _write_lines(path: Path, words: Iterable[str]) -> None:
 
 
 def lines_of(path: Path, number: int | None = None) -> list[str]:
-    """Return the lines of a file; raise InputError if it is damaged or does not have so many."""
+    """Return the lines of a file; raise InputError if it has another number of lines."""
     try:
         words = path.read_bytes().decode().split("\n")[:-1]
     except (OSError, ValueError) as error:
